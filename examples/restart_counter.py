@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 def restarts_between(old: Pod, new: Pod) -> Iterator[str]:
     """Compare two states of a pod. The counts tell also what happened while the connection was broken."""
     before = {
-        container_status.name: container_status.restart_count
-        for container_status in old.status.container_statuses
+        container_status.name: container_status.restart_count for container_status in old.status.container_statuses
     }
     for status in new.status.container_statuses:
         if status.restart_count > before.get(status.name, 0):

@@ -57,9 +57,7 @@ async def rotate(ctx: Context[Secret], secret: Secret) -> masthead.Result:
         ctx.record("Normal", "Rotated", f"the next password is due in {period}")
     annotations = {f"rotated.example.com/{name}": rotated.isoformat()}
     for deployment in await ctx.list(Deployment):
-        if uses(
-            deployment, name
-        ):  # a new annotation in the pod template restarts it; the same one changes nothing
+        if uses(deployment, name):  # a new annotation in the pod template restarts it; the same one changes nothing
             spec = {"template": {"metadata": {"annotations": annotations}}}
             wanted = Deployment.new(deployment.metadata.name, spec=spec)
             await ctx.apply(wanted, owned=False, field_manager=f"rotate-{secret.metadata.uid}")

@@ -27,9 +27,7 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="+", help="the deployments")
     parser.add_argument("-n", "--namespace", help="their namespace; the current one by default")
-    parser.add_argument(
-        "--timeout", type=float, default=300, metavar="SECONDS", help="for each; 300 by default"
-    )
+    parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for each; 300 by default")
     arguments = parser.parse_args(argv)
     try:
         with masthead.Client(namespace=arguments.namespace) as client:

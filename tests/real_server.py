@@ -183,9 +183,7 @@ class RestartableServer:
 
         The watch cache of kube-apiserver keeps its history until it is restarted.
         """
-        newest = _ask_etcd(self.server.etcd, "range", {"key": _encoded("before everything")})["header"][
-            "revision"
-        ]
+        newest = _ask_etcd(self.server.etcd, "range", {"key": _encoded("before everything")})["header"]["revision"]
         _ask_etcd(self.server.etcd, "compaction", {"revision": newest, "physical": True})
 
     def _start_etcd(self) -> None:

@@ -41,9 +41,7 @@ def from_folders(openapi: Path, legacy: Path) -> dict[PurePosixPath, str]:
     return {
         **generate.module_files(modules, COMMAND),
         _INDEX: render.render_index([module for module in modules if not module.removed], COMMAND),
-        _REMOVED: render.render_index(
-            removed, COMMAND, title="The module of each kind that is no longer served"
-        ),
+        _REMOVED: render.render_index(removed, COMMAND, title="The module of each kind that is no longer served"),
     }
 
 

@@ -16,7 +16,9 @@ from packaging.requirements import Requirement
 ROOT: Final = Path(__file__).parents[1]
 OLDEST: Final = ROOT / "constraints" / "oldest.txt"
 _NOT_FOR_USERS: Final = frozenset({"dev", "docs", "peers"})
-_HEADER: Final = "# The oldest supported dependencies: the lower bounds of pyproject.toml. Written by `make constraints`.\n"
+_HEADER: Final = (
+    "# The oldest supported dependencies: the lower bounds of pyproject.toml. Written by `make constraints`.\n"
+)
 
 
 def oldest() -> str:

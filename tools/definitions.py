@@ -157,9 +157,7 @@ def _rendered(facts: Mapping[str, tuple[str, Mapping[str, TypeFacts]]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.definitions", description=__doc__)
-    parser.add_argument(
-        "--openapi", type=Path, required=True, metavar="DIR", help="the documents of a release"
-    )
+    parser.add_argument("--openapi", type=Path, required=True, metavar="DIR", help="the documents of a release")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the module to write")
     options = parser.parse_args(arguments)
     try:

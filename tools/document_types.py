@@ -47,9 +47,7 @@ def check(documents: dict[str, str], cache: Path) -> str:
             (Path(folder) / file).write_text(programs[name], encoding="utf-8")
         command = [sys.executable, "-m", "mypy", *_OPTIONS, f"--cache-dir={cache}", *files]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    found = re.sub(
-        r"^([a-z0-9_]+\.py)(?=:\d)", lambda match: files[match[1]], done.stdout, flags=re.MULTILINE
-    )
+    found = re.sub(r"^([a-z0-9_]+\.py)(?=:\d)", lambda match: files[match[1]], done.stdout, flags=re.MULTILINE)
     return found + done.stderr if done.returncode else ""
 
 

@@ -114,9 +114,7 @@ MIRRORS: Final = (
 """Every class with a blocking namesake that is made here."""
 _CLIENTSET: Final = {
     Reference("masthead._client.clientset", "Clientset"): Reference("masthead._sync.clientset", "Clientset"),
-    Reference("masthead._cache.factory.groups", "InformerGroups"): Reference(
-        "masthead._sync.groups", "InformerGroups"
-    ),
+    Reference("masthead._cache.factory.groups", "InformerGroups"): Reference("masthead._sync.groups", "InformerGroups"),
 }
 """The classes that `tools.clientset` writes, with their blocking namesakes."""
 
@@ -202,9 +200,7 @@ _LEFT_OUT: Final = frozenset(
         "SharedInformerFactory.stop_nowait",
     }
 )
-_ON_LOOP: Final = frozenset(
-    {"ResponseStream.close", "SharedInformer.add_event_handler", "SharedInformer.add_indexers"}
-)
+_ON_LOOP: Final = frozenset({"ResponseStream.close", "SharedInformer.add_event_handler", "SharedInformer.add_indexers"})
 _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
     "EventRecorder.close": ("_close", ""),
     "Registration.remove": ("_end", "leave"),
@@ -381,9 +377,7 @@ def _formatted(source: str, path: Path) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.facade", description=__doc__)
-    parser.add_argument(
-        "--root", type=Path, required=True, metavar="DIR", help="the folder that holds the package"
-    )
+    parser.add_argument("--root", type=Path, required=True, metavar="DIR", help="the folder that holds the package")
     options = parser.parse_args(arguments)
     try:
         folder = options.root.joinpath(*_PACKAGE.split("."))

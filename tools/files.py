@@ -34,9 +34,7 @@ def write(files: Mapping[PurePosixPath, str], root: Path, folders: Iterable[str]
         (root / path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _leftovers(
-    files: Mapping[PurePosixPath, str], root: Path, folders: Iterable[str]
-) -> Iterator[PurePosixPath]:
+def _leftovers(files: Mapping[PurePosixPath, str], root: Path, folders: Iterable[str]) -> Iterator[PurePosixPath]:
     for folder in folders:
         for found in (root / folder).rglob("*.py"):
             path = PurePosixPath(found.relative_to(root).as_posix())

@@ -114,9 +114,7 @@ class GroupDef:
 
 def plural_of(kind: str, plural: str) -> str:
     """The plural as Go's clients spell it, with the capitals of the kind: ``IPAddresses``, ``ServiceCIDRs``."""
-    shared = next(
-        (at for at, (a, b) in enumerate(zip(kind.lower(), plural, strict=False)) if a != b), len(kind)
-    )
+    shared = next((at for at, (a, b) in enumerate(zip(kind.lower(), plural, strict=False)) if a != b), len(kind))
     return kind[:shared] + plural[shared:]
 
 

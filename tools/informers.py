@@ -51,9 +51,7 @@ def files_of(groups: Sequence[GroupDef]) -> dict[PurePosixPath, str]:
 
 def render_informer_groups(groups: Sequence[GroupDef], *, is_blocking: bool = False) -> str:
     """Write the module of the class with a property for every group."""
-    return render_root(
-        _ROOT, [(each, _class_name(each)) for each in _watched(groups)], is_blocking=is_blocking
-    )
+    return render_root(_ROOT, [(each, _class_name(each)) for each in _watched(groups)], is_blocking=is_blocking)
 
 
 def render_informer_group(group: GroupDef, *, is_blocking: bool = False) -> str:

@@ -89,9 +89,7 @@ def render_root(root: Root, groups: Sequence[tuple[GroupDef, str]], *, is_blocki
             f"        self._{argument} = {argument}",
         ]
     for group, cls in groups:
-        arguments = (
-            ["self._portal", f"self._async.{group.accessor}"] if is_blocking else [f"self._{argument}"]
-        )
+        arguments = ["self._portal", f"self._async.{group.accessor}"] if is_blocking else [f"self._{argument}"]
         lines += [
             "",
             "    @cached_property",

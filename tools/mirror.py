@@ -140,9 +140,7 @@ class ClassMirror:
             body.append(self._constructor(self.rules.constructions[self.source.name]))
         for method in self.methods.values():
             if self._is_in_caller(method.name) or self._is_mirrored(method.name):
-                body += [
-                    self._overload(overload) for overload in self.overloads if overload.name == method.name
-                ]
+                body += [self._overload(overload) for overload in self.overloads if overload.name == method.name]
                 body.append(self._method(method))
         # Methods that type checkers do not see are the same in both façades.
         body += [each for each in self.source.body if isinstance(each, ast.If)]
@@ -155,8 +153,7 @@ class ClassMirror:
     def _is_public_attribute(self, statement: ast.stmt) -> bool:
         names = _targets(statement)
         return bool(names) and all(
-            not name.startswith("_") and f"{self.source.name}.{name}" not in self.rules.left_out
-            for name in names
+            not name.startswith("_") and f"{self.source.name}.{name}" not in self.rules.left_out for name in names
         )
 
     def _is_mirrored(self, name: str) -> bool:
@@ -175,9 +172,7 @@ class ClassMirror:
     def _awaited(self) -> str:
         """The type of the class's namesake, with the class's own type parameters."""
         generic = [base for base in self.source.bases if _head(base) == "Generic"]
-        parameters = "".join(
-            f"[{ast.unparse(each.slice)}]" for each in generic if isinstance(each, ast.Subscript)
-        )
+        parameters = "".join(f"[{ast.unparse(each.slice)}]" for each in generic if isinstance(each, ast.Subscript))
         return f"{ASYNC}{self.source.name}{parameters}"
 
     def _bases(self) -> Iterator[ast.expr]:
@@ -199,12 +194,8 @@ class ClassMirror:
         if name in self.rules.stand_ins:
             name = self.rules.stand_ins[name].name
         elif not self._is_facade(name):
-            raise GenerateError(
-                f"{self._where()} stands on {name}, which has no blocking form; add it to the table"
-            )
-        return (
-            ast.Subscript(ast.Name(name), base.slice) if isinstance(base, ast.Subscript) else ast.Name(name)
-        )
+            raise GenerateError(f"{self._where()} stands on {name}, which has no blocking form; add it to the table")
+        return ast.Subscript(ast.Name(name), base.slice) if isinstance(base, ast.Subscript) else ast.Name(name)
 
     def _method(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
         decorators = {_head(each) for each in method.decorator_list}
@@ -276,9 +267,7 @@ class ClassMirror:
             f"super().__init__({PORTAL.name}(), inner)\n"
             "self._portal.at_close(inner.close)\n"
         )
-        init = ast.FunctionDef(
-            "__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns
-        )
+        init = ast.FunctionDef("__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns)
         return [
             init,
             *_parsed("def __enter__(self) -> Self:\n    return self"),
@@ -295,9 +284,7 @@ class ClassMirror:
             f"portal, awaited = {how.unwrap}({first})\n"
             f"super().__init__(portal, {how.made}({', '.join(_passed_on(source.args, {first: 'awaited'}))}))\n"
         ) + (f"self.{how.keeps} = {first}\n" if how.keeps else "")
-        return ast.FunctionDef(
-            "__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns
-        )
+        return ast.FunctionDef("__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns)
 
     def _refuse_deep(
         self,
@@ -343,11 +330,7 @@ def in_caller(function: ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules) ->
 
 def _exported(decorators: list[ast.expr]) -> list[ast.expr]:
     """The decorator of a definition whose namesake is exported."""
-    return [
-        _expression(f'{_SET_MODULE}("masthead")')
-        for decorator in decorators
-        if _head(decorator) == _SET_MODULE
-    ]
+    return [_expression(f'{_SET_MODULE}("masthead")') for decorator in decorators if _head(decorator) == _SET_MODULE]
 
 
 def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -385,9 +368,7 @@ def _passed_on(arguments: ast.arguments, adapted: Mapping[str, str] | None = Non
     yield from (instead.get(each.arg, each.arg) for each in (*arguments.posonlyargs, *arguments.args)[1:])
     if arguments.vararg:
         yield f"*{arguments.vararg.arg}"
-    yield from (
-        f"{kwonlyarg.arg}={instead.get(kwonlyarg.arg, kwonlyarg.arg)}" for kwonlyarg in arguments.kwonlyargs
-    )
+    yield from (f"{kwonlyarg.arg}={instead.get(kwonlyarg.arg, kwonlyarg.arg)}" for kwonlyarg in arguments.kwonlyargs)
     if arguments.kwarg:
         yield f"**{arguments.kwarg.arg}"
 

@@ -173,9 +173,7 @@ def picture(text: str, *, name: str, title: str, columns: int) -> str:
         title: The title of its window.
         columns: The width of the terminal.
     """
-    console = Console(
-        record=True, width=columns, file=io.StringIO(), force_terminal=True, legacy_windows=False
-    )
+    console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     console.print(Text.from_ansi(text.rstrip("\n")), soft_wrap=False, no_wrap=True, overflow="ellipsis")
     svg = console.export_svg(title=title, theme=MONOKAI, unique_id=f"masthead-{name}")
     # A picture that loads nothing: with the font of whoever looks at it.
@@ -209,9 +207,7 @@ def shop(*, tls: bool = False) -> Generator[tuple[Server, masthead.Client, dict[
         config = server.write_kubeconfig(Path(folder) / "config")
         client.apply_manifests(SHOP, field_manager="pictures")
         environ = {
-            **{
-                key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS", "LINES"}
-            },
+            **{key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS", "LINES"}},
             "HOME": folder,
             "KUBECONFIG": str(config),
             "XDG_CACHE_HOME": folder,
@@ -243,9 +239,7 @@ def _create_website(client: masthead.Client) -> None:
 
 def _roll(client: masthead.Client, image: str) -> None:
     """Let the deployment roll to another image."""
-    patch = Patch.strategic(
-        {"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}}
-    )
+    patch = Patch.strategic({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}})
     client.apps_v1.deployments("shop").patch("web", patch)
 
 
@@ -303,9 +297,7 @@ RECORDERS: Final[Mapping[str, Callable[[], tuple[str, Shot]]]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Record pictures; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.pictures", description="Records docs/assets/*.svg."
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.pictures", description="Records docs/assets/*.svg.")
     parser.add_argument("names", nargs="*", choices=[*RECORDERS, []], help="which pictures (all)")
     chosen = parser.parse_args(arguments).names or list(RECORDERS)
     ASSETS.mkdir(exist_ok=True)

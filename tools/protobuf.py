@@ -125,9 +125,7 @@ class _Writer:
             raise GenerateError(f"{_FACTS} does not know {message}")
         self._messages[short] = ""  # a message may contain itself
         owner = message if _schema_name(message) in self._spec.schemas else around or message
-        texts = [
-            self._field(message, int(number), entry, owner) for number, entry in self._fields[message].items()
-        ]
+        texts = [self._field(message, int(number), entry, owner) for number, entry in self._fields[message].items()]
         self._messages[short] = " ".join(texts)
 
     def _field(self, message: str, number: int, entry: list[str], owner: str) -> str:

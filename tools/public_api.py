@@ -255,9 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         committed.splitlines(), found.splitlines(), "docs/api.txt", "the code", lineterm="", n=1
     )
     if text := "\n".join(difference):
-        sys.stderr.write(
-            f"{text}\nThe public API has changed. If that is intended, run `make api` and commit it.\n"
-        )
+        sys.stderr.write(f"{text}\nThe public API has changed. If that is intended, run `make api` and commit it.\n")
         return 1
     return 0
 

@@ -52,9 +52,7 @@ class _Translation(ast.NodeTransformer):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             on_loop = [_is_self(each) for each in call.args]
             if any(on_loop):
-                call.args = [
-                    _face("_async") if each else arg for arg, each in zip(call.args, on_loop, strict=True)
-                ]
+                call.args = [_face("_async") if each else arg for arg, each in zip(call.args, on_loop, strict=True)]
                 inner = self.generic_visit(call)
                 assert isinstance(inner, ast.Call)
                 return ast.Call(ast.Attribute(_face("_portal"), "call"), [inner], [])

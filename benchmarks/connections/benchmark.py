@@ -82,9 +82,7 @@ class Contender:
 
 def contenders(client_go: str) -> dict[str, Contender]:
     """Masthead and, if there is a program for it, client-go."""
-    found = {
-        "masthead": Contender("masthead, HTTP/1.1", (sys.executable, "-m", "benchmarks.connections.worker"))
-    }
+    found = {"masthead": Contender("masthead, HTTP/1.1", (sys.executable, "-m", "benchmarks.connections.worker"))}
     if client_go:
         command = (client_go, "informers")
         found["client_go"] = Contender("client-go, HTTP/2", command)
@@ -149,9 +147,7 @@ async def _measure(lab: Lab, contender: Contender, count: int, idle_seconds: flo
             return await _informers(contender, cluster, proxy, path, idle_seconds)
 
 
-async def _informers(
-    contender: Contender, cluster: Cluster, proxy: Proxy, path: Path, idle_seconds: float
-) -> Figures:
+async def _informers(contender: Contender, cluster: Cluster, proxy: Proxy, path: Path, idle_seconds: float) -> Figures:
     before = cluster.usage()
     async with running(contender.command, path, cluster.namespaces, contender.environment) as program:
         synced, now = program.synced, cluster.usage()
@@ -197,9 +193,7 @@ async def _stalled(program: InformerProgram, cluster: Cluster, proxy: Proxy) -> 
     return {"late": late, "recovery_s": time.perf_counter() - changed if has_recovered else None}
 
 
-def run(
-    lab: Lab, programs: Mapping[str, Contender], counts: Sequence[int], repeat: int, idle_seconds: float
-) -> Report:
+def run(lab: Lab, programs: Mapping[str, Contender], counts: Sequence[int], repeat: int, idle_seconds: float) -> Report:
     """Measure all programs with every number of informers."""
     tables: list[Table] = []
     for count in counts:
@@ -211,9 +205,7 @@ def run(
         rows = tuple(Row(name, programs[name].title, _row(rounds, name)) for name in programs)
         title = f"{count} informers of one ConfigMap each, kube-apiserver over TLS"
         tables.append(Table(f"informers_{count}", title, _COLUMNS, rows))
-    notes: list[str] = (
-        [] if len(programs) > 1 else [f"client-go is not measured: {_CLIENT_GO} names no program."]
-    )
+    notes: list[str] = [] if len(programs) > 1 else [f"client-go is not measured: {_CLIENT_GO} names no program."]
     return Report("connections", {"repeat": repeat}, tuple(tables), tuple(notes))
 
 
@@ -230,9 +222,7 @@ def _median(values: Sequence[float | None]) -> float | None:
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=1, quick=True)
-    parser.add_argument(
-        "--informers", type=measure.positive, nargs="+", help="how many (default: 20 and 200)"
-    )
+    parser.add_argument("--informers", type=measure.positive, nargs="+", help="how many (default: 20 and 200)")
     parser.add_argument(
         "--client-go",
         default=os.environ.get(_CLIENT_GO, ""),

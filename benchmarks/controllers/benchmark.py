@@ -111,12 +111,8 @@ def run(lab: Lab, size: Size, *, only: Collection[str] = (), peers_python: str =
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=Size.repeat, quick=True)
-    parser.add_argument(
-        "--only", nargs="+", default=(), choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}"
-    )
-    parser.add_argument(
-        "--objects", type=measure.positive, default=Size.objects, help="(default: %(default)s)"
-    )
+    parser.add_argument("--only", nargs="+", default=(), choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--objects", type=measure.positive, default=Size.objects, help="(default: %(default)s)")
     parser.add_argument(
         "--seconds",
         type=measure.positive,

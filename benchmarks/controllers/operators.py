@@ -201,9 +201,7 @@ def change_steadily(address: Address, objects: int, numbers: range, rate: int) -
                     never.wait(wait)
                 connection.send(widgets.change(address, number % objects, number + 1))
 
-    threads = [
-        threading.Thread(target=change, args=[numbers[first::_CONNECTIONS]]) for first in range(_CONNECTIONS)
-    ]
+    threads = [threading.Thread(target=change, args=[numbers[first::_CONNECTIONS]]) for first in range(_CONNECTIONS)]
     for thread in threads:
         thread.start()
     for thread in threads:

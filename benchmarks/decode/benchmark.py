@@ -130,9 +130,7 @@ def _time_table(
     return Table(name, title, columns, tuple(rows))
 
 
-def _memory_table(
-    title: str, *, traced: Mapping[str, float | None], resident: Mapping[str, float | None]
-) -> Table:
+def _memory_table(title: str, *, traced: Mapping[str, float | None], resident: Mapping[str, float | None]) -> Table:
     """Lay out bytes as Python and as the system count them."""
     columns = (
         Column("bytes", "tracemalloc: bytes", 0),
@@ -174,9 +172,7 @@ def _notes() -> tuple[str, ...]:
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=5, quick=True)
-    parser.add_argument(
-        "--pods", type=measure.positive, default=10_000, help="pods in the list (default: %(default)s)"
-    )
+    parser.add_argument("--pods", type=measure.positive, default=10_000, help="pods in the list (default: %(default)s)")
     options = parser.parse_args()
     count, repeat = (_QUICK, 1) if options.quick else (options.pods, options.repeat)
     with measure.lab() as lab:

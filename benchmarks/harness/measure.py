@@ -47,9 +47,7 @@ class Lab:
         return printed(*self._command(python, arguments))
 
     @contextlib.contextmanager
-    def running(
-        self, *arguments: str | Path, python: str = sys.executable
-    ) -> Generator[subprocess.Popen[str]]:
+    def running(self, *arguments: str | Path, python: str = sys.executable) -> Generator[subprocess.Popen[str]]:
         """Run Python, this one or another, until the end of the block; it can be read what it prints."""
         command, environment = self._command(python, arguments)
         process = subprocess.Popen(
@@ -80,9 +78,7 @@ class Lab:
                 raise RuntimeError("the server did not start; its output is above")
             yield kubeconfig
 
-    def _command(
-        self, python: str, arguments: Sequence[str | Path]
-    ) -> tuple[list[str | Path], dict[str, str]]:
+    def _command(self, python: str, arguments: Sequence[str | Path]) -> tuple[list[str | Path], dict[str, str]]:
         if python == sys.executable:
             return [python, *arguments], self._environment()
         # Nothing of another interpreter's may come into our tree.
@@ -107,9 +103,7 @@ def lab() -> Generator[Lab]:
 
 def printed(command: Sequence[str | Path], environment: Mapping[str, str]) -> dict[str, Any]:
     """Run a program at the root of the repository, and return the JSON that it prints last."""
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, encoding="utf-8"
-    )
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True, encoding="utf-8")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

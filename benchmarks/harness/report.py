@@ -202,9 +202,7 @@ def _labels(table: Table) -> dict[str, Any]:
     """What tables and pictures call the figures."""
     return {
         "title": table.title,
-        "columns": {
-            column.name: {"title": column.title, "digits": column.digits} for column in table.columns
-        },
+        "columns": {column.name: {"title": column.title, "digits": column.digits} for column in table.columns},
         "rows": {row.name: row.title for row in table.rows},
     }
 

@@ -79,9 +79,7 @@ def lookup_table(best: Mapping[str, Figures], size: Size) -> Table:
     for key, title in _ROWS.items():
         figures = tuple(best[name][key] if name in best else None for name in titles)
         rows.append(Row(key, title, figures))
-    return Table(
-        "lookup", f"Reads of {size.objects:,} pods in memory: wall time of one", columns, tuple(rows)
-    )
+    return Table("lookup", f"Reads of {size.objects:,} pods in memory: wall time of one", columns, tuple(rows))
 
 
 def judged_table(best: Mapping[str, Figures]) -> Table:
@@ -127,9 +125,7 @@ def run(lab: Lab, size: Size) -> Report:
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=1, quick=True)
-    parser.add_argument(
-        "--objects", type=measure.positive, default=Size.objects, help="(default: %(default)s)"
-    )
+    parser.add_argument("--objects", type=measure.positive, default=Size.objects, help="(default: %(default)s)")
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(options.objects, repeat=options.repeat)
     with measure.lab() as lab:

@@ -79,9 +79,7 @@ def measured(informer: SharedInformer[Pod], calls: int) -> Figures:
         "objects": count,
         "get": microseconds(indexer.get_by_key, some),
         "again": microseconds(indexer.get_by_key, again),
-        "lister": microseconds(
-            lambda key: lister.namespace(key.partition("/")[0]).get(key.partition("/")[2]), some
-        ),
+        "lister": microseconds(lambda key: lister.namespace(key.partition("/")[0]).get(key.partition("/")[2]), some),
     }
     for size in BUCKETS:
         buckets = [str(rng.randrange(max(1, count // size))) for _ in range(max(1, calls // size))]

@@ -42,9 +42,7 @@ def prepare(folder: Path) -> None:
         (folder / f"test_{name}.py").write_text(text, encoding="utf-8")
     metadata = folder / "as_a_wheel-1.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: as-a-wheel\nVersion: 1\n", encoding="utf-8"
-    )
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: as-a-wheel\nVersion: 1\n", encoding="utf-8")
     (metadata / "entry_points.txt").write_text("[pytest11]\nas_a_wheel = json\n", encoding="utf-8")
     (metadata / "RECORD").write_text("masthead/__init__.py,,\n", encoding="utf-8")
 
@@ -52,9 +50,7 @@ def prepare(folder: Path) -> None:
 def run(lab: Lab, *, repeat: int) -> Report:
     """Measure everything."""
     prepare(lab.folder)
-    cases = {
-        (name, cache): functools.partial(_figures, lab, name, cache) for cache in _CACHES for name in _TESTS
-    }
+    cases = {(name, cache): functools.partial(_figures, lab, name, cache) for cache in _CACHES for name in _TESTS}
     for name, cache in cases:  # not measured: fills the caches
         _run_pytest(lab, name, cache, *_CACHES[cache])
     best = measure.best_of(repeat, {" ".join(case): measured for case, measured in cases.items()})

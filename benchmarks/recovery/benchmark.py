@@ -38,10 +38,7 @@ _SCENARIOS: Final[dict[str, tuple[str, Callable[[Bench], Awaitable[None]], float
         f"idle_{seconds}": (f"idle timeout of {seconds} s", scenarios.idle_timeout(seconds), float(seconds))
         for seconds in IDLE_TIMEOUTS
     },
-    **{
-        f"outage_{seconds}": (f"outage of {seconds} s", scenarios.outage(seconds), None)
-        for seconds in OUTAGES
-    },
+    **{f"outage_{seconds}": (f"outage of {seconds} s", scenarios.outage(seconds), None) for seconds in OUTAGES},
     "outages": ("three outages of 5 s in a minute", scenarios.short_outages(5), None),
     **{
         f"silent_{seconds}": (f"silent socket after {seconds} s", scenarios.silent_socket(seconds), None)
@@ -111,9 +108,7 @@ async def run(contenders: Sequence[Contender], names: Sequence[str]) -> Report:
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=1)
-    parser.add_argument(
-        "--only", nargs="+", choices=_SCENARIOS, default=tuple(_SCENARIOS), metavar="SCENARIO"
-    )
+    parser.add_argument("--only", nargs="+", choices=_SCENARIOS, default=tuple(_SCENARIOS), metavar="SCENARIO")
     found = {contender.name: contender for contender in watchers.find_contenders(measure.peers_python())}
     parser.add_argument("--watchers", nargs="+", choices=found, default=tuple(found), metavar="WATCHER")
     options = parser.parse_args()

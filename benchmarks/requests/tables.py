@@ -33,9 +33,7 @@ FACADE: Final = 150.0
 _KINDS: Final = ("get", "create")
 
 
-def small_table(
-    clients: Mapping[str, Client], best: Mapping[str, Figures], rounds: int, seconds: float
-) -> Table:
+def small_table(clients: Mapping[str, Client], best: Mapping[str, Figures], rounds: int, seconds: float) -> Table:
     """Lay out small calls per second, and the CPU of one."""
     shapes = list(itertools.product(_KINDS, WIDTHS))
     columns = tuple(
@@ -58,8 +56,7 @@ def small_table(
         )
         rows.append(Row(name, client.title, tuple(figures)))
     title = (
-        f"A small ConfigMap, one call at a time and {AT_ONCE} at once, {seconds:g} s of each: "
-        f"best of {rounds} rounds"
+        f"A small ConfigMap, one call at a time and {AT_ONCE} at once, {seconds:g} s of each: best of {rounds} rounds"
     )
     return Table("small", title, columns, tuple(rows))
 
@@ -135,9 +132,7 @@ def _small_rows(
         yield Row(f"{key}_{name}", f"{kind}s, {width}: {words[what]} {title}", (ours, blocking), target)
 
 
-def _list_row(
-    name: str, title: str, key: str, peer: str, per_pod: Mapping[str, Figures], limit: float
-) -> Row:
+def _list_row(name: str, title: str, key: str, peer: str, per_pod: Mapping[str, Figures], limit: float) -> Row:
     ours, blocking = (ratio(per_pod[each][key], per_pod[peer][key]) for each in (OURS, OURS_BLOCKING))
     target = None if ours is None else Target(name, ours, limit)
     return Row(name, title, (ours, blocking), target)

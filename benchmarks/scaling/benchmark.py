@@ -142,9 +142,7 @@ def _points(grown: Sequence[Figures], key: str, factor: float) -> list[tuple[flo
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=1, quick=True)
-    parser.add_argument(
-        "--max", type=measure.positive, default=COUNTS[-1], help="pods (default: %(default)s)"
-    )
+    parser.add_argument("--max", type=measure.positive, default=COUNTS[-1], help="pods (default: %(default)s)")
     options = parser.parse_args()
     counts = _QUICK if options.quick else [count for count in COUNTS if count <= options.max]
     with measure.lab() as lab:

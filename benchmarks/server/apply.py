@@ -42,9 +42,7 @@ def apply_report(lab: Lab, repeat: int, *, is_quick: bool) -> Report:
     return Report("server_apply", settings, unjudged(tables) if is_quick else tables, notes)
 
 
-def apply_tables(
-    servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], count: int
-) -> list[Table]:
+def apply_tables(servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], count: int) -> list[Table]:
     """Lay out, for each kind of apply, the rate of every server and how many times the real one's that is."""
     columns = (Column("rate", "applies/s", 0), Column("ratio", "times the real", 2))
     tables: list[Table] = []

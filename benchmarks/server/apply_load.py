@@ -55,9 +55,7 @@ class Deployments:
         read = json.loads(deployment)
         read["metadata"]["annotations"]["benchmark/serial"] = "updated"
         body = json.dumps(read, separators=(",", ":")).encode()
-        return self.address.request(
-            "PUT", f"{self._path}/{read['metadata']['name']}?fieldManager=second", body
-        )
+        return self.address.request("PUT", f"{self._path}/{read['metadata']['name']}?fieldManager=second", body)
 
     def apply(self, name: str) -> bytes:
         """Apply all of a deployment."""
@@ -106,13 +104,10 @@ def update(load: Load, count: int, process: int) -> Figures:
     return {"update": spent, "cpu": cpu}
 
 
-def _send_all(
-    load: Load, names: Sequence[Sequence[str]], phases: Mapping[str, Callable[[str], bytes]]
-) -> Figures:
+def _send_all(load: Load, names: Sequence[Sequence[str]], phases: Mapping[str, Callable[[str], bytes]]) -> Figures:
     count = sum(map(len, names))
     return {
-        phase: _timed(load, [list(map(request, name)) for name in names], count)
-        for phase, request in phases.items()
+        phase: _timed(load, [list(map(request, name)) for name in names], count) for phase, request in phases.items()
     }
 
 

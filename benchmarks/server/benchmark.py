@@ -153,9 +153,7 @@ def _loaded(lab: Lab, server: Contender, size: Size) -> Figures:
     return {**worked, **watched}
 
 
-def load_table(
-    servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], size: Size
-) -> Table:
+def load_table(servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], size: Size) -> Table:
     """Lay out what each server got done in a second, and how many times that is of the real server's."""
     columns = (
         Column("creates", "creates/s", 0),
@@ -189,9 +187,7 @@ def load_table(
     return Table("load", title, columns, tuple(rows))
 
 
-def watch_table(
-    servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], size: Size
-) -> Table:
+def watch_table(servers: Mapping[str, Contender], rounds: Sequence[Mapping[str, Figures]], size: Size) -> Table:
     """Lay out how many events a second reached the watchers, and whether all did, in order."""
     columns = (
         Column("events", "events/s", 0),
@@ -262,9 +258,7 @@ def run(lab: Lab, size: Size) -> Report:
     """Measure everything."""
     start, memory = start_table(lab, size.repeat), memory_table(lab, size)
     openapi = openapi_table(functools.partial(ours, lab), size.repeat)
-    custom = custom_resources_table(
-        functools.partial(ours, lab), size.repeat, size.definitions, 2 * size.definitions
-    )
+    custom = custom_resources_table(functools.partial(ours, lab), size.repeat, size.definitions, 2 * size.definitions)
     with contenders(lab) as servers:
         rounds = load_rounds(lab, servers, size)
     tables: tuple[Table, ...] = (

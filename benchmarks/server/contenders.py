@@ -104,9 +104,7 @@ def rate(rounds: Iterable[Mapping[str, Figures]], name: str, what: str) -> float
     return 1 / middle(each[name][what] for each in rounds)
 
 
-def times_the_real(
-    rounds: Sequence[Mapping[str, Figures]], name: str, kinds: tuple[str, ...]
-) -> float | None:
+def times_the_real(rounds: Sequence[Mapping[str, Figures]], name: str, kinds: tuple[str, ...]) -> float | None:
     """How many times a server's rate is that of the real one, as much of each kind as of the others.
 
     Returns:

@@ -42,9 +42,7 @@ def empty_store() -> Callable[[ApiRequest], bytes]:
     def handle(request: ApiRequest) -> bytes:
         response = rest.handle(request, RequestInfo.of(request))
         if not isinstance(response, ApiResponse) or response.code not in {200, 201}:
-            raise RuntimeError(
-                f"{request.method} {request.path} was not answered as it should be: {response}"
-            )
+            raise RuntimeError(f"{request.method} {request.path} was not answered as it should be: {response}")
         return response.body
 
     return handle

@@ -62,8 +62,7 @@ def measured(data: Path, mode: str, replicas: int) -> list[Figures]:
         server = stack.enter_context(_process("benchmarks.sharding.server", "serve", str(copy), gate))
         url = _line(server)
         started = [
-            stack.enter_context(_process("benchmarks.sharding.worker", url, str(replicas)))
-            for _ in range(replicas)
+            stack.enter_context(_process("benchmarks.sharding.worker", url, str(replicas))) for _ in range(replicas)
         ]
         for each in started:
             assert _line(each) == "ready"
@@ -96,15 +95,11 @@ def run(lab: Lab, objects: int) -> Report:
     for (mode, replicas), each in found.items():
         total = sum(figures["objects"] or 0 for figures in each)
         if total != objects:
-            raise RuntimeError(
-                f"{replicas} replicas, {_MODES[mode]}, have {total:,.0f} of {objects:,} objects"
-            )
+            raise RuntimeError(f"{replicas} replicas, {_MODES[mode]}, have {total:,.0f} of {objects:,} objects")
     tables: tuple[Table, ...] = (_table(found),)
     if is_quick:  # which is too little to judge by
         tables = unjudged(tables)
-    return Report(
-        "sharding", {"objects": objects}, tables, ("CPU and memory are those of the largest replica.",)
-    )
+    return Report("sharding", {"objects": objects}, tables, ("CPU and memory are those of the largest replica.",))
 
 
 def _table(found: dict[tuple[str, int], list[Figures]]) -> Table:
@@ -147,9 +142,7 @@ def _most(each: list[Figures], key: str) -> float | None:
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=1, quick=True)
-    parser.add_argument(
-        "--objects", type=measure.positive, default=OBJECTS, help="ConfigMaps (default: %(default)s)"
-    )
+    parser.add_argument("--objects", type=measure.positive, default=OBJECTS, help="ConfigMaps (default: %(default)s)")
     options = parser.parse_args()
     with measure.lab() as lab:
         show(run(lab, _QUICK if options.quick else options.objects))

@@ -34,10 +34,7 @@ async def joined(client: Client, replicas: int) -> ShardSet:
     settled: asyncio.Future[ShardSet] = asyncio.get_running_loop().create_future()
 
     async def on_change(share: ShardSet) -> None:
-        if (
-            len(share) in {SLOTS // replicas, SLOTS // replicas + bool(SLOTS % replicas)}
-            and not settled.done()
-        ):
+        if len(share) in {SLOTS // replicas, SLOTS // replicas + bool(SLOTS % replicas)} and not settled.done():
             settled.set_result(share)
 
     member = ShardMember(

@@ -66,9 +66,7 @@ def stall_table(pods: int, best: Mapping[str, Figures]) -> Table:
     return Table(f"stall_{pods}", f"Longest pause of the event loop, {pods:,} pods", columns, tuple(rows))
 
 
-def run(
-    lab: Lab, counts: Sequence[int], steps: Collection[str], repeat: int, *, quick: bool = False
-) -> Report:
+def run(lab: Lab, counts: Sequence[int], steps: Collection[str], repeat: int, *, quick: bool = False) -> Report:
     """Measure all numbers of pods."""
     tables = tuple(stall_table(count, measured(lab, steps, count, repeat)) for count in counts)
     notes = ("Targets are compared with the CPU time of a pause, to which other processes add nothing.",)

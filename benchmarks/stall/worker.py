@@ -97,9 +97,7 @@ class Counter:
 def add_counter(informer: Pods, resync: float | None = None) -> tuple[Counter, Any]:
     """Add a handler that counts; returns what it counts, and its registration."""
     counter = Counter()
-    registration = informer.add_event_handler(
-        on_add=counter.on_add, on_update=counter.on_update, resync=resync
-    )
+    registration = informer.add_event_handler(on_add=counter.on_add, on_update=counter.on_update, resync=resync)
     return counter, registration
 
 

@@ -50,9 +50,7 @@ class Case:
 
 def cases(pod: Path) -> dict[str, Case]:
     """Everything to measure, given the file of a pod to read."""
-    ready = (
-        f"from masthead.api.core.v1 import Pod\nwith open({str(pod)!r}, 'rb') as file: data = file.read()\n"
-    )
+    ready = f"from masthead.api.core.v1 import Pod\nwith open({str(pod)!r}, 'rb') as file: data = file.read()\n"
     read = "pod = Pod.from_wire(data)\n"
     return {
         "bare": Case("bare interpreter", "pass"),
@@ -66,9 +64,7 @@ def cases(pod: Path) -> dict[str, Case]:
         ),
         "from_wire": Case("    of that: Pod.from_wire makes its decoder", read, setup=ready),
         "spec": Case("    of that: pod.spec makes its decoder", "pod.spec", setup=ready + read),
-        "status": Case(
-            "    of that: pod.status makes its decoder", "pod.status", setup=f"{ready}{read}pod.spec"
-        ),
+        "status": Case("    of that: pod.status makes its decoder", "pod.status", setup=f"{ready}{read}pod.spec"),
     }
 
 
@@ -84,9 +80,7 @@ def run(lab: Lab, *, repeat: int) -> Report:
     measured = cases(pod)
     # Not measured: fills the cache of byte code, and finds which modules are loaded.
     first = {name: _run(lab, case) for name, case in measured.items()}
-    best = measure.best_of(
-        repeat, {name: functools.partial(_figures, lab, case) for name, case in measured.items()}
-    )
+    best = measure.best_of(repeat, {name: functools.partial(_figures, lab, case) for name, case in measured.items()})
     loaded: list[str] = first["import"]["loaded"]
     tables = (_time_table(measured, best, repeat), _module_table(loaded))
     return Report("startup", {"repeat": repeat}, tables, _notes(loaded))

@@ -81,9 +81,7 @@ def logs_part(bench: Bench, size: Size) -> Measured:
     """Measure the logs of many pods, as they are written, and those that were written before."""
     tables: list[Table] = []
     for follow in (True, False):
-        found, versions = logs.measured(
-            bench.lab, size.log_lines, size.repeat, bench.peers_python, follow=follow
-        )
+        found, versions = logs.measured(bench.lab, size.log_lines, size.repeat, bench.peers_python, follow=follow)
         tables.append(logs.table(found, versions, size.log_lines, follow=follow))
     return tables, []
 
@@ -122,9 +120,7 @@ def run(lab: Lab, size: Size, *, only: Collection[str] = (), peers_python: str =
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=Size.repeat, quick=True)
-    parser.add_argument(
-        "--only", nargs="+", default=(), choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}"
-    )
+    parser.add_argument("--only", nargs="+", default=(), choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
     measure.add_peers(parser)
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(repeat=options.repeat)

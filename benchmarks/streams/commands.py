@@ -54,9 +54,7 @@ def table(found: Mapping[str, Figures], versions: Mapping[str, str], count: int)
         )
         for name, used in found.items()
     )
-    return Table(
-        "exec", f"exec of a small command, {count:,} times: from the call to its result", columns, rows
-    )
+    return Table("exec", f"exec of a small command, {count:,} times: from the call to its result", columns, rows)
 
 
 def _target(name: str, value: float | None) -> Target | None:

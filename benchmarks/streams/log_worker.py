@@ -90,9 +90,7 @@ def read_official(options: argparse.Namespace, meter: Meter) -> None:
 
     def read(name: str) -> None:
         wanted: dict[str, Any] = {"follow": True, "tail_lines": 0} if options.follow else {}
-        response = api.read_namespaced_pod_log(
-            name, "default", _preload_content=False, timestamps=True, **wanted
-        )
+        response = api.read_namespaced_pod_log(name, "default", _preload_content=False, timestamps=True, **wanted)
         rest = b""
         for chunk in response.stream():
             *lines, rest = (rest + chunk).split(b"\n")

@@ -53,10 +53,7 @@ def measured(lab: Lab, size: int, repeat: int, python: str) -> tuple[dict[str, F
 def table(found: Mapping[str, Figures], versions: Mapping[str, str], size: int) -> Table:
     """Lay out the throughput; ours is judged."""
     columns = (Column("down", "from the pod: MB/s", 0), Column("up", "to the pod: MB/s", 0))
-    rates = {
-        name: tuple(_rate(figures.get(each), size) for each in ("down", "up"))
-        for name, figures in found.items()
-    }
+    rates = {name: tuple(_rate(figures.get(each), size) for each in ("down", "up")) for name, figures in found.items()}
     rows = tuple(
         Row(
             name,
@@ -73,9 +70,7 @@ def _rate(seconds: float | None, size: int) -> float | None:
     return None if not seconds else size / seconds / MEGA
 
 
-def _target(
-    name: str, rate: tuple[float | None, ...], official: tuple[float | None, ...] | None
-) -> Target | None:
+def _target(name: str, rate: tuple[float | None, ...], official: tuple[float | None, ...] | None) -> Target | None:
     """What the slower direction has to reach: enough, or a multiple of the official client's, whichever is less."""
     ours = [each for each in rate if each is not None]
     if name != "masthead" or len(ours) < len(rate):

@@ -55,9 +55,7 @@ def official(kubeconfig: str) -> Generator[Callable[[int], socket.socket]]:
     api = client.CoreV1Api()
 
     def connect(port: int) -> socket.socket:
-        forward = stream.portforward(
-            api.connect_get_namespaced_pod_portforward, _POD, _NAMESPACE, ports=str(port)
-        )
+        forward = stream.portforward(api.connect_get_namespaced_pod_portforward, _POD, _NAMESPACE, ports=str(port))
         opened: socket.socket = forward.socket(port)
         opened.setblocking(True)
         return opened

@@ -40,9 +40,7 @@ def main() -> None:
     """Serve until the process is terminated."""
     with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconfig()) as client:
         containers = [{"name": "app", "image": "app"}]
-        client.core_v1.pods("default").create(
-            {"metadata": {"name": "web"}, "spec": {"containers": containers}}
-        )
+        client.core_v1.pods("default").create({"metadata": {"name": "web"}, "spec": {"containers": containers}})
         server.kubelet.start("web")
         server.kubelet.listen("web", FLOOD, flood)
         server.kubelet.listen("web", SINK, sink)

@@ -125,9 +125,7 @@ def _output(title: str, *, is_live: bool) -> Generator[Callable[[str], object]]:
         sys.stdout.flush()
 
 
-def figures_of(
-    command: Sequence[str], environment: dict[str, str], write: Callable[[str], object]
-) -> dict[str, Any]:
+def figures_of(command: Sequence[str], environment: dict[str, str], write: Callable[[str], object]) -> dict[str, Any]:
     """Run a benchmark, show what it prints for people, and return the figures that it prints last.
 
     Args:
@@ -139,9 +137,7 @@ def figures_of(
         BenchmarkError: If it fails, or does not end with figures.
     """
     last = ""
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
         for line in process.stdout:
             if last:
@@ -177,9 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="small sizes, to see that everything works; writes to benchmarks/results/quick",
     )
-    parser.add_argument(
-        "--only", type=_some, default=_NAMES, metavar="NAME,...", help=f"some of {', '.join(_NAMES)}"
-    )
+    parser.add_argument("--only", type=_some, default=_NAMES, metavar="NAME,...", help=f"some of {', '.join(_NAMES)}")
     parser.add_argument("--draw", action="store_true", help="measure nothing: draw what was measured before")
     measure.add_peers(parser)
     return parser
@@ -188,7 +182,5 @@ def _parser() -> argparse.ArgumentParser:
 def _some(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     if unknown := sorted(set(names) - set(_NAMES)):
-        raise argparse.ArgumentTypeError(
-            f"no benchmark is named {', '.join(unknown)}; there are {', '.join(_NAMES)}"
-        )
+        raise argparse.ArgumentTypeError(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(_NAMES)}")
     return names

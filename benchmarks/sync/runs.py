@@ -78,9 +78,7 @@ def figures_of_go(printed: Mapping[str, Any]) -> Figures:
     return {name: printed.get(key) for name, key in _FIGURES.items()}
 
 
-def left_out(
-    contenders: Mapping[str, Contender], versions: Mapping[str, str], client_go: str
-) -> Iterator[str]:
+def left_out(contenders: Mapping[str, Contender], versions: Mapping[str, str], client_go: str) -> Iterator[str]:
     """Notes about those who are not measured."""
     yield from missing(contenders, versions, why="Not installed, or without an informer")
     if not client_go:

@@ -26,9 +26,7 @@ OF_CLIENT_GO: Final = 0.5
 PROTOBUF: Final = "client_go_protobuf"
 
 
-def sync_table(
-    titles: Mapping[str, str], measured: Mapping[str, Figures], *, where: str, rounds: int
-) -> Table:
+def sync_table(titles: Mapping[str, str], measured: Mapping[str, Figures], *, where: str, rounds: int) -> Table:
     """Lay out what it takes to sync, and what is held afterwards."""
     rows = [Row(name, titles[name], cost_of(used, used["pods"])) for name, used in measured.items()]
     most = max(used["pods"] or 0 for used in measured.values())

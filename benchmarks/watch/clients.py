@@ -120,9 +120,7 @@ def waiting(handler: Handler, done: threading.Event) -> Finish:
 
     async def finish() -> None:
         if not done.wait(TIMEOUT):
-            raise TimeoutError(
-                f"the handler has received {handler.observed} updates, and not of the last one"
-            )
+            raise TimeoutError(f"the handler has received {handler.observed} updates, and not of the last one")
 
     return finish
 
@@ -253,9 +251,7 @@ CONTENDERS: Final[Mapping[str, Informer[Opener]]] = {
     LAZY: _ours("masthead.aio, lazy", hold="lazy"),
     EAGER: _ours("masthead.aio, eager", hold="eager"),
     COMPACT: _ours("masthead.aio, compact", hold="compact", module="zstandard"),
-    "lazy_label": _ours(
-        "masthead.aio, lazy, indexed by a label instead of the node", hold="lazy", index=app_of
-    ),
+    "lazy_label": _ours("masthead.aio, lazy, indexed by a label instead of the node", hold="lazy", index=app_of),
     "lazy_blocking": Informer("masthead (blocking), lazy", open=functools.partial(_masthead, hold="lazy")),
     OFFICIAL: Informer("kubernetes informer", "kubernetes", "kubernetes.informer", 5_000, open=_kubernetes),
     "lightkube": _watcher("lightkube", _lightkube, most=10_000),

@@ -36,14 +36,10 @@ def demonstrate(client: masthead.Client, namespace: str) -> None:
     with masthead.SharedInformer(widgets) as informer:
         cached = informer.lister.namespace(namespace)
         for name, size in (("small", 1), ("large", 40)):
-            made = widgets.create(
-                Widget.new(name, spec={"size": size, "parts": [{"name": "wheel", "weight": "2kg"}]})
-            )
+            made = widgets.create(Widget.new(name, spec={"size": size, "parts": [{"name": "wheel", "weight": "2kg"}]}))
             informer.wait_for(made, timeout=60)  # read your own writes
         for each in sorted(cached.list(), key=lambda each: each.spec.size):
-            print(
-                f"{each.metadata.name}: size {each.spec.size}, {each.spec.color}, {each.spec.parts[0].weight}"
-            )
+            print(f"{each.metadata.name}: size {each.spec.size}, {each.spec.color}, {each.spec.parts[0].weight}")
 
         def grow(widget: Widget) -> None:
             widget.spec.size += 1
@@ -56,9 +52,7 @@ def demonstrate(client: masthead.Client, namespace: str) -> None:
 
 def main() -> None:
     """Go through all of it; the definition stays."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", "--namespace", help="for the widgets; the current one by default")
     try:
         with masthead.Client(namespace=parser.parse_args().namespace) as client:

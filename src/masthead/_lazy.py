@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def exports(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Create the ``__getattr__`` and ``__dir__`` of a module.
 
     Names are resolved each time, which costs a microsecond. Caching them would return outdated classes after a module is

@@ -242,9 +242,7 @@ EVENTS_PENDING: Final = Metric(
 _QUEUE: Final = ("name",)
 _QUEUE_LATENCIES: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1_000.0)
 
-WORKQUEUE_DEPTH: Final = Metric(
-    "workqueue_depth", "gauge", "Number of keys that wait to be handed out.", _QUEUE
-)
+WORKQUEUE_DEPTH: Final = Metric("workqueue_depth", "gauge", "Number of keys that wait to be handed out.", _QUEUE)
 WORKQUEUE_ADDS: Final = Metric(
     "workqueue_adds_total", "counter", "Number of keys that were enqueued, duplicates not counted.", _QUEUE
 )

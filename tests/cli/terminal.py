@@ -32,9 +32,7 @@ def plain(text: str) -> str:
 class Terminal:
     """A command at a pseudo-terminal; to be used in ``with``."""
 
-    def __init__(
-        self, arguments: list[str], environ: Mapping[str, str], *, rows: int = 24, columns: int = 100
-    ) -> None:
+    def __init__(self, arguments: list[str], environ: Mapping[str, str], *, rows: int = 24, columns: int = 100) -> None:
         self._arguments = arguments
         self._environ = {**environ, "TERM": environ.get("TERM", "xterm-256color")}
         self._size = struct.pack("HHHH", rows, columns, 0, 0)
@@ -111,9 +109,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-def run(
-    arguments: list[str], environ: Mapping[str, str], *, stdin: str = ""
-) -> subprocess.CompletedProcess[str]:
+def run(arguments: list[str], environ: Mapping[str, str], *, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command at pipes, to its end."""
     return subprocess.run(
         [*COMMAND, *arguments],

@@ -126,9 +126,7 @@ def test_what_does_not_exist_has_a_nearest(cli: Cli) -> None:
 
     assert ran.code == 4
     assert "Pod shop/web-2" in ran.out
-    assert ran.err.startswith(
-        'masthead describe: pods "web1" not found in namespace shop\nhint: did you mean web-'
-    )
+    assert ran.err.startswith('masthead describe: pods "web1" not found in namespace shop\nhint: did you mean web-')
 
 
 def test_a_terminal_has_colours_and_a_pipe_has_none(environ: dict[str, str]) -> None:

@@ -86,9 +86,7 @@ def test_certificates_are_verified(cli: Cli, tmp_path: Path) -> None:
     with masthead.server.run(tls=True) as running:
         trusted = cli(f"--kubeconfig {running.write_kubeconfig(tmp_path / 'trusted')} doctor -o json")
         stranger = cli(f"--server {running.url} --token {running.token} doctor -o json")
-        careless = cli(
-            f"--server {running.url} --token {running.token} --insecure-skip-tls-verify doctor -o json"
-        )
+        careless = cli(f"--server {running.url} --token {running.token} --insecure-skip-tls-verify doctor -o json")
 
     assert (trusted.code, marks(trusted)["tls"]) == (0, "ok")
     assert "expires" in checks(trusted)["tls"]["facts"]

@@ -114,9 +114,7 @@ def server() -> Iterator[Server]:
         client.core_v1.events("shop").create(
             Event.new(
                 "odd",
-                involved_object=ObjectReference(
-                    kind="Pod", name="odd", namespace="shop", uid=made.metadata.uid
-                ),
+                involved_object=ObjectReference(kind="Pod", name="odd", namespace="shop", uid=made.metadata.uid),
                 reason=HOSTILE,
                 message=HOSTILE,
                 type="Warning",
@@ -128,16 +126,12 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def manifest(tmp_path: Path) -> str:
     path = tmp_path / "manifest.json"
-    path.write_text(
-        json.dumps({**GADGET, "metadata": {"name": "odd"}, "spec": {"says": "again"}, "status": {}})
-    )
+    path.write_text(json.dumps({**GADGET, "metadata": {"name": "odd"}, "spec": {"says": "again"}, "status": {}}))
     return str(path)
 
 
 @pytest.mark.parametrize("line", SHOWN)
-def test_no_object_controls_the_terminal_of_a_command(
-    line: str, cli: Callable[..., Ran], manifest: str
-) -> None:
+def test_no_object_controls_the_terminal_of_a_command(line: str, cli: Callable[..., Ran], manifest: str) -> None:
     ran = cli(line.replace("MANIFEST", manifest))
 
     assert ran.out or ran.err
@@ -145,9 +139,7 @@ def test_no_object_controls_the_terminal_of_a_command(
 
 
 def test_every_command_that_talks_to_a_cluster_is_tried() -> None:
-    assert set(REFUSED) == {
-        name for name, entry in CATALOG.items() if not entry.program and name != "completion"
-    }
+    assert set(REFUSED) == {name for name, entry in CATALOG.items() if not entry.program and name != "completion"}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -216,9 +208,7 @@ def test_programs_get_data_as_it_is(cli: Callable[..., Ran]) -> None:
         ("diff -n shop -f MANIFEST", "again"),
     ],
 )
-def test_nothing_hostile_reaches_a_terminal(
-    line: str, last: str, environ: dict[str, str], manifest: str
-) -> None:
+def test_nothing_hostile_reaches_a_terminal(line: str, last: str, environ: dict[str, str], manifest: str) -> None:
     with Terminal(line.replace("MANIFEST", manifest).split(), environ, columns=200) as screen:
         screen.expect(last)
         assert not CONTROLS.search(OWN.sub("", screen.output)), repr(screen.output)

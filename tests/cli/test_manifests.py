@@ -52,10 +52,7 @@ def test_a_folder_is_applied_compared_waited_for_and_deleted(cli: Cli, folder: P
     assert dry.startswith(f"namespace/{name} created (server dry run)\nConfigMap {name}/one ")
     assert dry.endswith(" not checked: its kind or namespace does not exist yet (server dry run)\n")
     done = cli(f"apply -f {folder} --wait")
-    assert (
-        done.out
-        == f"namespace/{name} created\nconfigmap/one created\nnamespace/{name} ready\nconfigmap/one ready\n"
-    )
+    assert done.out == f"namespace/{name} created\nconfigmap/one created\nnamespace/{name} ready\nconfigmap/one ready\n"
     assert cli(f"diff -f {folder}").code == 0
     assert cli(f"wait -f {folder}").code == 0
     gone = cli(f"delete -f {folder}")
@@ -70,9 +67,7 @@ def test_diff_and_dry_run_show_what_apply_removes_from_an_object_of_plain_kubect
     kept = ConfigMap.new("handed-over", data={"kept": "1"})
     both = ConfigMap.new("handed-over", data={"kept": "1", "dropped": "2"})
     with masthead.Client(kubeconfig=server.kubeconfig()) as client:
-        client.core_v1.config_maps("default").apply_client_side(
-            both, field_manager="kubectl-client-side-apply"
-        )
+        client.core_v1.config_maps("default").apply_client_side(both, field_manager="kubectl-client-side-apply")
     path = tmp_path / "kept.json"
     path.write_bytes(kept.to_json())
 
@@ -307,9 +302,7 @@ def test_grace_periods_that_contradict_each_other_are_refused(options: str, cli:
 
 
 def test_what_a_controller_makes_anew_is_not_waited_for(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "account.yaml").write_text(
-        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}", "utf-8"
-    )
+    (tmp_path / "account.yaml").write_text("{apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}", "utf-8")
     ran = cli(f"delete -f {tmp_path / 'account.yaml'} -n shop --timeout 30s")
 
     assert ran.code == 0
@@ -343,9 +336,7 @@ datum: {color: red}
 """
 
 
-def test_warnings_of_the_server_are_told_once_on_the_error_output(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warnings_of_the_server_are_told_once_on_the_error_output(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     twice = f"{UNKNOWN_FIELD.replace('NAME', 'unknown-1')}---\n{UNKNOWN_FIELD.replace('NAME', 'unknown-2')}"
     monkeypatch.setattr("sys.stdin", io.StringIO(twice))
     ran = cli("apply --client-side --validate warn -f -")
@@ -373,9 +364,7 @@ def test_warnings_of_the_server_are_told_once_on_the_error_output(
         ("--for=ready --for=create", 0, "configmap/settings condition met\n" * 2),
     ],
 )
-def test_all_conditions_have_to_hold_in_the_forms_of_kubectl(
-    conditions: str, code: int, out: str, cli: Cli
-) -> None:
+def test_all_conditions_have_to_hold_in_the_forms_of_kubectl(conditions: str, code: int, out: str, cli: Cli) -> None:
     ran = cli(f"wait cm/settings -n shop --timeout=0 {conditions}")
 
     assert (ran.code, ran.out) == (code, out)
@@ -387,9 +376,7 @@ def test_what_was_never_there_is_gone_in_silence(cli: Cli) -> None:
     assert (ran.code, ran.out) == (0, "")
 
 
-def test_what_is_gone_now_is_told(
-    client: masthead.Client, server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_gone_now_is_told(client: masthead.Client, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     client.core_v1.config_maps("shop").create(ConfigMap.new("late"))
     with masthead.Client(kubeconfig=server.kubeconfig()) as other:
 
@@ -427,9 +414,7 @@ def test_a_wrong_option_is_not_blamed_on_the_kubeconfig(line: str, code: int, sa
 
 
 @pytest.mark.parametrize("command", ["apply", "diff"])
-def test_an_unknown_kind_in_a_manifest_does_not_exist(
-    command: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_kind_in_a_manifest_does_not_exist(command: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("{apiVersion: v1, kind: Nix, metadata: {name: x}}"))
     ran = cli(f"{command} -f -")
 
@@ -439,9 +424,7 @@ def test_an_unknown_kind_in_a_manifest_does_not_exist(
     assert hint.startswith("hint: if it is custom, ")
 
 
-def test_a_diff_that_the_server_refuses_says_so(
-    cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_diff_that_the_server_refuses_says_so(cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.faults.fail(403, resource="configmaps", verb="get", times=None)
     monkeypatch.setattr("sys.stdin", io.StringIO(UNKNOWN_FIELD.replace("NAME", "x")))
     ran = cli("diff -f -")

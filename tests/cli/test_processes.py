@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 CTRL_C = "\x03"
 
 
-def test_a_live_table_follows_changes_until_it_is_interrupted(
-    environ: dict[str, str], client: masthead.Client
-) -> None:
+def test_a_live_table_follows_changes_until_it_is_interrupted(environ: dict[str, str], client: masthead.Client) -> None:
     pods = client.core_v1.pods("shop")
     with Terminal(["watch", "pods", "-n", "shop"], environ) as screen:
         screen.expect("watching pods in shop (2 objects, 0 changes)")
@@ -196,9 +194,7 @@ def test_closed_streams_are_no_streams_of_something_else(closed: str, environ: d
 
 def test_an_error_that_cannot_be_said_keeps_its_code(environ: dict[str, str]) -> None:
     with Path("/dev/full").open("w") as full:
-        ran = subprocess.run(
-            [*COMMAND, "get", "nothing"], env=environ, stderr=full, timeout=PATIENCE, check=False
-        )
+        ran = subprocess.run([*COMMAND, "get", "nothing"], env=environ, stderr=full, timeout=PATIENCE, check=False)
 
     assert ran.returncode == 4
 
@@ -237,9 +233,7 @@ def test_a_reader_that_goes_away_is_no_error_to_talk_about(environ: dict[str, st
         (["--server", "http://127.0.0.1:1", "get", "pods"], "127.0.0.1:1 refused the connection"),
     ],
 )
-def test_no_cluster_is_said_in_one_line_with_a_hint(
-    arguments: list[str], said: str, environ: dict[str, str]
-) -> None:
+def test_no_cluster_is_said_in_one_line_with_a_hint(arguments: list[str], said: str, environ: dict[str, str]) -> None:
     ran = run(arguments, {key: value for key, value in environ.items() if key != "KUBECONFIG"})
 
     assert ran.returncode == 3
@@ -282,9 +276,7 @@ sys.exit(main(sys.argv[1:]))
         (["new", "--help"], 0, "usage: masthead new", ""),
     ],
 )
-def test_without_the_extra_it_is_named_and_the_rest_works(
-    arguments: list[str], code: int, out: str, err: str
-) -> None:
+def test_without_the_extra_it_is_named_and_the_rest_works(arguments: list[str], code: int, out: str, err: str) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRA, *arguments],
         capture_output=True,

@@ -36,9 +36,7 @@ def arguments(tmp_path: Path) -> list[str]:
     return ["run", str(tmp_path / "colors.py"), "--metrics-bind", "0", "--probe-bind", "0"]
 
 
-@pytest.mark.parametrize(
-    ("more", "has_color"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
-)
+@pytest.mark.parametrize(("more", "has_color"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_at_a_terminal_lines_are_for_people(
     more: dict[str, str], has_color: bool, arguments: list[str], environ: dict[str, str]
 ) -> None:
@@ -58,9 +56,7 @@ def test_at_a_terminal_lines_can_be_json(arguments: list[str], environ: dict[str
         assert screen.finish() == 0
 
 
-def test_at_a_pipe_lines_are_json_unless_text_is_chosen(
-    arguments: list[str], environ: dict[str, str]
-) -> None:
+def test_at_a_pipe_lines_are_json_unless_text_is_chosen(arguments: list[str], environ: dict[str, str]) -> None:
     with following(environ, *arguments, code=0) as process:
         assert process.stderr is not None
         said = [json.loads(process.stderr.readline()) for _ in range(2)]

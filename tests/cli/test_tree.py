@@ -149,9 +149,7 @@ def read_until(process: subprocess.Popen[str], *wanted: str) -> str:
     return next(line for line in process.stdout if all(each in line for each in wanted))
 
 
-def test_an_object_that_is_created_again_has_its_tree_again(
-    environ: dict[str, str], client: masthead.Client
-) -> None:
+def test_an_object_that_is_created_again_has_its_tree_again(environ: dict[str, str], client: masthead.Client) -> None:
     maps = client.core_v1.config_maps("shop")
     owner = maps.create(ConfigMap.new("owner"))
     maps.create(config_map("again", owner, "ConfigMap"))
@@ -186,10 +184,7 @@ def test_an_object_that_was_replaced_while_nobody_watched_is_the_new_one(
         screen.expect("watching the tree (2 objects, 0 changes")
         maps.patch("replaced", Patch.merge({"data": {"is_watched": "yes"}}))
         screen.expect("watching the tree (2 objects, 1 change,")
-        failures = [
-            server.faults.fail(503, verb=verb, resource="configmaps", times=None)
-            for verb in ("list", "watch")
-        ]
+        failures = [server.faults.fail(503, verb=verb, resource="configmaps", times=None) for verb in ("list", "watch")]
         for size in range(10):  # one of which is one too many for the watch
             maps.patch("replaced", Patch.merge({"data": {"size": str(size)}}))
         screen.expect("reconnecting (2 objects")

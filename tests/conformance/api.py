@@ -155,9 +155,7 @@ class Api:
         """Put an object, or ``name/subresource``, in place of what is there."""
         return self.request("PUT", self.path(resource, name), body, query=query)
 
-    def patch(
-        self, resource: str, name: str, patch: object, *, by: str = "merge", **query: Query
-    ) -> CallResponse:
+    def patch(self, resource: str, name: str, patch: object, *, by: str = "merge", **query: Query) -> CallResponse:
         """Change an object, or ``name/subresource``; `by` is one of `PATCH_TYPES` or a media type."""
         headers = {"Content-Type": PATCH_TYPES.get(by, by)}
         return self.request("PATCH", self.path(resource, name), patch, query=query, headers=headers)
@@ -176,9 +174,7 @@ class Api:
         """Remove the objects of the case's namespace that the query selects."""
         return self.request("DELETE", self.path(resource), options, query=query)
 
-    def watch(
-        self, resource: str, *, events: int | None = None, everywhere: bool = False, **query: Query
-    ) -> None:
+    def watch(self, resource: str, *, events: int | None = None, everywhere: bool = False, **query: Query) -> None:
         """Take so many events, or all until the server closes the stream, and let go."""
         with self.watching(resource, everywhere=everywhere, **query) as stream:
             if events is None:
@@ -276,9 +272,7 @@ class Api:
         self.steps.append(step)
         return step
 
-    def _send(
-        self, connection: http.client.HTTPConnection, step: Step, body: object
-    ) -> http.client.HTTPResponse:
+    def _send(self, connection: http.client.HTTPConnection, step: Step, body: object) -> http.client.HTTPResponse:
         headers = {"Authorization": f"Bearer {self._target.token}", "User-Agent": USER_AGENT}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -303,9 +297,7 @@ class Api:
 
     def quietly(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Plain]:
         """Send a request that is not part of the case."""
-        step = Step(
-            method, path, {}, {name.replace("_", "-"): value for name, value in headers.items()}, None
-        )
+        step = Step(method, path, {}, {name.replace("_", "-"): value for name, value in headers.items()}, None)
         try:
             response = self._send(self._connection, step, body)
             parsed = _parsed(response, response.read())
@@ -436,6 +428,4 @@ def _parsed(response: http.client.HTTPResponse, body: bytes) -> object:
 
 
 def _described(error: Exception) -> str:
-    return (
-        "no response in time" if isinstance(error, TimeoutError) else f"no response: {type(error).__name__}"
-    )
+    return "no response in time" if isinstance(error, TimeoutError) else f"no response: {type(error).__name__}"

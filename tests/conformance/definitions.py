@@ -91,9 +91,7 @@ def await_condition(
     def is_met(event: Plain) -> bool:
         conditions: list[Plain] = (event["object"].get("status") or {}).get("conditions") or []
         return any(
-            condition["type"] == kind
-            and condition["status"] == status
-            and reason in ("", condition["reason"])
+            condition["type"] == kind and condition["status"] == status and reason in ("", condition["reason"])
             for condition in conditions
         )
 

@@ -94,9 +94,7 @@ class _Words:
         self._number += 1
         result: Plain = {
             "request": f"{step.method} {self._text(step.path)}",
-            "query": {
-                name: [self._query_value(name, each) for each in step.query[name]] for name in step.query
-            },
+            "query": {name: [self._query_value(name, each) for each in step.query[name]] for name in step.query},
             "sent headers": {name: self._header(value) for name, value in step.sent_headers.items()},
             "sent": self._sent_body(step.sent),
             "status": step.status,
@@ -111,9 +109,7 @@ class _Words:
         return result
 
     def _versions_of(self, step: Step) -> list[int]:
-        found = (
-            each["metadata"].get("resourceVersion") for each in _objects_of(step) if not _is_a_moment(each)
-        )
+        found = (each["metadata"].get("resourceVersion") for each in _objects_of(step) if not _is_a_moment(each))
         return [int(version) for version in found if version in self._object_versions]
 
     def _query_value(self, name: str, value: str) -> object:
@@ -283,9 +279,7 @@ def _in_order_of_managers(causes: list[Plain]) -> list[Plain]:
 
 def _place_of_entry(entry: Plain) -> tuple[str, ...]:
     """Return what the server sorts the entries of managed fields by."""
-    return tuple(
-        str(entry.get(key, "")) for key in ("operation", "time", "manager", "apiVersion", "subresource")
-    )
+    return tuple(str(entry.get(key, "")) for key in ("operation", "time", "manager", "apiVersion", "subresource"))
 
 
 def _is_a_moment(found: Plain) -> bool:
@@ -300,8 +294,7 @@ def _without_ages_and_prose(table: Plain) -> Plain:
     return {
         **table,
         "columnDefinitions": table["columnDefinitions"] and [_without_prose(column) for column in columns],
-        "rows": table["rows"]
-        and [{**row, "cells": _without_ages(row["cells"], names)} for row in table["rows"]],
+        "rows": table["rows"] and [{**row, "cells": _without_ages(row["cells"], names)} for row in table["rows"]],
     }
 
 

@@ -66,9 +66,7 @@ def test_uids_are_numbered_in_the_order_of_their_appearance() -> None:
 
 
 def test_times_are_dropped_and_their_precision_is_kept() -> None:
-    found = normal(
-        step({"a": "2026-01-02T03:04:05Z", "b": "2026-01-02T03:04:05.000006Z", "c": "2001-02-03T04:05:06Z"})
-    )
+    found = normal(step({"a": "2026-01-02T03:04:05Z", "b": "2026-01-02T03:04:05.000006Z", "c": "2001-02-03T04:05:06Z"}))
 
     assert found == [{"a": "<time>", "b": "<time with a fraction>", "c": "2001-02-03T04:05:06Z"}]
 
@@ -133,9 +131,7 @@ def test_generated_names_are_known_everywhere() -> None:
     made = thing("1", generateName="a-")
     made["metadata"] = {**made["metadata"], "name": "a-x7k2p"}  # type: ignore[dict-item]
 
-    assert normal(step(made), step({"message": '"a-x7k2p" not found'}))[1] == {
-        "message": '"a-<suffix 1>" not found'
-    }
+    assert normal(step(made), step({"message": '"a-x7k2p" not found'}))[1] == {"message": '"a-<suffix 1>" not found'}
 
 
 def test_a_suffix_that_the_server_would_not_make_stays() -> None:
@@ -191,9 +187,7 @@ def test_lists_of_other_lengths_differ_by_their_items() -> None:
     real = [{"request": "GET /", "status": 200, "body": [1, 2, 3]}]
     here = [{"request": "GET /", "status": 200, "body": [1, 3]}]
 
-    assert differences(real, here) == [
-        "step 1, GET /: body: 3 items in the real one, 2 here; missing [2], new []"
-    ]
+    assert differences(real, here) == ["step 1, GET /: body: 3 items in the real one, 2 here; missing [2], new []"]
 
 
 def test_true_is_not_one() -> None:

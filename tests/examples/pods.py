@@ -9,9 +9,7 @@ from masthead.api.core.v1 import Pod
 def new_pod(name: str, *, node: str = "", **spec: object) -> Pod:
     """A pod of one container, on a node or on none."""
     container = {"name": "app", "image": "nginx"}
-    return Pod.new(
-        name, labels={"app": name}, spec={"nodeName": node or None, "containers": [container], **spec}
-    )
+    return Pod.new(name, labels={"app": name}, spec={"nodeName": node or None, "containers": [container], **spec})
 
 
 def new_deployment(name: str, **pod_spec: object) -> Deployment:

@@ -35,9 +35,7 @@ def client(kube_client: masthead.Client) -> masthead.Client:
     kube_client.apps_v1.deployments("shop").create(new_deployment("web"))
     subjects = [{"kind": "ServiceAccount", "name": "default", "namespace": "shop"}]
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
-    kube_client.rbac_v1.role_bindings("shop").create(
-        RoleBinding.new("view", subjects=subjects, role_ref=role)
-    )
+    kube_client.rbac_v1.role_bindings("shop").create(RoleBinding.new("view", subjects=subjects, role_ref=role))
     return kube_client
 
 

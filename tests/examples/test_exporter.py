@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 WEB = {"namespace": "default", "pod": "web"}
 
 
-def test_metrics_are_those_of_the_moment_of_the_scrape(
-    kube_server: Server, kube_client: masthead.Client
-) -> None:
+def test_metrics_are_those_of_the_moment_of_the_scrape(kube_server: Server, kube_client: masthead.Client) -> None:
     core = kube_client.core_v1
     core.pods("default").create(new_pod("web"))
     kube_server.kubelet.start("web")

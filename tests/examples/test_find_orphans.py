@@ -32,9 +32,7 @@ def client(kube_client: masthead.Client) -> masthead.Client:
         core.secrets("default").create(Secret.new(name))
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     core.persistent_volume_claims("default").create(PersistentVolumeClaim.new("claimed", spec=claim))
-    core.services("default").create(
-        Service.new("web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]})
-    )
+    core.services("default").create(Service.new("web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]}))
     core.pods("default").create(new_pod("web", volumes=VOLUMES))
     container = {"name": "app", "image": "a", "envFrom": [{"configMapRef": {"name": "environment"}}]}
     template = {"containers": [container], "imagePullSecrets": [{"name": "pull"}]}
@@ -49,13 +47,9 @@ def test_what_is_used_is_no_orphan(client: masthead.Client) -> None:
 def test_what_nothing_uses_is_found_in_its_namespace(client: masthead.Client) -> None:
     core = client.core_v1
     core.namespaces().create(Namespace.new("shop"))
-    core.config_maps("shop").create(
-        ConfigMap.new("mounted")
-    )  # of that name there is one that is used elsewhere
+    core.config_maps("shop").create(ConfigMap.new("mounted"))  # of that name there is one that is used elsewhere
     core.secrets("default").create(Secret.new("old", string_data={"a": "b"}))
-    core.services("shop").create(
-        Service.new("web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]})
-    )
+    core.services("shop").create(Service.new("web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]}))
     core.pods("default").delete("web", grace_period_seconds=0)
 
     assert list(find_orphans(client, "shop")) == ["ConfigMap shop/mounted", "Service shop/web"]
@@ -73,9 +67,7 @@ def test_what_nothing_uses_is_found_in_its_namespace(client: masthead.Client) ->
 def test_what_has_an_owner_belongs_to_it(client: masthead.Client) -> None:
     pod = client.core_v1.pods("default").get("web")
     owned = ConfigMap.new("owned")
-    owned.metadata.owner_references = [
-        OwnerReference(api_version="v1", kind="Pod", name="web", uid=pod.metadata.uid)
-    ]
+    owned.metadata.owner_references = [OwnerReference(api_version="v1", kind="Pod", name="web", uid=pod.metadata.uid)]
     client.core_v1.config_maps("default").create(owned)
     assert list(find_orphans(client)) == []
 

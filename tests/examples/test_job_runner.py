@@ -78,9 +78,7 @@ async def test_jobs_run_one_after_the_other(folder: Path, capsys: pytest.Capture
 
 
 @in_virtual_time
-async def test_another_replica_continues_where_one_has_died(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_another_replica_continues_where_one_has_died(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with cluster() as client, asyncio.TaskGroup() as group:
         async with masthead.aio.Client(client.config) as mortal:
             first = group.create_task(lead(mortal, folder, "one"))

@@ -32,9 +32,7 @@ def test_it_ends_when_the_deployments_are_there(
         deployments.patch_status(name, Patch.merge({"status": status}))
 
     main(["api", "web"])
-    assert capsys.readouterr().out == (
-        "deployment default/api is rolled out\ndeployment default/web is rolled out\n"
-    )
+    assert capsys.readouterr().out == ("deployment default/api is rolled out\ndeployment default/web is rolled out\n")
 
 
 def test_it_says_what_it_waited_for(kube_client: masthead.Client) -> None:

@@ -40,9 +40,7 @@ async def test_answers_come_from_the_cache(
         assert await (await http.get("/pods")).json() == [b]
 
 
-async def test_it_is_ready_once_the_cache_has_synced(
-    kube_server: Server, kube_config: masthead.Config
-) -> None:
+async def test_it_is_ready_once_the_cache_has_synced(kube_server: Server, kube_config: masthead.Config) -> None:
     refused = kube_server.faults.fail(403, resource="pods", times=None)
     app = make_app(kube_config)
     async with TestClient(TestServer(app)) as http:

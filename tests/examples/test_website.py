@@ -21,9 +21,7 @@ async def test_a_site_lives_on_the_embedded_server() -> None:
 
 @in_virtual_time
 async def test_it_writes_what_is_needed_and_no_more() -> None:
-    async with Environment(
-        app, leader_election=False
-    ) as env:  # whose lease would be renewed every two seconds
+    async with Environment(app, leader_election=False) as env:  # whose lease would be renewed every two seconds
         await sites(env).create(SHOP)
         await env.settle()
         assert env.writes == [

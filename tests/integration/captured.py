@@ -62,11 +62,7 @@ def _look(
     elif isinstance(value, list | tuple | set | frozenset | deque) and containers:
         for item in list(value):
             yield from _look(f"{place}[]", item, containers - 1, attributes)
-    elif (
-        attributes
-        and type(value).__module__.startswith("masthead")
-        and not isinstance(value, SecretValue | type)
-    ):
+    elif attributes and type(value).__module__.startswith("masthead") and not isinstance(value, SecretValue | type):
         for name, item in _attributes(value):
             yield from _look(f"{place}.{name}", item, containers, attributes - 1)
 

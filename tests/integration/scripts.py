@@ -80,9 +80,7 @@ class ScriptedResponse:
 
 def stream(*events: bytes, then: str = "hold", ends: bool = False) -> ScriptedResponse:
     """A watch that sends these events, then ends, stays silent, or is reset."""
-    return ScriptedResponse(
-        STREAM + b"".join(map(chunk, events)) + (END if ends else b""), "close" if ends else then
-    )
+    return ScriptedResponse(STREAM + b"".join(map(chunk, events)) + (END if ends else b""), "close" if ends else then)
 
 
 @dataclass

@@ -100,9 +100,7 @@ async def test_an_object_without_a_type_is_applied(client: Any, namespace: str) 
     dynamic = client.dynamic("apps/v1", "deployments", namespace=namespace)
     await dynamic.apply(deployment("web", replicas=2), field_manager="us")
 
-    partial = await dynamic.apply(
-        named("apps/v1", "Deployment", "web", spec={"paused": True}), field_manager="them"
-    )
+    partial = await dynamic.apply(named("apps/v1", "Deployment", "web", spec={"paused": True}), field_manager="them")
     status = await dynamic.apply(
         named("apps/v1", "Deployment", "web", status={"replicas": 1}),
         subresource="status",
@@ -126,9 +124,7 @@ CONTAINERS = [
     {"name": "side", "image": "image", "command": ["run"], "securityContext": {}},
 ]
 APPLIED = {
-    "config map": config_map(
-        "it", data={"a": "1", "empty": ""}, labels={"l": "1"}, finalizers=["example.com/w"]
-    ),
+    "config map": config_map("it", data={"a": "1", "empty": ""}, labels={"l": "1"}, finalizers=["example.com/w"]),
     "nothing but a name": config_map("it"),
     "empty maps": config_map("it", data={}, annotations={"a": ""}),
     "deployment": {
@@ -232,9 +228,7 @@ async def test_an_extracted_object_can_be_changed_and_applied(deployments: Any) 
 
 async def test_status_is_extracted_separately(deployments: Any) -> None:
     await deployments.apply(deployment("web"), field_manager="us")
-    await deployments.apply_status(
-        named("apps/v1", "Deployment", "web", status={"replicas": 2}), field_manager="us"
-    )
+    await deployments.apply_status(named("apps/v1", "Deployment", "web", status={"replicas": 2}), field_manager="us")
     found = await deployments.get("web")
 
     mine = extract(found, "us", subresource="status")
@@ -252,15 +246,11 @@ async def test_a_strategic_patch_merges_lists_by_their_keys(client: Any, namespa
 
     added = await deployments.patch(
         "web",
-        Patch.strategic(
-            {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "other"}]}}}}
-        ),
+        Patch.strategic({"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "other"}]}}}}),
     )
     removed = await deployments.patch(
         "web",
-        Patch.strategic(
-            {"spec": {"template": {"spec": {"containers": [{"name": "side", "$patch": "delete"}]}}}}
-        ),
+        Patch.strategic({"spec": {"template": {"spec": {"containers": [{"name": "side", "$patch": "delete"}]}}}}),
     )
 
     assert sorted(container.name for container in added.spec.template.spec.containers) == ["main", "side"]
@@ -300,9 +290,7 @@ async def test_a_client_may_default_to_strict_validation_and_receives_warnings(
     cluster: Cluster, facade: str, namespace: str
 ) -> None:
     warnings: list[ServerWarning] = []
-    async with connected(
-        cluster.config, facade, field_validation="Strict", on_warning=warnings.append
-    ) as client:
+    async with connected(cluster.config, facade, field_validation="Strict", on_warning=warnings.append) as client:
         pods = client.core_v1.pods(namespace)
         with pytest.raises(BadRequestError, match="unknown field"):
             await pods.create(STRANGE)

@@ -32,9 +32,7 @@ def told(error: ApplyConflictError) -> list[tuple[str, str, str, str, str]]:
 
 
 @pytest.mark.parametrize("typed", [True, False], ids=["typed", "dynamic"])
-async def test_each_field_is_listed_with_its_manager(
-    client: Any, namespace: str, maps: Any, *, typed: bool
-) -> None:
+async def test_each_field_is_listed_with_its_manager(client: Any, namespace: str, maps: Any, *, typed: bool) -> None:
     await maps.apply(config_map("shared", data={"a": "1"}), field_manager="applier")
     await maps.patch("shared", Patch.merge({"data": {"b": "1"}}), field_manager="updater")
     resource = maps if typed else client.dynamic("v1", "configmaps", namespace=namespace)
@@ -82,9 +80,7 @@ async def test_a_conflict_about_the_scale_is_listed(client: Any, namespace: str,
     assert told(raised.value) == [(".spec.replicas", "them", "Apply", "", "")]
 
 
-async def test_a_conflict_of_a_manifest_is_the_cause_of_its_error(
-    client: Any, namespace: str, maps: Any
-) -> None:
+async def test_a_conflict_of_a_manifest_is_the_cause_of_its_error(client: Any, namespace: str, maps: Any) -> None:
     await maps.apply(config_map("shared", data={"a": "1"}), field_manager="them")
 
     with pytest.raises(ManifestError, match=r"\.data\.a") as raised:
@@ -103,9 +99,7 @@ async def test_an_outdated_resource_version_is_no_conflict_with_managers(maps: A
     await maps.patch("shared", Patch.merge({"data": {"b": "1"}}), field_manager="them")
     outdated = config_map("shared", data={"a": "2"}, resourceVersion=made.metadata.resource_version)
 
-    with pytest.raises(
-        ConflictError, match=r"if it has a metadata\.resource_version, leave that out"
-    ) as raised:
+    with pytest.raises(ConflictError, match=r"if it has a metadata\.resource_version, leave that out") as raised:
         await maps.apply(outdated, field_manager="us")
 
     assert not isinstance(raised.value, ApplyConflictError)

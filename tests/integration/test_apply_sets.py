@@ -72,9 +72,7 @@ async def test_a_parent_that_was_a_member_is_not_pruned(client: Any, namespace: 
     assert (await parent_annotations(client, namespace))[KINDS] == "ConfigMap"
 
 
-async def test_members_of_other_namespaces_are_pruned_if_the_set_lists_them(
-    client: Any, namespace: str
-) -> None:
+async def test_members_of_other_namespaces_are_pruned_if_the_set_lists_them(client: Any, namespace: str) -> None:
     other, unlisted = f"other-{namespace[-20:]}", f"more-{namespace[-20:]}"
     for name in (other, unlisted):
         await client.core_v1.namespaces().create(a_namespace(name))
@@ -181,9 +179,7 @@ def crate_definition(group: str, labels: dict[str, str] | None = None) -> dict[s
             "group": group,
             "scope": "Cluster",
             "names": {"kind": "Crate", "plural": "crates", "singular": "crate"},
-            "versions": [
-                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-            ],
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
         },
     }
 
@@ -236,9 +232,7 @@ async def test_a_kind_whose_definition_is_gone_has_no_members(client: Any, names
 
 async def test_the_namespace_of_a_set_is_never_a_default(client: Any) -> None:
     with pytest.raises(InvalidValueError, match="needs a namespace"):
-        await client.apply_manifests(
-            config_map("a"), apply_set="configmaps/set", prune=True, field_manager="us"
-        )
+        await client.apply_manifests(config_map("a"), apply_set="configmaps/set", prune=True, field_manager="us")
 
 
 async def test_prune_needs_a_set(client: Any, namespace: str) -> None:

@@ -315,9 +315,7 @@ async def test_an_invalid_list_is_an_error(facade: str, body: object, words: str
 async def test_a_list_without_items_is_empty(facade: str, items: object) -> None:
     """As Go writes a list of nothing."""
     body = {key: value for key, value in LISTED.items() if key != "items"}
-    async with client_of(
-        once(json_response(body if items is ... else body | {"items": None})), facade
-    ) as client:
+    async with client_of(once(json_response(body if items is ... else body | {"items": None})), facade) as client:
         assert list(await client.core_v1.config_maps("shop").list()) == []
 
 
@@ -377,9 +375,7 @@ async def test_lines_may_arrive_in_any_chunks(facade: str) -> None:
 
 
 async def test_a_truncated_event_is_not_delivered(facade: str) -> None:
-    seen = await watched(
-        streaming(event("ADDED", config_map("a")), event("ADDED", config_map("b"))[:-9]), facade
-    )
+    seen = await watched(streaming(event("ADDED", config_map("a")), event("ADDED", config_map("b"))[:-9]), facade)
 
     assert [each.object.metadata.name for each in seen] == ["a"]
 

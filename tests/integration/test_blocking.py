@@ -216,9 +216,7 @@ def test_a_call_from_the_clients_own_loop_is_refused_instead_of_waiting_for_itse
 def test_repr_and_messages_hide_the_token(server: Server, config: Config) -> None:
     assert server.token
     with masthead.Client(config) as client:
-        text = (
-            f"{client!r} {client} {client.core_v1!r} {client.core_v1.pods('x')!r} {client.rest!r} {config!r}"
-        )
+        text = f"{client!r} {client} {client.core_v1!r} {client.core_v1.pods('x')!r} {client.rest!r} {config!r}"
 
     assert server.token not in text
     assert server.url.partition("://")[2] in text

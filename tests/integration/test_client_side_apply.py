@@ -32,9 +32,7 @@ def deployments(client: Any, namespace: str) -> Any:
     return client.apps_v1.deployments(namespace)
 
 
-async def test_an_object_is_created_with_its_configuration_in_an_annotation(
-    maps: Any, namespace: str
-) -> None:
+async def test_an_object_is_created_with_its_configuration_in_an_annotation(maps: Any, namespace: str) -> None:
     made = await maps.apply_client_side(config_map("a", data={"one": "1"}))
 
     assert json.loads(made.metadata.annotations[LAST_APPLIED]) == {
@@ -59,9 +57,7 @@ async def test_items_of_lists_are_merged_by_their_keys(deployments: Any) -> None
     side = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "s"}]}}}}
     await deployments.patch("web", Patch.strategic(side))
 
-    applied = await deployments.apply_client_side(
-        web({"name": "a", "image": "2"}, {"name": "c", "image": "1"})
-    )
+    applied = await deployments.apply_client_side(web({"name": "a", "image": "2"}, {"name": "c", "image": "1"}))
 
     found = {container.name: container.image for container in applied.spec.template.spec.containers}
     assert found == {"a": "2", "c": "1", "side": "s"}

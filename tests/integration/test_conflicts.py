@@ -121,9 +121,7 @@ async def test_an_exception_of_a_function_propagates(maps: Any) -> None:
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize(("conflicts", "attempts"), [(4, None), (2, 3)])
-async def test_conflicts_are_retried(
-    cluster: Cluster, maps: Any, conflicts: int, attempts: int | None
-) -> None:
+async def test_conflicts_are_retried(cluster: Cluster, maps: Any, conflicts: int, attempts: int | None) -> None:
     assert cluster.embedded is not None
     hit = cluster.embedded.faults.conflict(times=conflicts, resource="configmaps")
     calls = 0
@@ -220,9 +218,7 @@ async def test_objects_without_a_type_are_changed_the_same_way(client: Any, name
     assert (outcome, again, changed["data"]) == ("created", "unchanged", {"a": "2"})
 
 
-async def test_any_function_can_be_repeated_after_a_conflict(
-    cluster: Cluster, facade: str, maps: Any
-) -> None:
+async def test_any_function_can_be_repeated_after_a_conflict(cluster: Cluster, facade: str, maps: Any) -> None:
     stale = await maps.get("counter")
     await maps.patch("counter", Patch.merge({"data": {"count": "5"}}))
     known = [stale, None]

@@ -369,9 +369,7 @@ async def test_a_copy_ends_at_its_timeout(remote: Remote) -> None:
         await remote.pods.write_file("web", "/dev/null", endless(), timeout=0.2)
 
 
-async def test_a_timeout_of_the_callers_own_is_not_taken_for_that_of_the_copy(
-    remote: Remote, tmp_path: Path
-) -> None:
+async def test_a_timeout_of_the_callers_own_is_not_taken_for_that_of_the_copy(remote: Remote, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
 
     def refuse(_: CopyProgress) -> None:

@@ -220,12 +220,8 @@ LIES = {
     "endless zeros": END * 5000,
     "an absolute name": archive(("/tmp/evil", b"x", {}), ("/tmp/evil", b"x", {})),
     "a way up": archive(("../evil", b"x", {}), ("../evil", b"x", {})),
-    "a way through a link": archive(
-        ("l", b"", {"type": tarfile.SYMTYPE, "linkname": "."}), ("l/../evil", b"x", {})
-    ),
-    "a link as a directory": archive(
-        ("l", b"", {"type": tarfile.SYMTYPE, "linkname": "d"}), ("l/evil", b"x", {})
-    ),
+    "a way through a link": archive(("l", b"", {"type": tarfile.SYMTYPE, "linkname": "."}), ("l/../evil", b"x", {})),
+    "a link as a directory": archive(("l", b"", {"type": tarfile.SYMTYPE, "linkname": "d"}), ("l/evil", b"x", {})),
     "a hard link to elsewhere": archive(("l", b"", {"type": tarfile.LNKTYPE, "linkname": "../secret"})),
 }
 
@@ -387,9 +383,7 @@ def test_a_connection_that_breaks_anywhere_leaves_no_part_of_a_file(after: int, 
         run(main(Path(folder)))
 
 
-async def test_a_copy_that_is_cancelled_as_soon_as_its_file_is_open_leaves_none(
-    server: Server, tmp_path: Path
-) -> None:
+async def test_a_copy_that_is_cancelled_as_soon_as_its_file_is_open_leaves_none(server: Server, tmp_path: Path) -> None:
     server.kubelet.files("web")["/cancelled"] = b"x" * 2**20
     async with connected(from_kubeconfig(server.kubeconfig()), "aio") as client, asyncio.TaskGroup() as tasks:
         copy_from = client.core_v1.pods("default").copy_from

@@ -68,9 +68,7 @@ async def refused(config: Config, facade: str, server: Server, **options: Any) -
     return caught.value, len(server.requests) - before
 
 
-@pytest.mark.parametrize(
-    "user", [{"token": TOKEN}, {"username": "me", "password": TOKEN}], ids=["bearer", "basic"]
-)
+@pytest.mark.parametrize("user", [{"token": TOKEN}, {"username": "me", "password": TOKEN}], ids=["bearer", "basic"])
 async def test_a_token_or_a_password_authenticates(
     server: Server, tmp_path: Path, facade: str, user: dict[str, str]
 ) -> None:
@@ -79,9 +77,7 @@ async def test_a_token_or_a_password_authenticates(
     assert found.metadata.name == "default"
 
 
-async def test_a_token_file_beside_the_kubeconfig_authenticates(
-    server: Server, tmp_path: Path, facade: str
-) -> None:
+async def test_a_token_file_beside_the_kubeconfig_authenticates(server: Server, tmp_path: Path, facade: str) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\n")
 
     found = await get_default(of(server, tmp_path, {"tokenFile": "token"}), facade)
@@ -98,9 +94,7 @@ async def test_a_kubeconfig_is_all_that_a_client_needs(server: Server, tmp_path:
     assert found.metadata.name == "default"
 
 
-async def test_a_rejected_token_is_sent_once_and_never_omitted(
-    server: Server, tmp_path: Path, facade: str
-) -> None:
+async def test_a_rejected_token_is_sent_once_and_never_omitted(server: Server, tmp_path: Path, facade: str) -> None:
     error, requests = await refused(of(server, tmp_path, {"token": WRONG}), facade, server)
 
     assert isinstance(error, UnauthorizedError)
@@ -151,9 +145,7 @@ async def test_a_client_certificate_is_sent(gate: Gate, tmp_path: Path, facade: 
     assert gate.users == ["alice"]
 
 
-async def test_a_server_that_requires_a_client_certificate_is_reported(
-    gate: Gate, tmp_path: Path, facade: str
-) -> None:
+async def test_a_server_that_requires_a_client_certificate_is_reported(gate: Gate, tmp_path: Path, facade: str) -> None:
     async with serving(gate.shut) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, {"token": TOKEN})
         with pytest.raises(TransportError, match="does not accept our client certificate, or requires one"):
@@ -165,9 +157,7 @@ async def test_a_server_that_requires_a_client_certificate_is_reported(
 async def test_nothing_is_sent_to_an_untrusted_server(gate: Gate, tmp_path: Path, facade: str) -> None:
     async with serving(gate.handle, gate.context(optional=True)) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, Gate().trusted, {"token": TOKEN})
-        with pytest.raises(
-            TransportError, match="signed by an authority that is not trusted; set certificate-auth"
-        ):
+        with pytest.raises(TransportError, match="signed by an authority that is not trusted; set certificate-auth"):
             await get_default(config, facade, retries=0)
 
     assert not gate.seen
@@ -268,9 +258,7 @@ async def test_an_exec_plugin_may_return_a_certificate(gate: Gate, tmp_path: Pat
     assert "authorization" not in gate.seen[0].headers
 
 
-async def test_concurrent_calls_share_one_run_of_the_exec_plugin(
-    server: Server, tmp_path: Path, facade: str
-) -> None:
+async def test_concurrent_calls_share_one_run_of_the_exec_plugin(server: Server, tmp_path: Path, facade: str) -> None:
     program = Program(tmp_path).gives(token=TOKEN)
     async with connected(of(server, tmp_path, running(program)), facade) as client:
         namespaces = client.core_v1.namespaces()
@@ -373,9 +361,7 @@ async def test_a_missing_exec_plugin_is_reported_with_its_install_hint(
     assert requests == 0
 
 
-async def test_closing_the_client_ends_a_program_that_hangs(
-    server: Server, tmp_path: Path, facade: str
-) -> None:
+async def test_closing_the_client_ends_a_program_that_hangs(server: Server, tmp_path: Path, facade: str) -> None:
     async with Line() as line:
         program = Program(tmp_path, f"hang({line.port})")
         client = connected(of(server, tmp_path, running(program)), facade)
@@ -404,9 +390,7 @@ async def test_keys_leave_no_files_behind(
     home.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(home))
     monkeypatch.setenv("TMPDIR", str(home))
-    program = Program(tmp_path).gives(
-        **gate.pair("dave").as_status(), expirationTimestamp="2001-01-01T00:00:00Z"
-    )
+    program = Program(tmp_path).gives(**gate.pair("dave").as_status(), expirationTimestamp="2001-01-01T00:00:00Z")
     async with serving(gate.handle, gate.context()) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, running(program))
         async with connected(config, facade) as client:

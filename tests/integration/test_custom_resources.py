@@ -292,9 +292,7 @@ async def test_a_custom_kind_may_be_cluster_scoped(client: Any, namespace: str) 
         await client.resource(box_class(group), namespace).get("a")
 
 
-async def test_two_groups_may_have_the_same_kind(
-    client: Any, namespace: str, group: str, new_group: str
-) -> None:
+async def test_two_groups_may_have_the_same_kind(client: Any, namespace: str, group: str, new_group: str) -> None:
     for each in (group, new_group):
         boxes = client.dynamic(f"{each}/v1", "Box", namespace=namespace)
         await boxes.create(box(each, "a"))
@@ -302,9 +300,7 @@ async def test_two_groups_may_have_the_same_kind(
     assert (await client.mapper.find("boxen", group=new_group)).gvr.group == new_group
 
 
-async def test_a_removed_kind_is_unknown_after_rediscovery(
-    client: Any, namespace: str, new_group: str
-) -> None:
+async def test_a_removed_kind_is_unknown_after_rediscovery(client: Any, namespace: str, new_group: str) -> None:
     resource = GroupVersionResource(new_group, "v1", "boxen")
     assert await client.discovery.supports(resource)
     definitions = client.apiextensions_v1.custom_resource_definitions()

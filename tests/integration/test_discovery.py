@@ -133,9 +133,7 @@ async def test_discovery_is_cached_until_it_is_invalidated(cluster: Cluster, cli
 
 
 @pytest.mark.embedded_only
-async def test_discovery_is_cached_on_disk_for_the_next_client(
-    cluster: Cluster, facade: str, tmp_path: Path
-) -> None:
+async def test_discovery_is_cached_on_disk_for_the_next_client(cluster: Cluster, facade: str, tmp_path: Path) -> None:
     server = cluster.embedded
     assert server is not None
     async with connected(cluster.config, facade, discovery_cache=tmp_path) as first:

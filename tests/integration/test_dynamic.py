@@ -49,9 +49,7 @@ FLIP = {"apiVersion": "flops/v1", "kind": "Flip", "metadata": {"name": "mips", "
     ],
     ids=str,
 )
-async def test_a_resource_is_found_by_each_of_its_names(
-    client: Any, namespace: str, words: tuple[Any, ...]
-) -> None:
+async def test_a_resource_is_found_by_each_of_its_names(client: Any, namespace: str, words: tuple[Any, ...]) -> None:
     await client.apps_v1.deployments(namespace).create(deployment("web"))
 
     found = await client.dynamic(*words, namespace=namespace).get("web")
@@ -140,9 +138,7 @@ async def test_the_status_of_a_dynamic_resource_has_verbs_of_its_own(client: Any
     patched = await deployments.patch_status("web", Patch.merge({"status": {"replicas": 3}}))
     assert patched.get("status", "replicas") == 3
     head = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
-    applied = await deployments.apply_status(
-        head | {"status": {"replicas": 4}}, field_manager="us", force=True
-    )
+    applied = await deployments.apply_status(head | {"status": {"replicas": 4}}, field_manager="us", force=True)
     assert applied.get("status", "replicas") == 4
 
 
@@ -182,9 +178,7 @@ async def test_cluster_scoped_resources_take_no_namespace(client: Any, namespace
         await client.dynamic("ns", namespace=namespace).get(namespace)
 
 
-async def test_an_unknown_resource_is_rejected_before_the_request_is_sent(
-    client: Any, namespace: str
-) -> None:
+async def test_an_unknown_resource_is_rejected_before_the_request_is_sent(client: Any, namespace: str) -> None:
     with pytest.raises(UnknownKindError, match=r'no resource "deploymets".*nearest: deployments\.apps'):
         await client.dynamic("deploymets", namespace=namespace).list()
     with pytest.raises(UnknownKindError, match=r"in v1; the nearest: deployments\.apps"):
@@ -197,9 +191,7 @@ async def test_an_unknown_resource_is_rejected_before_the_request_is_sent(
         client.dynamic(MAPS, "configmaps")
 
 
-async def test_a_full_name_is_sent_without_discovery_and_rejected_by_the_server(
-    client: Any, namespace: str
-) -> None:
+async def test_a_full_name_is_sent_without_discovery_and_rejected_by_the_server(client: Any, namespace: str) -> None:
     absent = client.dynamic(GroupVersionResource("example.com", "v1", "widgets"), namespace=namespace)
 
     with pytest.raises(NotFoundError):

@@ -165,9 +165,7 @@ async def test_plain_http_to_a_tls_port_is_reported(cluster: Cluster, facade: st
 async def test_a_typo_under_server_side_apply_is_not_retryable(client: Any, namespace: str) -> None:
     typo = {"metadata": {"name": "web"}, "spec": {"replcas": 1}}
 
-    with pytest.raises(
-        InternalError, match=r"\.spec\.replcas: .* fix the spelling, or leave it out"
-    ) as caught:
+    with pytest.raises(InternalError, match=r"\.spec\.replcas: .* fix the spelling, or leave it out") as caught:
         await client.dynamic("apps/v1", "deployments", namespace=namespace).apply(typo, field_manager="me")
 
     assert "Try again" not in str(caught.value)
@@ -210,9 +208,7 @@ async def test_plain_data_is_checked_as_new_checks_it(client: Any, namespace: st
     stored = await maps.create({"metadata": {"name": "a"}, "dta": {}}, field_validation="Ignore")
     assert stored.metadata.name == "a"
     with pytest.raises(BadRequestError, match='unknown field "dta"'):
-        await maps.create(
-            ConfigMap.from_dict({"metadata": {"name": "b"}, "dta": {}}), field_validation="Strict"
-        )
+        await maps.create(ConfigMap.from_dict({"metadata": {"name": "b"}, "dta": {}}), field_validation="Strict")
 
 
 @pytest.mark.embedded_only
@@ -281,9 +277,8 @@ async def test_no_response_in_time_is_a_timeout_error_too(facade: str) -> None:
     assert isinstance(error, DeadlineError)
     assert (error.verb, error.url) == ("GET", "/api/v1/namespaces/shop/pods/web")
     assert str(error).startswith("get pods shop/web: ")
-    assert (
-        "within 0.1 s; raise the timeout, or request less; if nothing arrives at all, check the network"
-        in str(error)
+    assert "within 0.1 s; raise the timeout, or request less; if nothing arrives at all, check the network" in str(
+        error
     )
     assert the_same(error, pickle.loads(pickle.dumps(error)))
 
@@ -324,13 +319,9 @@ def test_a_missing_or_broken_kubeconfig_is_reported(tmp_path: Path, facade: str)
 
 
 async def test_an_unreadable_token_file_is_reported(tmp_path: Path, cluster: Cluster, facade: str) -> None:
-    config = Config(
-        server=cluster.config.server, token_file=tmp_path / "absent", ca_file=cluster.config.ca_file
-    )
+    config = Config(server=cluster.config.server, token_file=tmp_path / "absent", ca_file=cluster.config.ca_file)
     async with connected(config, facade) as client:
-        with pytest.raises(
-            AuthError, match="check that it exists and that this process may read it"
-        ) as caught:
+        with pytest.raises(AuthError, match="check that it exists and that this process may read it") as caught:
             await client.core_v1.namespaces().get("default")
 
     assert isinstance(caught.value, masthead.MastheadError)

@@ -156,9 +156,7 @@ async def test_stdin_may_be_an_async_iterator(pods: Any) -> None:
     assert (await pods.exec("web", ["cat"], stdin=pieces())).text == "piece piece piece "
 
 
-@pytest.mark.parametrize(
-    "stdin", [3, io.StringIO("text"), ["text"]], ids=["number", "text file", "list of text"]
-)
+@pytest.mark.parametrize("stdin", [3, io.StringIO("text"), ["text"]], ids=["number", "text file", "list of text"])
 async def test_stdin_that_is_not_bytes_is_refused(pods: Any, stdin: Any) -> None:
     with pytest.raises(InvalidValueError, match="stdin"):
         await pods.exec("web", ["cat"], stdin=stdin)

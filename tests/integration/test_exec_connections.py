@@ -70,17 +70,13 @@ async def test_commands_go_through_the_proxy_of_the_kubeconfig(
     assert TOKEN not in str(through.heads)
 
 
-async def test_a_wrong_token_is_refused_before_anything_runs(
-    server: Server, tmp_path: Path, facade: str
-) -> None:
+async def test_a_wrong_token_is_refused_before_anything_runs(server: Server, tmp_path: Path, facade: str) -> None:
     async with connected(of(server, tmp_path, {"token": "wrong"}), facade) as client:
         with pytest.raises(UnauthorizedError, match="exec pods default/web"):
             await reversed_by(client)
 
 
-async def test_a_token_that_was_replaced_on_disk_is_read_again(
-    server: Server, tmp_path: Path, facade: str
-) -> None:
+async def test_a_token_that_was_replaced_on_disk_is_read_again(server: Server, tmp_path: Path, facade: str) -> None:
     file = tmp_path / "token"
     file.write_text("wrong")
     config = of(server, tmp_path, {"tokenFile": str(file)})

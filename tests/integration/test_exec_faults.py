@@ -183,9 +183,7 @@ async def test_cancelling_a_command_at_any_turn_of_the_loop_leaves_nothing_behin
     async with cluster() as (_, pods):
         before = len(asyncio.all_tasks())
         for turns in [*range(60), *range(60, 400, 20)]:
-            running = asyncio.get_running_loop().create_task(
-                pods.exec("web", ["mirror"], stdin=LONG, check=False)
-            )
+            running = asyncio.get_running_loop().create_task(pods.exec("web", ["mirror"], stdin=LONG, check=False))
             for _ in range(turns):
                 await asyncio.sleep(0)
             running.cancel()

@@ -49,9 +49,7 @@ def content(obj: Any) -> Plain:
 
 
 @pytest.mark.parametrize("typed", [True, False], ids=["typed", "dynamic"])
-async def test_of_every_kind_exactly_what_was_applied_is_extracted(
-    client: Any, namespace: str, *, typed: bool
-) -> None:
+async def test_of_every_kind_exactly_what_was_applied_is_extracted(client: Any, namespace: str, *, typed: bool) -> None:
     changed: list[tuple[Plain, Plain]] = []
     for minimal, wanted in objects(namespace[-5:]):
         where = None if minimal.in_cluster else namespace

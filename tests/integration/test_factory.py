@@ -73,9 +73,7 @@ async def test_informers_are_shared_within_a_program(client: Any, namespace: str
     maps = await filled(client, namespace, "a", "b", kind="test")
     factory = factory_of(client, namespace=namespace, label_selector="kind=test")
     shared, handler = factory.core_v1.config_maps, RecordingHandler()
-    handle = shared.informer.add_event_handler(
-        on_add=handler.add, on_update=handler.update, on_delete=handler.delete
-    )
+    handle = shared.informer.add_event_handler(on_add=handler.add, on_update=handler.update, on_delete=handler.delete)
     shared.informer.add_indexers({"colour": lambda each: [each.data["colour"]] if each.data else []})
 
     async with factory:

@@ -39,9 +39,7 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
     cluster: Cluster, maps: Any, caplog: pytest.LogCaptureFixture, code: int, name: str
 ) -> None:
     await put(maps, "a")
-    refused = embedded(cluster).faults.fail(
-        code, verb=("list", "watch"), namespace=maps.namespace, times=None
-    )
+    refused = embedded(cluster).faults.fail(code, verb=("list", "watch"), namespace=maps.namespace, times=None)
     errors: list[Exception] = []
     informer = quick(maps)
     informer.set_watch_error_handler(errors.append)
@@ -66,9 +64,7 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("code", [403, 404])
-async def test_a_resource_that_vanishes_and_returns_is_mirrored_again(
-    cluster: Cluster, maps: Any, code: int
-) -> None:
+async def test_a_resource_that_vanishes_and_returns_is_mirrored_again(cluster: Cluster, maps: Any, code: int) -> None:
     for name in "abc":
         await put(maps, name)
     faults, place = embedded(cluster).faults, maps.namespace
@@ -178,9 +174,7 @@ async def test_an_invalid_handler_is_rejected_when_it_is_added(maps: Any, given:
         quick(maps).add_event_handler(**given)
 
 
-async def test_a_failing_filter_affects_only_its_own_handler(
-    maps: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failing_filter_affects_only_its_own_handler(maps: Any, caplog: pytest.LogCaptureFixture) -> None:
     def keep(obj: Any) -> bool:
         if obj.metadata.name == "bad":
             raise LookupError("no such shelf")
@@ -263,9 +257,7 @@ async def test_an_informer_of_a_closed_client_never_syncs(cluster: Cluster, faca
     async with connected(cluster.config, facade) as other:
         maps = other.core_v1.config_maps("default")
     informer = quick(maps)
-    with pytest.raises(
-        ClosedError
-    ):  # the blocking façade has nowhere to start it; the other one ends at once
+    with pytest.raises(ClosedError):  # the blocking façade has nowhere to start it; the other one ends at once
         await _started_and_synced(informer)
     assert not informer.has_synced
     await informer.stop()

@@ -109,18 +109,14 @@ async def test_any_thread_may_read(maps: Any) -> None:
     async with quick(maps) as informer:
         await informer.wait_synced(30)
         found: list[str] = []
-        reader = threading.Thread(
-            target=lambda: found.extend(each.metadata.name for each in informer.lister.list())
-        )
+        reader = threading.Thread(target=lambda: found.extend(each.metadata.name for each in informer.lister.list()))
         reader.start()
         reader.join()
         assert "a" in found
 
 
 @pytest.mark.parametrize("form", ["dynamic", "metadata"])
-async def test_kinds_without_types_are_mirrored_alike(
-    client: Any, maps: Any, namespace: str, form: str
-) -> None:
+async def test_kinds_without_types_are_mirrored_alike(client: Any, maps: Any, namespace: str, form: str) -> None:
     version = await put(maps, "a")
     async with quick(getattr(client, form)("v1", "configmaps", namespace=namespace)) as informer:
         await informer.wait_for(version, 30)
@@ -131,9 +127,7 @@ async def test_kinds_without_types_are_mirrored_alike(
 
 
 @pytest.mark.parametrize("transform", [drop_managed_fields, keep_fields("data")], ids=["drop", "keep"])
-async def test_objects_are_transformed_before_they_are_stored_or_dispatched(
-    maps: Any, transform: Any
-) -> None:
+async def test_objects_are_transformed_before_they_are_stored_or_dispatched(maps: Any, transform: Any) -> None:
     await put(maps, "a")
     seen: list[Any] = []
     informer = quick(maps, transform=transform)

@@ -65,9 +65,7 @@ def keys(objects: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("how", ["--server-side", "--server-side=false"])
-async def test_a_set_of_kubectl_is_pruned_here(
-    client: Any, namespace: str, kubectl: Kubectl, how: str
-) -> None:
+async def test_a_set_of_kubectl_is_pruned_here(client: Any, namespace: str, kubectl: Kubectl, how: str) -> None:
     given = stream(config_map("a"), config_map("b"), service("web"))
     kubectl(f"{APPLY} {how} -n {namespace}", stdin=given, env=ALPHA)
 
@@ -81,13 +79,9 @@ async def test_a_set_of_kubectl_is_pruned_here(
     assert "pruned" not in again
 
 
-async def test_a_set_of_this_client_is_pruned_by_kubectl(
-    client: Any, namespace: str, kubectl: Kubectl
-) -> None:
+async def test_a_set_of_this_client_is_pruned_by_kubectl(client: Any, namespace: str, kubectl: Kubectl) -> None:
     manifests = [config_map("a"), config_map("b"), service("web")]
-    await client.apply_manifests(
-        manifests, namespace=namespace, apply_set=OURS, prune=True, field_manager="us"
-    )
+    await client.apply_manifests(manifests, namespace=namespace, apply_set=OURS, prune=True, field_manager="us")
 
     done = kubectl(f"{APPLY} --server-side -n {namespace}", stdin=stream(config_map("a")), env=ALPHA)
 
@@ -102,9 +96,7 @@ async def test_a_set_of_this_client_is_pruned_by_kubectl(
     assert not result.has_changes
 
 
-async def test_neither_touches_a_set_of_the_other_unasked(
-    client: Any, namespace: str, kubectl: Kubectl
-) -> None:
+async def test_neither_touches_a_set_of_the_other_unasked(client: Any, namespace: str, kubectl: Kubectl) -> None:
     kubectl(f"{APPLY} --server-side -n {namespace}", stdin=stream(config_map("a")), env=ALPHA)
     with pytest.raises(InvalidValueError, match="managed by the tooling 'kubectl'"):
         await client.apply_manifests(
@@ -153,7 +145,5 @@ def _changed(text: str) -> list[str]:
     Without the annotation of client-side apply: kubectl shows the values of Secrets there, which are masked here.
     """
     lines = [line for line in text.splitlines() if re.match(r"[-+](?![-+])", line)]
-    kept = [
-        line for line in lines if "last-applied-configuration" not in line and '{"apiVersion"' not in line
-    ]
+    kept = [line for line in lines if "last-applied-configuration" not in line and '{"apiVersion"' not in line]
     return sorted(line.replace('"', "'") for line in kept)

@@ -59,9 +59,7 @@ async def test_pages_are_yielded_one_at_a_time(maps: Any) -> None:
 
 
 async def test_items_are_yielded_one_by_one(maps: Any) -> None:
-    assert [item.data["index"] async for item in maps.iterate(label_selector=OURS, page_size=3)] == list(
-        "0123456"
-    )
+    assert [item.data["index"] async for item in maps.iterate(label_selector=OURS, page_size=3)] == list("0123456")
 
 
 async def test_iterating_may_stop_early(maps: Any) -> None:
@@ -111,9 +109,7 @@ async def test_a_list_from_initial_events_equals_a_plain_list(maps: Any) -> None
     assert int(streamed.metadata.resource_version) >= int(plain.metadata.resource_version)
 
 
-async def test_a_list_as_a_watch_can_be_checked_against_a_plain_one(
-    cluster: Cluster, facade: str, maps: Any
-) -> None:
+async def test_a_list_as_a_watch_can_be_checked_against_a_plain_one(cluster: Cluster, facade: str, maps: Any) -> None:
     async with connected(cluster.config, facade, check_watch_lists=True) as careful:
         found = await careful.core_v1.config_maps(maps.namespace).watch_list(label_selector=OURS)
 

@@ -273,9 +273,7 @@ async def test_closing_ends_a_wait_for_the_next_line(kubelet: Kubelet) -> None:
 async def test_an_error_response_is_raised_on_the_first_read(kubelet: Kubelet) -> None:
     kubelet.sends(refusal(400, "BadRequest", "container main is waiting to start"))
     stream = kubelet.pods.logs("web")
-    with pytest.raises(
-        BadRequestError, match=r"get pods/log default/web: container main is waiting to start"
-    ):
+    with pytest.raises(BadRequestError, match=r"get pods/log default/web: container main is waiting to start"):
         await anext(stream)
 
     kubelet.sends(refusal(404, "NotFound", "no such pod"))

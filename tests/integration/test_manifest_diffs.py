@@ -71,18 +71,14 @@ async def test_a_diff_masks_the_values_of_secrets(client: Any, namespace: str) -
     assert "Zm91cg" not in repr(diff)
 
 
-async def test_a_diff_with_conflicts_has_them_and_shows_what_force_would_do(
-    client: Any, namespace: str
-) -> None:
+async def test_a_diff_with_conflicts_has_them_and_shows_what_force_would_do(client: Any, namespace: str) -> None:
     before = config_map("a", data={"color": "red"})
     await client.apply_manifests(before, namespace=namespace, field_manager="them")
     wanted = config_map("a", data={"color": "blue"})
 
     diff = await client.diff_manifests(wanted, namespace=namespace, field_manager="us")
 
-    assert [(conflict.field, conflict.manager) for conflict in diff[0].conflict.conflicts] == [
-        (".data.color", "them")
-    ]
+    assert [(conflict.field, conflict.manager) for conflict in diff[0].conflict.conflicts] == [(".data.color", "them")]
     assert diff.has_changes
     text = diff.text(color=False)
     assert text.startswith(f"# ConfigMap {namespace}/a conflicts")
@@ -108,9 +104,7 @@ async def test_a_diff_of_client_side_apply(client: Any, namespace: str) -> None:
 async def test_objects_of_a_new_namespace_would_be_created(client: Any, namespace: str) -> None:
     name = f"new-{namespace[-20:]}"
 
-    diff = await client.diff_manifests(
-        [config_map("a", namespace=name), a_namespace(name)], field_manager="us"
-    )
+    diff = await client.diff_manifests([config_map("a", namespace=name), a_namespace(name)], field_manager="us")
 
     assert outcomes(diff) == [("Namespace", "created"), ("ConfigMap", "created")]
 

@@ -83,9 +83,7 @@ async def test_dependencies_are_applied_first(client: Any, namespace: str) -> No
     assert kinds(done) == ["ServiceAccount", "ConfigMap", "Service", "Deployment"]
     assert all(each.metadata.uid and each.metadata.namespace == namespace for each in done)
     again = await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
-    assert [each.metadata.resource_version for each in again] == [
-        each.metadata.resource_version for each in done
-    ]
+    assert [each.metadata.resource_version for each in again] == [each.metadata.resource_version for each in done]
 
 
 async def test_a_custom_resource_definition_and_its_objects_can_be_applied_in_one_call(
@@ -127,13 +125,9 @@ async def test_manifests_are_applied_by_the_client(client: Any, namespace: str) 
     await client.delete_manifests(everything, namespace=namespace)
 
 
-async def test_files_folders_objects_and_data_are_manifests_too(
-    client: Any, namespace: str, tmp_path: Path
-) -> None:
+async def test_files_folders_objects_and_data_are_manifests_too(client: Any, namespace: str, tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}", "utf-8")
-    (tmp_path / "a.json").write_text(
-        '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}', "utf-8"
-    )
+    (tmp_path / "a.json").write_text('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}', "utf-8")
     (tmp_path / "notes.txt").write_text("no: manifest", "utf-8")
 
     done = await client.apply_manifests(
@@ -153,9 +147,7 @@ async def test_files_folders_objects_and_data_are_manifests_too(
 async def test_a_new_namespace_is_applied_before_its_objects(client: Any, namespace: str) -> None:
     name = f"new-{namespace[-20:]}"
 
-    done = await client.apply_manifests(
-        [config_map("a", namespace=name), a_namespace(name)], field_manager="us"
-    )
+    done = await client.apply_manifests([config_map("a", namespace=name), a_namespace(name)], field_manager="us")
 
     assert [each.key for each in done] == [name, f"{name}/a"]
     await client.delete_manifests([config_map("a", namespace=name), a_namespace(name)])
@@ -174,9 +166,7 @@ async def test_the_first_failure_stops_it_and_lists_the_objects_done(client: Any
         config_map("settings", data={"color": "blue"}), field_manager="them"
     )
 
-    with pytest.raises(
-        ManifestError, match=r"apply ConfigMap .*/settings \(manifest, document \d\)"
-    ) as raised:
+    with pytest.raises(ManifestError, match=r"apply ConfigMap .*/settings \(manifest, document \d\)") as raised:
         await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
 
     assert kinds(raised.value.done) == ["ServiceAccount"]
@@ -252,9 +242,7 @@ just text
 """
 
 
-async def test_all_problems_of_manifests_are_reported_at_once_and_nothing_is_sent(
-    client: Any, namespace: str
-) -> None:
+async def test_all_problems_of_manifests_are_reported_at_once_and_nothing_is_sent(client: Any, namespace: str) -> None:
     with pytest.raises(ManifestError) as raised:
         await client.apply_manifests(BROKEN, namespace=namespace, field_manager="us")
 

@@ -94,9 +94,7 @@ async def test_pods_are_found_on_a_server_that_was_set_up_anew(options: dict[str
     errors: list[LogStreamError] = []
     async with log_cluster(**options) as cluster:
         for number in range(20):  # a history that is longer than the next one
-            await cluster.client.core_v1.config_maps("default").create(
-                {"metadata": {"name": f"old-{number}"}}
-            )
+            await cluster.client.core_v1.config_maps("default").create({"metadata": {"name": f"old-{number}"}})
         await cluster.start("web-1")
         cluster.write("web-1", "old")
         port = urlsplit(cluster.server.url).port
@@ -161,9 +159,7 @@ async def test_the_failure_of_one_log_is_its_own(caplog: pytest.LogCaptureFixtur
         cluster.server.faults.fail(403, name="web-2", subresource="log")
         lines = await rest(cluster.pods.merged_logs(on_error=errors.append))
         assert texts(lines) == ["[pod/web-1/app] line", "[pod/web-3/app] line"]
-        assert [(each.namespace, each.pod, each.container) for each in errors] == [
-            ("default", "web-2", "app")
-        ]
+        assert [(each.namespace, each.pod, each.container) for each in errors] == [("default", "web-2", "app")]
         assert isinstance(errors[0].__cause__, ForbiddenError)
 
         cluster.server.faults.fail(403, name="web-2", subresource="log")

@@ -70,9 +70,7 @@ async def test_a_list_can_be_served_as_initial_events_of_a_watch(maps: Any) -> N
     assert all(isinstance(each, PartialObjectMetadata) for each in listed)
 
 
-async def test_a_patch_changes_the_object_and_returns_its_metadata(
-    client: Any, namespace: str, maps: Any
-) -> None:
+async def test_a_patch_changes_the_object_and_returns_its_metadata(client: Any, namespace: str, maps: Any) -> None:
     patched = await maps.patch("a", Patch.merge({"metadata": {"annotations": {"by": "us"}}}))
 
     assert isinstance(patched, PartialObjectMetadata)
@@ -187,9 +185,7 @@ async def test_a_metadata_informer_mirrors_a_server_of_whole_objects(facade: str
     changed = scripts.event("MODIFIED", whole("b", "10"))
     initial = [scripts.event("ADDED", whole("b")), scripts.bookmark("9", ends=True), changed]
     refused = scripts.json_response(scripts.status(400, "BadRequest", "no initial events"), "400 Bad Request")
-    watches = (
-        [scripts.ScriptedResponse(refused), scripts.stream(changed)] if lists else [scripts.stream(*initial)]
-    )
+    watches = [scripts.ScriptedResponse(refused), scripts.stream(changed)] if lists else [scripts.stream(*initial)]
     script = scripts.ScriptedServer(
         deque(watches), rest=deque([scripts.json_response(scripts.listed(whole("a"), whole("b")))])
     )

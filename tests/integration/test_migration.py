@@ -30,9 +30,7 @@ async def applied(maps: Any) -> Any:
 
 
 def managers(obj: Any) -> list[tuple[str, str]]:
-    return sorted(
-        (managed_field.manager, managed_field.operation) for managed_field in obj.metadata.managed_fields
-    )
+    return sorted((managed_field.manager, managed_field.operation) for managed_field in obj.metadata.managed_fields)
 
 
 @pytest.mark.parametrize("typed", [True, False], ids=["typed", "dynamic"])
@@ -55,9 +53,7 @@ async def test_what_client_side_apply_has_set_is_handed_over(
 async def test_without_an_upgrade_client_side_fields_conflict_and_stay(maps: Any) -> None:
     with pytest.raises(ApplyConflictError, match="upgrade_managed_fields") as raised:
         await maps.apply(config_map("a", data={"one": "changed"}), field_manager="us")
-    assert [(conflict.manager, conflict.operation) for conflict in raised.value.conflicts] == [
-        (CSA, "Update")
-    ]
+    assert [(conflict.manager, conflict.operation) for conflict in raised.value.conflicts] == [(CSA, "Update")]
 
     kept = await maps.apply(config_map("a", data={"one": "1"}), field_manager="us")
 
@@ -123,9 +119,7 @@ MANIFESTS = """
 
 
 @pytest.mark.usefixtures("applied")
-async def test_manifests_that_were_applied_client_side_are_migrated(
-    client: Any, namespace: str, maps: Any
-) -> None:
+async def test_manifests_that_were_applied_client_side_are_migrated(client: Any, namespace: str, maps: Any) -> None:
     tried = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us", dry_run=True)
     assert [managers(each) for each in tried] == [[("us", "Apply")]] * 2
     assert managers(await maps.get("a")) == [(CSA, "Update")]
@@ -159,9 +153,7 @@ async def test_a_changed_manifest_has_no_conflict_with_client_side_apply(
 
 
 @pytest.mark.usefixtures("applied")
-async def test_a_changed_manifest_conflicts_with_what_others_have_set(
-    client: Any, namespace: str, maps: Any
-) -> None:
+async def test_a_changed_manifest_conflicts_with_what_others_have_set(client: Any, namespace: str, maps: Any) -> None:
     await maps.patch("a", Patch.merge({"data": {"one": "theirs"}}), field_manager="them")
 
     with pytest.raises(ManifestError) as raised:
@@ -274,13 +266,9 @@ ALL_OF_ROUTE = {
 @pytest.mark.parametrize(
     ("first", "then", "removed"),
     [
-        pytest.param(
-            config_map("web", data={"one": "1", "two": "2"}), config_map("web", data={"one": "1"}), ["two"]
-        ),
+        pytest.param(config_map("web", data={"one": "1", "two": "2"}), config_map("web", data={"one": "1"}), ["two"]),
         pytest.param(config_map("web", data={"one": "1", "two": "2"}), config_map("web"), ["one", "data:"]),
-        pytest.param(
-            config_map("web", data={"one": "1", "two": "2"}), config_map("web", data={"one": "2"}), ["two"]
-        ),
+        pytest.param(config_map("web", data={"one": "1", "two": "2"}), config_map("web", data={"one": "2"}), ["two"]),
         pytest.param(
             web(replicas=3, strategy={"type": "Recreate"}),
             without_sidecar(),
@@ -340,9 +328,7 @@ async def test_a_dry_run_for_kubectl_keeps_its_annotation(client: Any, namespace
     done = await client.apply_manifests([manifest], **options)
 
     assert content(tried[0]) == content(done[0])
-    assert (
-        managers(tried[0]) == managers(done[0]) == [("kubectl", "Apply"), ("kubectl-last-applied", "Apply")]
-    )
+    assert managers(tried[0]) == managers(done[0]) == [("kubectl", "Apply"), ("kubectl-last-applied", "Apply")]
 
 
 @pytest.mark.embedded_only
@@ -356,16 +342,12 @@ async def test_a_dry_run_says_if_it_cannot_show_what_an_apply_removes(
     tried = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us", dry_run=True)
 
     assert tried[0].get("data", "two") == "2"
-    assert (
-        f"ConfigMap {namespace}/a was applied client-side; fields that an apply would remove" in caplog.text
-    )
+    assert f"ConfigMap {namespace}/a was applied client-side; fields that an apply would remove" in caplog.text
 
 
 @pytest.mark.embedded_only
 @pytest.mark.usefixtures("applied")
-async def test_an_object_that_changes_meanwhile_is_read_again(
-    cluster: Cluster, namespace: str, maps: Any
-) -> None:
+async def test_an_object_that_changes_meanwhile_is_read_again(cluster: Cluster, namespace: str, maps: Any) -> None:
     assert cluster.embedded is not None
     hit = cluster.embedded.faults.conflict(resource="configmaps", namespace=namespace)
 
@@ -380,9 +362,7 @@ async def test_manifests_are_applied_even_if_the_migration_fails(
     cluster: Cluster, client: Any, namespace: str, maps: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert cluster.embedded is not None
-    refused = cluster.embedded.faults.fail(
-        403, verb="get", resource="configmaps", namespace=namespace, times=None
-    )
+    refused = cluster.embedded.faults.fail(403, verb="get", resource="configmaps", namespace=namespace, times=None)
 
     done = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us")
 

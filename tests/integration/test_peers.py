@@ -173,9 +173,7 @@ async def test_a_list_that_expires_between_two_pages_is_listed_without_paging(fa
     """The caller was left with half a list, or an error that repeating would have mended."""
     a, b = config_map("a"), config_map("b")
     gone = json_response(status(410, "Expired", "the token is too old"), "410 Gone")
-    script = ScriptedServer(
-        rest=deque([json_response(listed(a, token="more")), gone, json_response(listed(a, b))])
-    )
+    script = ScriptedServer(rest=deque([json_response(listed(a, token="more")), gone, json_response(listed(a, b))]))
     async with client_of(script.handle, facade) as client:
         found = await client.core_v1.config_maps("shop").list(page_size=1)
 
@@ -198,9 +196,7 @@ SELECTED = {
 
 
 @pytest.mark.parametrize(("selector", "names"), SELECTED.items(), ids=SELECTED.keys())
-async def test_every_form_of_a_selector_selects(
-    client: Any, namespace: str, selector: str, names: list[str]
-) -> None:
+async def test_every_form_of_a_selector_selects(client: Any, namespace: str, selector: str, names: list[str]) -> None:
     """Selectors that were understood in part only returned everything: dangerous in a loop that deletes."""
     maps = client.core_v1.config_maps(namespace)
     for name in ("xf", "xb", "yf"):
@@ -239,9 +235,7 @@ async def test_two_clusters_in_one_program_do_not_mix(facade: str) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_discovery_takes_two_requests_and_leaves_no_files(
-    cluster: Cluster, client: Any, temporary: Path
-) -> None:
+async def test_discovery_takes_two_requests_and_leaves_no_files(cluster: Cluster, client: Any, temporary: Path) -> None:
     """One request per group, and a file with a predictable name, which never grows old."""
     server = embedded(cluster)
     before = len(server.requests)

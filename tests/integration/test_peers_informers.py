@@ -64,9 +64,7 @@ async def test_kinds_without_a_class_are_mirrored(facade: str) -> None:
             "spec": {"size": size},
         }
 
-    first = stream(
-        event("ADDED", box("a", "5", 1)), bookmark("6", ends=True), event("MODIFIED", box("a", "7", 2))
-    )
+    first = stream(event("ADDED", box("a", "5", 1)), bookmark("6", ends=True), event("MODIFIED", box("a", "7", 2)))
     script = ScriptedServer(deque([first]))
     async with client_of(script.handle, facade) as client:
         boxes = client.dynamic(GroupVersionResource("example.com", "v1", "boxes"), namespace="shop")
@@ -101,9 +99,7 @@ async def test_a_failing_server_is_retried_with_backoff(facade: str, response: S
     assert len(script.queries) <= 8  # without a pause, there would be dozens
 
 
-async def test_an_unreachable_server_is_retried_with_backoff(
-    facade: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_unreachable_server_is_retried_with_backoff(facade: str, caplog: pytest.LogCaptureFixture) -> None:
     """Refused connections were tried again at once, hundreds of times a second."""
     script = ScriptedServer()
     async with client_of(script.handle, facade) as other, client_of(script.handle, facade) as client:
@@ -427,17 +423,13 @@ async def test_an_informer_of_a_namespace_requests_only_that_namespace(
     before = len(embedded(cluster).requests)
     async with quick([secrets, client.core_v1.secrets("default")]) as informer:
         await informer.wait_synced(30)
-    paths = {
-        request.path for request in embedded(cluster).requests[before:] if request.info.resource == "secrets"
-    }
+    paths = {request.path for request in embedded(cluster).requests[before:] if request.info.resource == "secrets"}
     assert paths == {f"/api/v1/namespaces/{each}/secrets" for each in (namespace, "default")}
 
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("code", [401, 403, 404, 429, 500, 503])
-async def test_an_informer_recovers_from_an_error_at_the_start(
-    cluster: Cluster, maps: Any, code: int
-) -> None:
+async def test_an_informer_recovers_from_an_error_at_the_start(cluster: Cluster, maps: Any, code: int) -> None:
     """One error stopped the informer for good, and its lister returned empty lists from then on."""
     await put(maps, "a")
     refused = embedded(cluster).faults.fail(code, verb=("list", "watch"), namespace=maps.namespace, times=3)
@@ -471,9 +463,7 @@ async def test_a_cluster_scoped_update_has_the_old_object(client: Any, namespace
     handle = informer.add_event_handler(on_update=note)
     async with informer:
         await informer.wait_synced(30)
-        made = await client.core_v1.namespaces().patch(
-            namespace, Patch.merge({"metadata": {"labels": {"x": "1"}}})
-        )
+        made = await client.core_v1.namespaces().patch(namespace, Patch.merge({"metadata": {"labels": {"x": "1"}}}))
         await informer.wait_for(made, 30)
         await processed(handle)
     assert seen

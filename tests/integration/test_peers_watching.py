@@ -110,9 +110,7 @@ FAILURES = {
     "a connection that breaks": stream(then="reset"),
     "an error of the server's": stream(BUSY, ends=True),
     "a gateway in between": ScriptedResponse(http_response(b"no upstream", status="502 Bad Gateway")),
-    "a server that is full": ScriptedResponse(
-        json_response(status(503, "ServiceUnavailable", "wait"), "503 No")
-    ),
+    "a server that is full": ScriptedResponse(json_response(status(503, "ServiceUnavailable", "wait"), "503 No")),
     "a login page": ScriptedResponse(http_response(b"<html>", "Content-Type: text/html")),
 }
 
@@ -122,9 +120,7 @@ FAILURES = {
 async def test_a_watch_survives_failures_to_resume(facade: str, failure: ScriptedResponse) -> None:
     """The first drop was handled, but a failure of the connection after it ended the watch, or the whole program."""
     first = stream(event("ADDED", config_map("a", "7")), ends=True)
-    script = ScriptedServer(
-        deque([first, failure, failure, failure, stream(event("ADDED", config_map("b", "8")))])
-    )
+    script = ScriptedServer(deque([first, failure, failure, failure, stream(event("ADDED", config_map("b", "8")))]))
     async with (
         client_of(script.handle, facade) as client,
         client.core_v1.config_maps("shop").watch(since="5") as events,
@@ -176,11 +172,7 @@ async def test_a_failing_server_is_retried_with_backoff(facade: str, response: S
 async def test_an_expired_version_is_requested_once(facade: str, form: str) -> None:
     """Some clients retry for ever at the expired version; others drop it, and miss deletions."""
     gone = status(410, "Expired" if form == "an event" else "Gone", "too old resource version: 5 (9)")
-    refusal = (
-        stream(event("ERROR", gone))
-        if form == "an event"
-        else ScriptedResponse(json_response(gone, "410 Gone"))
-    )
+    refusal = stream(event("ERROR", gone)) if form == "an event" else ScriptedResponse(json_response(gone, "410 Gone"))
     script = ScriptedServer(deque([refusal, stream(event("DELETED", config_map("a", "12")))]))
     script.rest = deque([json_response(listed(config_map("a"), version="11"))])
     async with client_of(script.handle, facade) as client:

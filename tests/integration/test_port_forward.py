@@ -29,9 +29,7 @@ ECHO, ASK, GREET, FLOOD, STALL, NOBODY = 7, 8, 9, 10, 11, 12
 
 def pod(name: str, **labels: str) -> Pod:
     port = {"containerPort": ECHO, "name": "echo"}
-    return Pod.new(
-        name, labels=labels, spec={"containers": [{"name": "app", "image": "app", "ports": [port]}]}
-    )
+    return Pod.new(name, labels=labels, spec={"containers": [{"name": "app", "image": "app", "ports": [port]}]})
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +144,7 @@ async def test_all_addresses_that_are_named_are_listened_on(pods: Any) -> None:
         assert await talk(port, b"x", "127.0.0.2") == b"x"
 
 
-async def test_a_unix_socket_is_for_its_owner_alone_and_goes_with_the_forward(
-    pods: Any, tmp_path: Path
-) -> None:
+async def test_a_unix_socket_is_for_its_owner_alone_and_goes_with_the_forward(pods: Any, tmp_path: Path) -> None:
     path = tmp_path / "web.sock"
     for _ in range(2):
         async with pods.port_forward("web", ECHO, unix_path=path) as given:
@@ -210,10 +206,7 @@ async def test_the_failure_of_a_connection_is_logged_and_closes_it_alone(
         assert await reader.readexactly(5) == b"after"
         writer.close()
     [record] = caplog.records
-    assert (
-        f"port-forward to pod default/web, port {NOBODY}: error forwarding port {NOBODY}"
-        in record.getMessage()
-    )
+    assert f"port-forward to pod default/web, port {NOBODY}: error forwarding port {NOBODY}" in record.getMessage()
     assert "connection refused" in record.getMessage()
 
 
@@ -315,9 +308,7 @@ async def test_a_workload_leads_to_one_of_its_pods(client: Any, server: Server) 
     await sets.create(
         {"metadata": {"name": "shop"}, "spec": {"replicas": 0, "selector": selector, "template": template}}
     )
-    with pytest.raises(
-        PortForwardError, match=r"replicasets.apps default/shop: it has no pods; wait until one runs"
-    ):
+    with pytest.raises(PortForwardError, match=r"replicasets.apps default/shop: it has no pods; wait until one runs"):
         await sets.port_forward("shop", ECHO).open()
     await client.core_v1.pods("default").create(pod("shop-1", app="shop"))
     server.kubelet.start("shop-1")

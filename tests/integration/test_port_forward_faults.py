@@ -95,9 +95,7 @@ def test_a_connection_that_breaks_anywhere_is_an_error_or_comes_too_late(after: 
             server.faults.drop_stream(after=after, received=received, subresource="portforward")
             heard, problems = await attempt(pods, LONG)
             assert heard == LONG or problems
-            assert all(
-                problem.startswith("port-forward to pod default/web, port 7: ") for problem in problems
-            )
+            assert all(problem.startswith("port-forward to pod default/web, port 7: ") for problem in problems)
             # Nothing is left of it: the next connection works.
             assert await mirrored(pods, b"again") == b"again"
 
@@ -139,9 +137,7 @@ async def test_a_close_with_a_code_is_named() -> None:
     ],
 )
 @in_virtual_time
-async def test_frames_that_no_kubelet_sends_are_ignored_or_end_the_connection(
-    message: bytes, problem: str
-) -> None:
+async def test_frames_that_no_kubelet_sends_are_ignored_or_end_the_connection(message: bytes, problem: str) -> None:
     async with cluster() as (server, pods, _):
         server.faults.insert_message(message, after=40, subresource="portforward")
         _, problems = await attempt(pods, b"hello")

@@ -90,9 +90,7 @@ async def test_connections_are_forwarded_with_their_ends(pods: Any) -> None:
 async def test_the_message_of_the_kubelet_is_the_error(pods: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "masthead.portforward")
     async with pods.connect("web", 1) as connection:
-        with pytest.raises(
-            PortForwardError, match=r"port 1: error forwarding port 1 to pod .*connection refused"
-        ):
+        with pytest.raises(PortForwardError, match=r"port 1: error forwarding port 1 to pod .*connection refused"):
             await connection.read()
     async with listening(mirror) as remote, pods.port_forward("web", 1, remote) as (refused, port):
         with pytest.raises((ConnectionError, AssertionError)):

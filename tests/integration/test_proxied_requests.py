@@ -110,10 +110,7 @@ async def test_a_request_reaches_the_pod(web: Any) -> None:
     assert "authorization" not in said["headers"]
     assert (response.header("x-own"), response.header("absent")) == ("yes", "")
     assert json.loads(response.text()) == said
-    assert (
-        repr(response)
-        == f"<ProxyResponse 200 to get pods/proxy default/web:8080, {len(response.body)} bytes>"
-    )
+    assert repr(response) == f"<ProxyResponse 200 to get pods/proxy default/web:8080, {len(response.body)} bytes>"
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch"])
@@ -199,13 +196,9 @@ async def test_bad_names_and_paths_are_never_sent(client: Any, web: Any, server:
 
 
 @pytest.mark.parametrize("name", ["Authorization", "authorization", "AUTHORIZATION"])
-async def test_the_credential_of_a_backend_is_not_sent_to_the_api_server(
-    web: Any, server: Server, name: str
-) -> None:
+async def test_the_credential_of_a_backend_is_not_sent_to_the_api_server(web: Any, server: Server, name: str) -> None:
     before = len(server.requests)
-    with pytest.raises(
-        InvalidValueError, match=r"take it for the client's own credential.* port_forward"
-    ) as e:
+    with pytest.raises(InvalidValueError, match=r"take it for the client's own credential.* port_forward") as e:
         await web.get("/", headers={name: Secret("Basic pw")})
     with pytest.raises(InvalidValueError, match="Authorization"):
         async with web.stream("GET", headers={name: "Basic pw"}):
@@ -230,9 +223,7 @@ async def test_the_credential_of_a_backend_is_not_sent_to_the_api_server(
         (lambda web: web.post("/", b"", content_type=None), "content_type is of type NoneType"),
     ],
 )
-async def test_requests_of_other_types_are_never_sent(
-    web: Any, server: Server, request_of: Any, problem: str
-) -> None:
+async def test_requests_of_other_types_are_never_sent(web: Any, server: Server, request_of: Any, problem: str) -> None:
     before = len(server.requests)
     with pytest.raises(InvalidValueError, match=problem):
         await request_of(web)

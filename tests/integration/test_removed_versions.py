@@ -27,9 +27,7 @@ INGRESS = {
         "rules": [
             {
                 "host": "shop.example.com",
-                "http": {
-                    "paths": [{"path": "/api", "backend": {"serviceName": "api", "servicePort": "http"}}]
-                },
+                "http": {"paths": [{"path": "/api", "backend": {"serviceName": "api", "servicePort": "http"}}]},
             }
         ],
     },
@@ -67,9 +65,7 @@ CRON_JOB = {
     "spec": {
         "schedule": "0 3 * * *",
         "jobTemplate": {
-            "spec": {
-                "template": {"spec": {"containers": [{"name": "b", "image": "b"}], "restartPolicy": "Never"}}
-            }
+            "spec": {"template": {"spec": {"containers": [{"name": "b", "image": "b"}], "restartPolicy": "Never"}}}
         },
     },
     "status": {"lastScheduleTime": "2019-05-04T03:00:00Z"},
@@ -114,9 +110,7 @@ def test_every_removed_resource_is_marked_with_its_replacement() -> None:
     for api_version, (_, kinds) in KINDS.items():
         for kind, resource in kinds.items():
             facts = (
-                registry.object_class(masthead.GroupVersionKind.of(api_version, kind)).RESOURCE
-                if resource
-                else None
+                registry.object_class(masthead.GroupVersionKind.of(api_version, kind)).RESOURCE if resource else None
             )
             if facts is not None:
                 assert facts.replacement

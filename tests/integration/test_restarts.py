@@ -20,9 +20,7 @@ def restarted_at(obj: Any) -> str:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
-async def test_a_restart_changes_the_pod_template_and_nothing_else(
-    client: Any, namespace: str, kind: str
-) -> None:
+async def test_a_restart_changes_the_pod_template_and_nothing_else(client: Any, namespace: str, kind: str) -> None:
     verbs = {
         "Deployment": client.apps_v1.deployments,
         "StatefulSet": client.apps_v1.stateful_sets,

@@ -57,9 +57,7 @@ def port_of(server: Server) -> int:
     return int(server.url.rpartition(":")[2])
 
 
-async def test_a_token_in_a_file_is_read_again_when_the_server_refuses_it(
-    tmp_path: Path, facade: str
-) -> None:
+async def test_a_token_in_a_file_is_read_again_when_the_server_refuses_it(tmp_path: Path, facade: str) -> None:
     """A file that is read once works until its token expires, and then never again."""
     put(tmp_path / "token", OLD)
     async with masthead.server.run(token=OLD) as first:
@@ -223,9 +221,7 @@ async def test_an_exec_plugin_runs_again_after_a_401(tmp_path: Path, facade: str
     assert program.runs == 2
 
 
-async def test_a_certificate_from_an_exec_plugin_is_replaced_when_it_expires(
-    tmp_path: Path, facade: str
-) -> None:
+async def test_a_certificate_from_an_exec_plugin_is_replaced_when_it_expires(tmp_path: Path, facade: str) -> None:
     gate = Gate()
     program = Program(tmp_path)
     async with serving(gate.handle, gate.context()) as guarded:

@@ -22,9 +22,7 @@ async def scales(client: Any, namespace: str) -> Any:
     return client.scales(namespace)
 
 
-@pytest.mark.parametrize(
-    "resource", ["deployments", "deploy", "Deployment", "deployments.apps", DEPLOYMENTS], ids=str
-)
+@pytest.mark.parametrize("resource", ["deployments", "deploy", "Deployment", "deployments.apps", DEPLOYMENTS], ids=str)
 async def test_a_scale_is_found_by_any_name_of_its_resource(scales: Any, resource: Any) -> None:
     scale = await scales.get(resource, "web")
 

@@ -36,9 +36,7 @@ def pods(client: Any, namespace: str) -> Any:
 async def test_status_is_patched_as_a_subresource(deployments: Any) -> None:
     await deployments.create(deployment("web", replicas=1))
 
-    written = await deployments.patch_status(
-        "web", Patch.merge({"spec": {"replicas": 7}, "status": {"replicas": 2}})
-    )
+    written = await deployments.patch_status("web", Patch.merge({"spec": {"replicas": 7}, "status": {"replicas": 2}}))
 
     assert isinstance(written, Deployment)
     assert (written.spec.replicas, written.status.replicas) == (1, 2)
@@ -84,8 +82,7 @@ async def test_status_is_applied_and_owned_as_a_subresource(deployments: Any) ->
 
     assert written.status.replicas == 2
     assert ("counter", "status") in {
-        (managed_field.manager, managed_field.subresource)
-        for managed_field in written.metadata.managed_fields
+        (managed_field.manager, managed_field.subresource) for managed_field in written.metadata.managed_fields
     }
     with pytest.raises(ConflictError):
         await deployments.apply_status(

@@ -66,9 +66,7 @@ async def test_a_limit_requests_one_page_and_its_token_the_next(maps: Any) -> No
 
 async def test_rows_may_have_whole_objects(maps: Any, client: Any, namespace: str) -> None:
     typed = await maps.as_table(field_selector="metadata.name=d", objects=True)
-    untyped = await client.dynamic("cm", namespace=namespace).as_table(
-        field_selector="metadata.name=d", objects=True
-    )
+    untyped = await client.dynamic("cm", namespace=namespace).as_table(field_selector="metadata.name=d", objects=True)
 
     (row,) = typed
     assert isinstance(row.object, ConfigMap)

@@ -174,9 +174,7 @@ def test_a_signal_that_ends_the_program_leaves_the_terminal_as_it_was(
 
 
 @each_facade
-def test_a_signal_that_the_program_ignores_leaves_the_session_as_it_is(
-    kubeconfig: Path, program: str
-) -> None:
+def test_a_signal_that_the_program_ignores_leaves_the_session_as_it_is(kubeconfig: Path, program: str) -> None:
     ignoring = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     with session(ignoring + program, kubeconfig, "echo-keys") as terminal:
         terminal.until(b"ready")

@@ -181,9 +181,7 @@ BAD_RESPONSES = {
     "a page": http_response(b"<html><title>Login</title>", "Content-Type: text/html"),
     "empty": http_response(b"", JSON),
     "a redirect": http_response(b"", "Location: https://elsewhere.example/", status="302 Found"),
-    "forbidden": http_response(
-        b'{"kind":"Status","status":"Failure","code":403}', JSON, status="403 Forbidden"
-    ),
+    "forbidden": http_response(b'{"kind":"Status","status":"Failure","code":403}', JSON, status="403 Forbidden"),
     "too many": http_response(b"", "Retry-After: 1", status="429 Too Many Requests"),
 }
 
@@ -315,9 +313,7 @@ async def test_a_token_file_that_is_refused_for_ever(tmp_path: Path) -> None:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b" \n", f"{SECRET}\xff".encode("latin-1"), f"{SECRET} and more".encode()]
-)
+@pytest.mark.parametrize("content", [b"", b" \n", f"{SECRET}\xff".encode("latin-1"), f"{SECRET} and more".encode()])
 async def test_a_token_file_that_cannot_be_used(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_bytes(content)
@@ -405,9 +401,7 @@ async def test_a_plugin_that_hangs_and_is_cancelled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("argument", ["\0", "\udcff\udfff"])
 async def test_a_plugin_that_cannot_be_started(argument: str) -> None:
-    made = ExecConfig(
-        command=sys.executable, args=[SECRET, argument], env={"A": SECRET}, interactive_mode="Never"
-    )
+    made = ExecConfig(command=sys.executable, args=[SECRET, argument], env={"A": SECRET}, interactive_mode="Never")
     async with client_of(Config(server="http://127.0.0.1:1", exec=made)) as rest:
         assert leaks(await error_of(rest), *MARKS) == []
 
@@ -524,9 +518,7 @@ async def test_a_client_certificate_that_cannot_be_used() -> None:
     mark = other.splitlines()[2]
     broken = other.replace(other.splitlines()[1], "!!!!")
     for key in (other, broken, f"LEAK {SECRET}"):
-        config = Config(
-            server="https://127.0.0.1:1", client_certificate_data=chain, client_key_data=key, token=SECRET
-        )
+        config = Config(server="https://127.0.0.1:1", client_certificate_data=chain, client_key_data=key, token=SECRET)
         async with client_of(config) as rest:
             assert leaks(await error_of(rest), mark, *MARKS) == []
 

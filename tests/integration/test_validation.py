@@ -98,9 +98,9 @@ async def test_a_definition_refuses_what_the_server_refuses_in_its_words(client:
     for spec in SPECS:
         found = masthead.validate(cup(group, **spec), made)
 
-        assert {(each.field, each.reason, each.message) for each in found} == await refusal(
-            cups, cup(group, **spec)
-        ), spec
+        assert {(each.field, each.reason, each.message) for each in found} == await refusal(cups, cup(group, **spec)), (
+            spec
+        )
 
 
 async def test_the_schema_of_the_cluster_says_the_same(client: Any, namespace: str) -> None:

@@ -41,9 +41,7 @@ async def test_a_created_object_can_be_read_back(client: Any, namespace: str) ->
 
 
 async def test_plain_data_can_be_created_too(client: Any, namespace: str) -> None:
-    created = await client.core_v1.config_maps(namespace).create(
-        {"metadata": {"name": "plain"}, "data": {"a": "b"}}
-    )
+    created = await client.core_v1.config_maps(namespace).create({"metadata": {"name": "plain"}, "data": {"a": "b"}})
 
     assert isinstance(created, ConfigMap)
     assert created.data == {"a": "b"}
@@ -81,9 +79,7 @@ async def test_a_missing_object_is_not_found(client: Any, namespace: str) -> Non
     with pytest.raises(NotFoundError) as raised:
         await client.core_v1.pods(namespace).get("absent")
 
-    assert str(raised.value).startswith(
-        f'get pods {namespace}/absent: pods "absent" not found (404 NotFound).'
-    )
+    assert str(raised.value).startswith(f'get pods {namespace}/absent: pods "absent" not found (404 NotFound).')
 
 
 async def test_an_object_that_breaks_the_rules_is_invalid(client: Any, namespace: str) -> None:
@@ -268,9 +264,7 @@ async def test_options_that_are_wrong_are_never_sent(client: Any) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, 5])
-async def test_an_empty_name_never_means_the_whole_collection(
-    client: Any, namespace: str, nothing: object
-) -> None:
+async def test_an_empty_name_never_means_the_whole_collection(client: Any, namespace: str, nothing: object) -> None:
     maps = client.core_v1.config_maps(namespace)
     await maps.create(config_map("kept"))
     untyped = client.dynamic("v1", "configmaps", namespace=namespace)
@@ -327,9 +321,7 @@ async def test_any_path_can_be_streamed(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).create(config_map("settings", color="red"))
     path = f"/api/v1/namespaces/{namespace}/configmaps"
 
-    stream = await client.rest.stream(
-        path, query={"watch": "true", "fieldSelector": "metadata.name=settings"}
-    )
+    stream = await client.rest.stream(path, query={"watch": "true", "fieldSelector": "metadata.name=settings"})
     async with faced(stream) as response:
         assert (response.status, response.content_type) == (200, "application/json")
         async for lines in response.batches():

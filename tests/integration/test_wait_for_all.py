@@ -35,9 +35,7 @@ async def create_all(client: Any, namespace: str, *manifests: Any) -> Any:
 
 async def test_objects_that_are_ready_are_returned_at_once(client: Any, namespace: str) -> None:
     made = await create_all(client, namespace, config_map("a"), deployment("none", replicas=0))
-    await client.apps_v1.deployments(namespace).patch_status(
-        "none", Patch.merge({"status": {"observedGeneration": 1}})
-    )
+    await client.apps_v1.deployments(namespace).patch_status("none", Patch.merge({"status": {"observedGeneration": 1}}))
 
     found = await client.wait_for_all(made, timeout=0)
 
@@ -92,9 +90,7 @@ async def test_a_failed_job_ends_the_wait(client: Any, namespace: str) -> None:
             "import", Patch.merge({"status": {"startTime": NOW, "conditions": failed}})
         )
 
-    with pytest.raises(
-        ObjectFailedError, match=rf"Job {namespace}/import has failed: .*BackoffLimitExceeded"
-    ):
+    with pytest.raises(ObjectFailedError, match=rf"Job {namespace}/import has failed: .*BackoffLimitExceeded"):
         await asyncio.gather(client.wait_for_all(made, seen.condition, timeout=LONG), fail())
 
 
@@ -110,9 +106,7 @@ async def test_waiting_until_all_are_gone(client: Any, namespace: str) -> None:
             client.wait_for_all([*manifests, unserved], seen.condition, namespace=namespace, timeout=LONG)
         )
         await seen.called()
-        await client.core_v1.config_maps(namespace).patch(
-            "b", Patch.merge({"metadata": {"finalizers": None}})
-        )
+        await client.core_v1.config_maps(namespace).patch("b", Patch.merge({"metadata": {"finalizers": None}}))
 
     assert list(wait.result()) == []
 
@@ -127,17 +121,13 @@ def definition(group: str) -> dict[str, Any]:
             "group": group,
             "scope": "Namespaced",
             "names": {"plural": "widgets", "kind": "Widget"},
-            "versions": [
-                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-            ],
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
         },
     )
 
 
 @pytest.mark.parametrize("seconds", [LONG, 0])
-async def test_an_object_is_gone_with_its_definition(
-    client: Any, namespace: str, facade: str, seconds: float
-) -> None:
+async def test_an_object_is_gone_with_its_definition(client: Any, namespace: str, facade: str, seconds: float) -> None:
     group = f"gone-{facade}-{seconds:.0f}.example.com"
     manifests = [definition(group), named(f"{group}/v1", "Widget", "w")]
     applied = await client.apply_manifests(manifests, namespace=namespace, field_manager="us")
@@ -186,9 +176,7 @@ async def test_an_apply_that_waits_says_what_did_not_become_ready(client: Any, n
     result = await client.apply_manifests(config_map("a"), **options)
     assert len(result.created) == 1
 
-    with pytest.raises(
-        ManifestError, match=r"everything was applied, but: .*\n.*PersistentVolumeClaim"
-    ) as raised:
+    with pytest.raises(ManifestError, match=r"everything was applied, but: .*\n.*PersistentVolumeClaim") as raised:
         await client.apply_manifests([config_map("a"), claim("disk")], **options, wait_timeout=0.1)
 
     assert isinstance(raised.value.__cause__, DeadlineError)

@@ -164,9 +164,7 @@ async def test_a_job_is_waited_for(client: Any, namespace: str) -> None:
     began = {"startTime": "2001-02-03T04:05:06Z"}
     failed = [{"type": each, "status": "True"} for each in ("FailureTarget", "Failed")]
 
-    found = await waited(
-        jobs, "it", conditions.job_finished(), status(jobs, "it", **began, conditions=failed)
-    )
+    found = await waited(jobs, "it", conditions.job_finished(), status(jobs, "it", **began, conditions=failed))
 
     assert conditions.job_failed()(found)
     assert not conditions.job_complete()(found)
@@ -178,9 +176,7 @@ async def test_objects_without_a_type_and_metadata_are_waited_for(client: Any, n
     await dynamic.create(config_map("a"))
     touch = Patch.merge({"metadata": {"labels": {"x": "y"}}, "data": {"color": "blue"}})
 
-    found = await waited(
-        dynamic, "a", conditions.field_is("data.color", "blue"), lambda: dynamic.patch("a", touch)
-    )
+    found = await waited(dynamic, "a", conditions.field_is("data.color", "blue"), lambda: dynamic.patch("a", touch))
     assert found["data"] == {"color": "blue"}
     labelled = await metadata.wait_for("a", conditions.field_is("metadata.labels.x", "y"), timeout=LONG)
     assert labelled.metadata.labels == {"x": "y"}
@@ -213,9 +209,7 @@ async def test_a_wait_can_be_cancelled(maps: Any) -> None:
             await maps.wait_for("a", conditions.deleted())
 
 
-async def test_a_name_is_needed_and_a_namespace_if_several_have_it(
-    client: Any, namespace: str, maps: Any
-) -> None:
+async def test_a_name_is_needed_and_a_namespace_if_several_have_it(client: Any, namespace: str, maps: Any) -> None:
     with pytest.raises(NameFormatError):
         await maps.wait_for("", conditions.exists())
     with pytest.raises(NameFormatError):

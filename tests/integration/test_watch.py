@@ -152,9 +152,7 @@ async def test_a_closed_watch_is_exhausted(maps: Any) -> None:
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("fault", ["drop_watch", "cut_watch"])
-async def test_a_dropped_connection_loses_and_repeats_no_event(
-    cluster: Cluster, maps: Any, fault: str
-) -> None:
+async def test_a_dropped_connection_loses_and_repeats_no_event(cluster: Cluster, maps: Any, fault: str) -> None:
     since = await version_of(maps)
     for index in range(6):
         await put(maps, f"map-{index}")
@@ -168,9 +166,7 @@ async def test_a_dropped_connection_loses_and_repeats_no_event(
 
 
 @pytest.mark.embedded_only
-async def test_a_connection_lost_during_initial_events_loses_and_repeats_no_event(
-    cluster: Cluster, maps: Any
-) -> None:
+async def test_a_connection_lost_during_initial_events_loses_and_repeats_no_event(cluster: Cluster, maps: Any) -> None:
     for index in range(6):
         await put(maps, f"map-{index}")
     hit = faults_of(cluster).faults.drop_watch(after=3, times=1, namespace=maps.namespace)

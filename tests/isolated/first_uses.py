@@ -203,9 +203,7 @@ def embedded_server(rng: random.Random) -> None:
             factory.wait_for_cache_sync(timeout=_TIMEOUT)
             pods = client.core_v1.pods("default")
             for number in range(3):
-                made = pods.create(
-                    {**data, "metadata": {**data["metadata"], "name": f"p{number}", "uid": ""}}
-                )
+                made = pods.create({**data, "metadata": {**data["metadata"], "name": f"p{number}", "uid": ""}})
                 assert made.spec.containers[0].image == "nginx"
             assert len(pods.list()) == 3
             assert client.dynamic("v1", "pods", namespace="default").get("p0")["spec"]["containers"]
@@ -250,9 +248,7 @@ def main(seed: int) -> int:
     """Run the threads of a seed; return the exit status."""
     rng = random.Random(seed)
     sys.setswitchinterval(rng.choice(_TURNS))
-    for module in rng.choice(
-        [(), ("masthead",), ("masthead", "masthead.api.core.v1"), ("masthead._meta.registry",)]
-    ):
+    for module in rng.choice([(), ("masthead",), ("masthead", "masthead.api.core.v1"), ("masthead._meta.registry",)]):
         importlib.import_module(module)
     count = rng.randint(2, 16)
     start = threading.Barrier(count)

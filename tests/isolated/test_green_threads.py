@@ -47,13 +47,9 @@ except masthead.errors.ConfigError as error:
     print(error)
 """
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
 
-    assert done.stdout.startswith(
-        f"{use} has an event loop in a thread of its own, and {library} has replaced"
-    )
+    assert done.stdout.startswith(f"{use} has an event loop in a thread of its own, and {library} has replaced")
     assert "masthead.aio" in done.stdout
 
 
@@ -69,8 +65,6 @@ except masthead.errors.ConnectError:
     print('sent')
 """
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
 
     assert done.stdout == "sent\n"

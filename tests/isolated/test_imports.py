@@ -63,9 +63,7 @@ def test_looking_up_a_kind_imports_one_module_of_types() -> None:
         "registry.class_of(GroupVersionKind('coordination.k8s.io', 'v1', 'Lease'))"
     )
 
-    types = {
-        name for name in modules_after(script) if name.startswith("masthead.api.") and name[-1].isdigit()
-    }
+    types = {name for name in modules_after(script) if name.startswith("masthead.api.") and name[-1].isdigit()}
     assert types == {"masthead.api.coordination.v1"}
 
 

@@ -50,9 +50,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with masthead.server.run(controllers=False, bootstrap=False) as server:
         path = server.write_kubeconfig(tmp_path_factory.mktemp("cluster") / "kubeconfig")
         with masthead.Client(kubeconfig=path) as client:
-            client.core_v1.config_maps("default").create(
-                ConfigMap(metadata=ObjectMeta(name="web"), data={"a": "1"})
-            )
+            client.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="web"), data={"a": "1"}))
         yield path
 
 

@@ -89,9 +89,7 @@ def test_the_first_signal_asks_for_a_graceful_stop(number: signal.Signals, run: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize(
-    "body", [HANG, BLOCK, DEAF], ids=["hangs", "blocks the loop", "has a thread that hangs"]
-)
+@pytest.mark.parametrize("body", [HANG, BLOCK, DEAF], ids=["hangs", "blocks the loop", "has a thread that hangs"])
 def test_the_second_signal_ends_a_process_that_does_not_stop(number: signal.Signals, body: str) -> None:
     with program(body) as process:
         wait_for(process.stdout, "ready")

@@ -69,9 +69,7 @@ class Access:
     kubeconfig: Path
     folder: Path
 
-    def run(
-        self, command: Sequence[str], stdin: str | None = None, env: Mapping[str, str] | None = None
-    ) -> Done:
+    def run(self, command: Sequence[str], stdin: str | None = None, env: Mapping[str, str] | None = None) -> Done:
         """Run a program that reads the kubeconfig from its environment, to its end."""
         places = {"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder), "TMPDIR": str(self.folder)}
         done = subprocess.run(
@@ -103,9 +101,7 @@ class BothServers:
         self.namespace = namespace
         self("create", "namespace", namespace)
 
-    def __call__(
-        self, *words: str, stdin: object = None, env: Mapping[str, str] | None = None, code: int = 0
-    ) -> Done:
+    def __call__(self, *words: str, stdin: object = None, env: Mapping[str, str] | None = None, code: int = 0) -> Done:
         """Run kubectl; both servers must let it say and do the same.
 
         Args:
@@ -114,13 +110,9 @@ class BothServers:
             env: More variables of its environment.
             code: The exit code that it must end with.
         """
-        return self.program(
-            str(KUBECTL), "--namespace", self.namespace, *words, stdin=stdin, env=env, code=code
-        )
+        return self.program(str(KUBECTL), "--namespace", self.namespace, *words, stdin=stdin, env=env, code=code)
 
-    def program(
-        self, *command: str, stdin: object = None, env: Mapping[str, str] | None = None, code: int = 0
-    ) -> Done:
+    def program(self, *command: str, stdin: object = None, env: Mapping[str, str] | None = None, code: int = 0) -> Done:
         """Run any program that reads a kubeconfig; the rest is as for kubectl."""
         text = stdin if isinstance(stdin, str | None) else json.dumps(stdin)
         theirs = self.real.run(command, text, env)
@@ -158,9 +150,7 @@ class BothServers:
 
 
 def _difference(theirs: Done, ours: Done) -> str:
-    shown = difflib.unified_diff(
-        _lines(theirs), _lines(ours), "the real server", "the embedded server", lineterm=""
-    )
+    shown = difflib.unified_diff(_lines(theirs), _lines(ours), "the real server", "the embedded server", lineterm="")
     return "\n".join(shown)
 
 

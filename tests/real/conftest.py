@@ -23,9 +23,7 @@ def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer
 
 
 @pytest.fixture(scope="session")
-def accesses(
-    real_server: RealServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Access, Access]]:
+def accesses(real_server: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Access, Access]]:
     """The real server and an embedded one."""
     with embedded_access(tmp_path_factory.mktemp("embedded")) as embedded:
         yield real_access(real_server, tmp_path_factory.mktemp("real")), embedded

@@ -42,9 +42,7 @@ PASSING = (
 GROUP = "informed.example.com"
 
 
-async def fill(
-    configs: ResourceClient[ConfigMap], names: Iterable[object], *, payload: int = 0, **labels: str
-) -> None:
+async def fill(configs: ResourceClient[ConfigMap], names: Iterable[object], *, payload: int = 0, **labels: str) -> None:
     """Make config maps, several at a time.
 
     Args:

@@ -88,15 +88,11 @@ class RandomBodies:
         if isinstance(type_, GoList):
             items = list(value) if isinstance(value, list) else []
             index = random.randrange(len(items) + 1)
-            items[index : index + 1] = [
-                self._changed(type_.item, items[index] if index < len(items) else None, depth)
-            ]
+            items[index : index + 1] = [self._changed(type_.item, items[index] if index < len(items) else None, depth)]
             return items
         if isinstance(type_, GoMap):
             entries = dict(value) if isinstance(value, dict) else {}
-            entries[random.choice(("a", "cpu", "memory", "storage", ""))] = self._changed(
-                type_.item, None, depth
-            )
+            entries[random.choice(("a", "cpu", "memory", "storage", ""))] = self._changed(type_.item, None, depth)
             return entries
         if isinstance(type_, Scalar) and random.random() < 0.5:
             return random.choice([each for each in VALUES if type(each) is type(type_.zero)])

@@ -203,9 +203,7 @@ def _schemas(schema: Any) -> list[Plain]:
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
     found: list[tuple[Any, Any]] = []
-    keys: Any = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    )
+    keys: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in keys:
         found.append((value, key))
         found += _places(each)

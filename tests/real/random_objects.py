@@ -83,11 +83,7 @@ def state(random: Random) -> Plain:
             {},
             {"running": {}},
             {"running": {"startedAt": TIMES[0]}},
-            {
-                "waiting": maybe(
-                    random, reason=random.choice(["CrashLoopBackOff", "PodInitializing", "ErrImagePull"])
-                )
-            },
+            {"waiting": maybe(random, reason=random.choice(["CrashLoopBackOff", "PodInitializing", "ErrImagePull"]))},
             {"terminated": {"exitCode": random.choice([0, 0, 1, 137]), **terminated}},
         ]
     )
@@ -130,15 +126,11 @@ def pod(random: Random) -> RandomObject:
         "phase": random.choice(["Pending", "Running", "Succeeded", "Failed", "Unknown"]),
         "conditions": conditions,
         "containerStatuses": [container_status(random, name) for name in names if random.random() < 0.9],
-        "initContainerStatuses": [
-            container_status(random, name) for name in init_names if random.random() < 0.9
-        ],
+        "initContainerStatuses": [container_status(random, name) for name in init_names if random.random() < 0.9],
         **maybe(random, podIPs=[{"ip": "192.0.2.1"}], nominatedNodeName="node-2"),
         **({"reason": random.choice(["Evicted", "NodeLost"])} if random.random() < 0.3 else {}),
     }
-    return RandomObject(
-        "/api/v1/namespaces/{ns}/pods", {"spec": spec}, status, is_deleted=random.random() < 0.25
-    )
+    return RandomObject("/api/v1/namespaces/{ns}/pods", {"spec": spec}, status, is_deleted=random.random() < 0.25)
 
 
 # Workloads
@@ -207,9 +199,7 @@ def daemon_set(random: Random) -> RandomObject:
 
 
 def pod_template(random: Random) -> RandomObject:
-    return RandomObject(
-        "/api/v1/namespaces/{ns}/podtemplates", {"template": template(random, random.choice(LABELS))}
-    )
+    return RandomObject("/api/v1/namespaces/{ns}/podtemplates", {"template": template(random, random.choice(LABELS))})
 
 
 def job(random: Random) -> RandomObject:
@@ -235,9 +225,7 @@ def job(random: Random) -> RandomObject:
             {"startTime": started, "conditions": [failing, {**condition, "type": "Failed"}]},
         ]
     )
-    return RandomObject(
-        "/apis/batch/v1/namespaces/{ns}/jobs", {"spec": spec}, status, is_deleted=random.random() < 0.2
-    )
+    return RandomObject("/apis/batch/v1/namespaces/{ns}/jobs", {"spec": spec}, status, is_deleted=random.random() < 0.2)
 
 
 def cron_job(random: Random) -> RandomObject:
@@ -247,9 +235,7 @@ def cron_job(random: Random) -> RandomObject:
         "jobTemplate": {"spec": inner},
         **maybe(random, timeZone="Etc/UTC", suspend=random.random() < 0.5),
     }
-    status = maybe(
-        random, lastScheduleTime=random.choice(TIMES), active=some(random, [{"kind": "Job", "name": "a"}])
-    )
+    status = maybe(random, lastScheduleTime=random.choice(TIMES), active=some(random, [{"kind": "Job", "name": "a"}]))
     return RandomObject("/apis/batch/v1/namespaces/{ns}/cronjobs", {"spec": spec}, status)
 
 
@@ -276,9 +262,7 @@ def service(random: Random) -> RandomObject:
 
 def endpoints(random: Random) -> RandomObject:
     def subset() -> Plain:
-        ips = random.sample(
-            ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "2001:db8::1"], random.randint(0, 4)
-        )
+        ips = random.sample(["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "2001:db8::1"], random.randint(0, 4))
         ports: list[Plain] = [{"name": f"p{each}", "port": each} for each in range(1, random.randint(1, 5))]
         named = {"addresses" if ips else "notReadyAddresses": [{"ip": ip} for ip in ips or ["192.0.2.9"]]}
         return {**named, "ports": ports}
@@ -289,9 +273,7 @@ def endpoints(random: Random) -> RandomObject:
 
 
 def endpoint_slice(random: Random) -> RandomObject:
-    ports: list[Plain] = [
-        {"name": f"p{each}", **maybe(random, port=each)} for each in range(1, random.randint(1, 6))
-    ]
+    ports: list[Plain] = [{"name": f"p{each}", **maybe(random, port=each)} for each in range(1, random.randint(1, 6))]
     body = {
         "addressType": "IPv4",
         "ports": ports,
@@ -320,9 +302,7 @@ def ingress(random: Random) -> RandomObject:
 
 def network_policy(random: Random) -> RandomObject:
     chosen = selector(random, random.choice(LABELS))
-    return RandomObject(
-        "/apis/networking.k8s.io/v1/namespaces/{ns}/networkpolicies", {"spec": {"podSelector": chosen}}
-    )
+    return RandomObject("/apis/networking.k8s.io/v1/namespaces/{ns}/networkpolicies", {"spec": {"podSelector": chosen}})
 
 
 # Nodes and storage
@@ -376,9 +356,7 @@ def persistent_volume(random: Random) -> RandomObject:
     }
     status = maybe(random, phase=random.choice(["Bound", "Released", "Failed"]), reason="Because")
     metadata = {"annotations": BETA_CLASS} if random.random() < 0.3 else {}
-    return RandomObject(
-        "/api/v1/persistentvolumes", {"spec": spec}, status, metadata, is_deleted=random.random() < 0.2
-    )
+    return RandomObject("/api/v1/persistentvolumes", {"spec": spec}, status, metadata, is_deleted=random.random() < 0.2)
 
 
 def persistent_volume_claim(random: Random) -> RandomObject:
@@ -413,9 +391,7 @@ def storage_class(random: Random) -> RandomObject:
     }
     prefix = random.choice(["storageclass.kubernetes.io", "storageclass.beta.kubernetes.io"])
     annotations = {f"{prefix}/is-default-class": random.choice(["true", "false"])}
-    return RandomObject(
-        "/apis/storage.k8s.io/v1/storageclasses", body, metadata=maybe(random, annotations=annotations)
-    )
+    return RandomObject("/apis/storage.k8s.io/v1/storageclasses", body, metadata=maybe(random, annotations=annotations))
 
 
 def csi_driver(random: Random) -> RandomObject:
@@ -476,9 +452,7 @@ def autoscaler(random: Random) -> RandomObject:
     }
     current = [now for _, now in metrics][: random.randint(0, 4)]
     status = {"desiredReplicas": 1, "currentReplicas": random.randint(0, 5), "currentMetrics": current}
-    return RandomObject(
-        "/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers", {"spec": spec}, status
-    )
+    return RandomObject("/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers", {"spec": spec}, status)
 
 
 def disruption_budget(random: Random) -> RandomObject:
@@ -571,9 +545,7 @@ def binding_of_a_policy(random: Random) -> RandomObject:
         ]
     )
     spec = {"policyName": "none", "validationActions": ["Warn"], **maybe(random, paramRef=reference)}
-    return RandomObject(
-        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", {"spec": spec}
-    )
+    return RandomObject("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", {"spec": spec})
 
 
 KINDS: list[Callable[[Random], RandomObject]] = [

@@ -234,14 +234,10 @@ class Generator:
 
     def _keyed_list(self, depth: int) -> Plain:
         keys = self._random.choice([["a"], ["a", "b"]])
-        properties: Plain = {
-            key: {"type": self._random.choice(["string", "integer", "boolean"])} for key in keys
-        }
+        properties: Plain = {key: {"type": self._random.choice(["string", "integer", "boolean"])} for key in keys}
         for key in keys:
             if self._chance(0.3):
-                properties[key]["default"] = {"string": "x", "integer": 1, "boolean": True}[
-                    properties[key]["type"]
-                ]
+                properties[key]["default"] = {"string": "x", "integer": 1, "boolean": True}[properties[key]["type"]]
         properties["c"] = self.schema(depth - 1)
         required = [key for key in keys if "default" not in properties[key]]
         items = {"type": "object", "properties": properties, **({"required": required} if required else {})}

@@ -62,9 +62,7 @@ OBJECTS: tuple[tuple[type[Object], Plain, str], ...] = (
             "metadata": _META,
             "spec": {
                 "schedule": "1 * * * *",
-                "jobTemplate": {
-                    "spec": {"template": {"spec": {**_POD, "restartPolicy": "Never"}, "metadata": {}}}
-                },
+                "jobTemplate": {"spec": {"template": {"spec": {**_POD, "restartPolicy": "Never"}, "metadata": {}}}},
             },
         },
         "",
@@ -187,20 +185,16 @@ class PatchGenerator:
             if isinstance(fields[key].shape, shape.ListShape):
                 self._add_list_directives(patch, key, found, merges.get(key))
         if self._chance(0.04):
-            patch["$retainKeys"] = self._random.sample(
-                [*chosen, *present], self._random.randint(0, len(chosen))
-            )
+            patch["$retainKeys"] = self._random.sample([*chosen, *present], self._random.randint(0, len(chosen)))
         if self._chance(0.04):
             patch["$patch"] = self._random.choice(_DIRECTIVES)
         if self._chance(self._oddness):
-            patch[
-                self._random.choice(["foo", "$setElementOrder/foo", "$deleteFromPrimitiveList", "Name"])
-            ] = self._random.choice(_ODD)
+            patch[self._random.choice(["foo", "$setElementOrder/foo", "$deleteFromPrimitiveList", "Name"])] = (
+                self._random.choice(_ODD)
+            )
         return patch
 
-    def _value(
-        self, described: shape.Shape, current: object, name: str, merge: Merge | None, depth: int
-    ) -> Any:
+    def _value(self, described: shape.Shape, current: object, name: str, merge: Merge | None, depth: int) -> Any:
         if self._chance(self._oddness):
             return self._random.choice(_ODD)
         if self._chance(0.08):
@@ -219,9 +213,7 @@ class PatchGenerator:
             case _:
                 return {"a": 1}
 
-    def _list(
-        self, item: shape.Shape, current: object, name: str, merge: Merge | None, depth: int
-    ) -> list[Any]:
+    def _list(self, item: shape.Shape, current: object, name: str, merge: Merge | None, depth: int) -> list[Any]:
         present = current if isinstance(current, list) else []
         made: list[Any] = []
         key = merge.merge_key if merge else ""

@@ -45,10 +45,7 @@ def test_manifests_are_applied_compared_watched_and_deleted(environ: dict[str, s
 
     with Terminal(["watch", "cm/settings", "-n", "commands"], environ) as screen:
         screen.expect("watching configmaps in commands (1 object, 0 changes)")
-        assert (
-            run(["apply", "-f", "-"], environ, stdin=MANIFEST.replace("red}", "red, size: '1'}")).returncode
-            == 0
-        )
+        assert run(["apply", "-f", "-"], environ, stdin=MANIFEST.replace("red}", "red, size: '1'}")).returncode == 0
         screen.expect("(1 object, 1 change)")
         screen.press("\x03")
         assert screen.finish() == 130
@@ -64,7 +61,5 @@ def test_manifests_are_applied_compared_watched_and_deleted(environ: dict[str, s
     "line", ["get ns,svc -A", "get clusterroles -o name", "get svc kubernetes -o wide", "get apiservices"]
 )
 def test_it_prints_what_kubectl_prints(line: str, environ: dict[str, str]) -> None:
-    expected = subprocess.run(
-        [str(KUBECTL), *line.split()], env=environ, capture_output=True, text=True, check=True
-    )
+    expected = subprocess.run([str(KUBECTL), *line.split()], env=environ, capture_output=True, text=True, check=True)
     assert AGE.sub("", run(line.split(), environ).stdout) == AGE.sub("", expected.stdout)

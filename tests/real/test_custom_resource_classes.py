@@ -58,9 +58,7 @@ class Cache(Struct):
     seconds: Annotated[float, Field(exclusive_minimum=0)] = 60
 
 
-class WebsiteSpec(
-    Struct, rules=[Rule("self.replicas > 0 || self.paused", message="to have no replicas, pause it")]
-):
+class WebsiteSpec(Struct, rules=[Rule("self.replicas > 0 || self.paused", message="to have no replicas, pause it")]):
     """What the site shows.
 
     Attributes:
@@ -72,9 +70,9 @@ class WebsiteSpec(
     replicas: Annotated[int, Field(minimum=0, maximum=100)] = 1
     paused: bool = False
     tier: Literal["small", "large"] = "small"
-    ports: Annotated[
-        list[Port], Field(list_type="map", list_map_keys=["number", "protocol"], max_items=10)
-    ] = [Port(number=80)]
+    ports: Annotated[list[Port], Field(list_type="map", list_map_keys=["number", "protocol"], max_items=10)] = [
+        Port(number=80)
+    ]
     hosts: Annotated[list[str], Field(list_type="set", max_items=5)] = []
     env: list[EnvVar] = []
     memory: Quantity = Quantity("128Mi")
@@ -129,9 +127,7 @@ class WebsiteV1Beta1(
     spec: Annotated[WebsiteSpec, Field(preserve_unknown=True)]
 
 
-class Palette(
-    CustomResource, group="classes.example.com", version="v1alpha1", namespaced=False, plural="palettae"
-):
+class Palette(CustomResource, group="classes.example.com", version="v1alpha1", namespaced=False, plural="palettae"):
     colors: dict[str, Annotated[str, Field(format="hexcolor")]]
     default: str | None
 
@@ -240,9 +236,7 @@ POD: Plain = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "la
     ],
     ids=str,
 )
-def test_the_server_and_the_class_agree_about_what_is_invalid(
-    spec: Plain, installed: masthead.Client
-) -> None:
+def test_the_server_and_the_class_agree_about_what_is_invalid(spec: Plain, installed: masthead.Client) -> None:
     site = {
         "apiVersion": "classes.example.com/v1",
         "kind": "Website",
@@ -280,9 +274,7 @@ def test_status_scale_selectors_columns_and_versions_work(installed: masthead.Cl
     site = sites.update_status(site)
 
     assert site.status.conditions[0].message == ""
-    assert (
-        installed.scales("default").get("websites.classes.example.com", "whole").status.selector == "app=web"
-    )
+    assert installed.scales("default").get("websites.classes.example.com", "whole").status.selector == "app=web"
     assert [each.metadata.name for each in sites.list(field_selector="spec.tier=large")] == ["whole"]
     older = installed.resource(WebsiteV1Beta1, namespace="default").get("whole")
     assert (older.spec.image, type(older)) == ("nginx", WebsiteV1Beta1)

@@ -79,13 +79,8 @@ def normalised(event: Plain) -> Plain:
 
 def stored(client: masthead.Client, namespace: str, api: str) -> list[Plain]:
     """The Events of a namespace in one of the APIs, in the order of their creation."""
-    found = [
-        json.loads(event.to_json()) for event in client.dynamic(api, "events", namespace=namespace).list()
-    ]
-    return [
-        normalised(each)
-        for each in sorted(found, key=lambda each: each["metadata"]["name"].rpartition(".")[2])
-    ]
+    found = [json.loads(event.to_json()) for event in client.dynamic(api, "events", namespace=namespace).list()]
+    return [normalised(each) for each in sorted(found, key=lambda each: each["metadata"]["name"].rpartition(".")[2])]
 
 
 def test_both_servers_keep_the_same(both: BothServers) -> None:
@@ -145,9 +140,7 @@ def test_kubectl_shows_what_was_recorded(both: BothServers) -> None:
     assert re.search(r"10h \(x7 over 10h\) +Warning +BackOff", events)
 
 
-def test_the_advice_about_permissions_is_right(
-    real_server: RealServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_advice_about_permissions_is_right(real_server: RealServer, caplog: pytest.LogCaptureFixture) -> None:
     with masthead.Client(config_of(real_server)) as admin:
         admin.core_v1.namespaces().create({"metadata": {"name": "rbac"}})
         site = admin.core_v1.config_maps("rbac").create({"metadata": {"name": "site"}})
@@ -168,9 +161,7 @@ def test_the_advice_about_permissions_is_right(
                 {
                     "metadata": {"name": "events"},
                     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "events"},
-                    "subjects": [
-                        {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "somebody"}
-                    ],
+                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "somebody"}],
                 }
             )
             attributes = {

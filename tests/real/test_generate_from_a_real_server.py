@@ -61,9 +61,7 @@ def server_with_definitions(real_server: RealServer) -> RealServer:
 
 def is_served(server: RealServer, path: str) -> bool:
     """Whether the document has the kinds yet: a group's comes first, and its kinds one by one."""
-    resources = {
-        each["name"] for each in server.call("GET", f"/{path}")["resources"] if "/" not in each["name"]
-    }
+    resources = {each["name"] for each in server.call("GET", f"/{path}")["resources"] if "/" not in each["name"]}
     schemas = server.call("GET", f"/openapi/v3/{path}")["components"]["schemas"].values()
     kinds = [gvk for schema in schemas for gvk in schema.get("x-kubernetes-group-version-kind", [])]
     own = [gvk for gvk in kinds if f"apis/{gvk['group']}/{gvk['version']}" == path]
@@ -102,9 +100,7 @@ def test_in_documentation_the_server_adds_a_sentence_for_each_list_and_nothing_e
     served = from_server(server_with_definitions, "made", groups=GROUPS, docs=True)
     sentence = re.compile(r'    """\S+ is a list of \S+"""\n\n')
 
-    assert {path: sentence.sub("", text) for path, text in served.items()} == from_manifests(
-        "made", docs=True
-    )
+    assert {path: sentence.sub("", text) for path, text in served.items()} == from_manifests("made", docs=True)
     assert sum(len(sentence.findall(text)) for text in served.values()) == 7
 
 
@@ -157,13 +153,9 @@ def test_a_server_that_rejects_the_caller_is_reported(real_server: RealServer, t
 
 
 @pytest.fixture
-def made(
-    server_with_definitions: RealServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def made(server_with_definitions: RealServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package of types for the custom resources, ready to be imported."""
-    generate.write(
-        from_server(server_with_definitions, "made_for_real", groups=GROUPS), tmp_path / "made_for_real"
-    )
+    generate.write(from_server(server_with_definitions, "made_for_real", groups=GROUPS), tmp_path / "made_for_real")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     for name in [name for name in sys.modules if name.split(".")[0] == "made_for_real"]:
@@ -177,14 +169,10 @@ def load(module: str) -> ModuleType:
 @pytest.mark.usefixtures("made")
 def test_the_server_sets_the_defaults_of_the_type(server_with_definitions: RealServer) -> None:
     cron_tab: Any = load("stable_example_com.v1").CronTab
-    new = cron_tab.new(
-        "filled-in", spec={"cron_spec": "* * * * *", "image": "nginx", "limits": {}, "suspended": False}
-    )
+    new = cron_tab.new("filled-in", spec={"cron_spec": "* * * * *", "image": "nginx", "limits": {}, "suspended": False})
 
     created = cron_tab.from_wire(
-        server_with_definitions.fetch(
-            "POST", "/apis/stable.example.com/v1/namespaces/default/crontabs", new.to_json()
-        )
+        server_with_definitions.fetch("POST", "/apis/stable.example.com/v1/namespaces/default/crontabs", new.to_json())
     )
 
     assert new.spec.replicas is None

@@ -34,9 +34,7 @@ async def test_a_controller_starts_before_the_next_bookmark_of_its_quiet_kinds(
         namespace = made.metadata.name
         names = {f"object-{number}" for number in range(count)}
         for name in names:
-            await client.core_v1.config_maps(namespace).create(
-                ConfigMap.new(name, labels={"test": namespace})
-            )
+            await client.core_v1.config_maps(namespace).create(ConfigMap.new(name, labels={"test": namespace}))
         # The version of the server goes on, and no watch of the controller shows that.
         await client.core_v1.service_accounts(namespace).create(ServiceAccount.new("other"))
 

@@ -158,9 +158,7 @@ async def test_an_object_that_leaves_the_selector_is_dispatched_as_deleted(
     ]
 
 
-async def test_metadata_only_objects_are_cached_too(
-    client: Client, configs: ResourceClient[ConfigMap]
-) -> None:
+async def test_metadata_only_objects_are_cached_too(client: Client, configs: ResourceClient[ConfigMap]) -> None:
     await fill(configs, range(5))
     about = client.metadata("v1", "configmaps", namespace=configs.namespace)
     for watch_list in (True, False):
@@ -221,9 +219,7 @@ async def test_nothing_is_lost_when_connections_are_cut_and_torn(
     assert all(isinstance(error, TransportError) for error in recorder.errors)
 
 
-async def test_a_silent_connection_is_detected(
-    real_server: RealServer, configs: ResourceClient[ConfigMap]
-) -> None:
+async def test_a_silent_connection_is_detected(real_server: RealServer, configs: ResourceClient[ConfigMap]) -> None:
     await fill(configs, range(3))
     async with Proxy(real_server.url) as proxy, Client(config_of(real_server, proxy.url)) as far:
         informer = SharedInformer(far.core_v1.config_maps(configs.namespace), stall_after=2.0, backoff=quick)
@@ -397,9 +393,7 @@ async def test_a_forbidden_resource_is_cached_as_soon_as_it_is_allowed(
                 await until_rejected(mirrored)
                 proxy.cut()
                 seen = len(recorder.errors)
-                await recorder.until(
-                    lambda: any(isinstance(e, ForbiddenError) for e in recorder.errors[seen:])
-                )
+                await recorder.until(lambda: any(isinstance(e, ForbiddenError) for e in recorder.errors[seen:]))
                 assert len(informer.indexer) == 3, "what was known stays"
                 assert not is_healthy(informer)
                 await configs.delete("c-0")

@@ -34,9 +34,7 @@ def namespace(client: masthead.Client) -> str:
 
 
 @pytest.mark.parametrize("watch_list", [True, False], ids=["stream", "list"])
-def test_a_blocking_informer_caches_the_server(
-    client: masthead.Client, namespace: str, watch_list: bool
-) -> None:
+def test_a_blocking_informer_caches_the_server(client: masthead.Client, namespace: str, watch_list: bool) -> None:
     configs = client.core_v1.config_maps(namespace)
     for number in range(20):
         configs.create(ConfigMap.new(f"c-{number}", data={"n": str(number)}))
@@ -63,9 +61,7 @@ def test_a_blocking_informer_caches_the_server(
     assert recorder.errors == []
 
 
-def test_a_blocking_factory_starts_from_a_snapshot(
-    client: masthead.Client, namespace: str, tmp_path: Path
-) -> None:
+def test_a_blocking_factory_starts_from_a_snapshot(client: masthead.Client, namespace: str, tmp_path: Path) -> None:
     configs = client.core_v1.config_maps(namespace)
     for number in range(5):
         configs.create(ConfigMap.new(f"c-{number}"))

@@ -190,9 +190,7 @@ async def test_missed_deletes_are_dispatched_when_the_version_has_expired(
             assert informer.health.relists >= 1
             assert informer.health.is_healthy
 
-    assert sorted(recorder.recorded[10:13]) == [
-        ("tombstone", f"{NAMESPACE}/c-{number}") for number in (1, 2, 3)
-    ]
+    assert sorted(recorder.recorded[10:13]) == [("tombstone", f"{NAMESPACE}/c-{number}") for number in (1, 2, 3)]
     assert sorted(recorder.recorded[13:]) == [("add", f"{NAMESPACE}/c-new"), ("update", f"{NAMESPACE}/c-0")]
     assert any(isinstance(error, ExpiredError) for error in recorder.errors)
     assert verbs(source)[-1] == "stream", "and the same stream goes on"

@@ -119,9 +119,7 @@ def test_a_dry_run_says_what_would_be_and_leaves_nothing(both: BothServers) -> N
     ],
 )
 @pytest.mark.parametrize("validate", ["strict", "ignore"])
-def test_what_cannot_be_applied_is_refused_in_the_same_words(
-    both: BothServers, body: Plain, validate: str
-) -> None:
+def test_what_cannot_be_applied_is_refused_in_the_same_words(both: BothServers, body: Plain, validate: str) -> None:
     command = ("apply", "--server-side", f"--validate={validate}", "-f", "-")
     text = json.dumps(body)
     theirs = both.real.run((str(KUBECTL), "--namespace", both.namespace, *command), text)
@@ -208,9 +206,7 @@ def test_client_side_apply_merges_three_ways(both: BothServers) -> None:
     changed = deployment("web:2", replicas=None, env=[{"name": "A", "value": "1"}])
     assert both("apply", "-f", "-", stdin=changed).stdout == "deployment.apps/web configured\n"
     assert both.managers("deployment/web") == [("kubectl-client-side-apply", "Update", "")]
-    assert both.object("deployment/web")["spec"]["replicas"] == 1, (
-        "it was declared before, and is not any more"
-    )
+    assert both.object("deployment/web")["spec"]["replicas"] == 1, "it was declared before, and is not any more"
 
 
 def test_objects_applied_client_side_can_be_applied_server_side(both: BothServers) -> None:

@@ -160,8 +160,6 @@ def test_a_custom_resource_is_explained_to_the_letter(servers: Servers) -> None:
 @pytest.mark.parametrize("validate", ["strict", "warn", "ignore"])
 @pytest.mark.parametrize("body", INVALID.values(), ids=INVALID)
 def test_validation_says_the_same(servers: Servers, body: object, validate: str) -> None:
-    wanted, made = (
-        server.run(f"create -f - --dry-run=server --validate={validate}", body) for server in servers
-    )
+    wanted, made = (server.run(f"create -f - --dry-run=server --validate={validate}", body) for server in servers)
 
     assert (made.returncode, made.stdout, made.stderr) == (wanted.returncode, wanted.stdout, wanted.stderr)

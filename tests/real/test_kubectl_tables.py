@@ -109,9 +109,7 @@ def fill(printed: Printed) -> None:
 
 def preferred() -> list[Minimal]:
     """One version of each resource."""
-    return list(
-        {(each.api_version.rpartition("/")[0], each.resource): each for each in reversed(STORED)}.values()
-    )
+    return list({(each.api_version.rpartition("/")[0], each.resource): each for each in reversed(STORED)}.values())
 
 
 def path_of(minimal: Minimal) -> str:
@@ -294,16 +292,12 @@ def test_kubectl_prints_the_same_rows_of_a_watch(embedded: Printed, real: Printe
 
 @pytest.mark.parametrize("server", ["embedded", "real"])
 @pytest.mark.parametrize("is_wide", [False, True], ids=["narrow", "wide"])
-def test_tables_have_the_text_that_kubectl_prints(
-    request: pytest.FixtureRequest, server: str, is_wide: bool
-) -> None:
+def test_tables_have_the_text_that_kubectl_prints(request: pytest.FixtureRequest, server: str, is_wide: bool) -> None:
     printed: Printed = request.getfixturevalue(server)
     wide = "-o wide" if is_wide else ""
     with masthead.Client(printed.config) as client:
         for each in preferred():
-            resource = client.dynamic(
-                each.api_version, each.resource, namespace=None if each.in_cluster else NAMESPACE
-            )
+            resource = client.dynamic(each.api_version, each.resource, namespace=None if each.in_cluster else NAMESPACE)
             group, _, version = each.api_version.rpartition("/")
             name = f"{each.resource}.{version}.{group}" if group else each.resource
             table = resource.as_table(label_selector=LABELS, wide=is_wide)

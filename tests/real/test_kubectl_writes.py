@@ -60,9 +60,7 @@ EDITS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_change_belongs_to_the_manager_that_made_it(both: BothServers, edit: str, origin: str) -> None:
     both(*origin.split(), "-f", "-", stdin=deployment())
-    both(
-        *EDITS[edit], env={"KUBE_EDITOR": "sed -i -e s/web:1/web:2/ -e 's/status: {}/status: {replicas: 2}/'"}
-    )
+    both(*EDITS[edit], env={"KUBE_EDITOR": "sed -i -e s/web:1/web:2/ -e 's/status: {}/status: {replicas: 2}/'"})
 
     both.object("deployment/web")
     again = both("apply", "--server-side", "-f", "-", stdin=deployment(), code=again_code(both))
@@ -96,9 +94,7 @@ def test_rollout_restart_is_a_change_of_one_annotation(both: BothServers) -> Non
 
 def test_an_invalid_edit_is_refused(both: BothServers) -> None:
     both("create", "-f", "-", stdin=deployment())
-    edited = both(
-        "edit", "deployment/web", env={"KUBE_EDITOR": "sed -i 's/replicas: 2/replicas: -1/'"}, code=1
-    )
+    edited = both("edit", "deployment/web", env={"KUBE_EDITOR": "sed -i 's/replicas: 2/replicas: -1/'"}, code=1)
 
     assert "is invalid" in edited.stderr
 

@@ -72,9 +72,7 @@ async def test_replicas_take_over_after_a_release_and_after_a_crash(client: Clie
             working -= 1
 
     async def run(identity: str, *, releases: bool) -> None:
-        elector = LeaderElector(
-            client, "operator", namespace, identity=identity, release_on_exit=releases, **SHORT
-        )
+        elector = LeaderElector(client, "operator", namespace, identity=identity, release_on_exit=releases, **SHORT)
         await elector.run(lambda leadership: work(identity, leadership))
 
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
@@ -109,9 +107,7 @@ async def test_a_record_of_client_go_is_respected_and_taken_over_when_it_expires
     assert loop.time() - before >= 2.0
 
 
-async def test_a_lease_that_is_deleted_or_changed_by_others_keeps_its_leader(
-    client: Client, namespace: str
-) -> None:
+async def test_a_lease_that_is_deleted_or_changed_by_others_keeps_its_leader(client: Client, namespace: str) -> None:
     elector = LeaderElector(client, "operator", namespace, identity="a", **SHORT)
     leases = client.coordination_v1.leases(namespace)
 

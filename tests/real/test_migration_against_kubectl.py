@@ -83,12 +83,8 @@ def test_a_migrated_object_is_what_kubectl_makes_of_it(
                 f"--field-manager={manager}",
             )
         else:
-            client.apply_manifests(
-                [after], namespace=namespace.metadata.name, field_manager=manager, force=True
-            )
-        found = client.dynamic(after["apiVersion"], after["kind"], namespace=namespace.metadata.name).get(
-            "it"
-        )
+            client.apply_manifests([after], namespace=namespace.metadata.name, field_manager=manager, force=True)
+        found = client.dynamic(after["apiVersion"], after["kind"], namespace=namespace.metadata.name).get("it")
         made[tool] = comparable(found.to_dict(), namespace.metadata.name)
         client.core_v1.namespaces().delete(namespace.metadata.name)
 

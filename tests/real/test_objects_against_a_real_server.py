@@ -40,9 +40,7 @@ def lists_of(server: RealServer) -> Iterator[tuple[type[Object], bytes]]:
                 raise
 
 
-def failure(
-    server: RealServer, method: str, path: str, body: bytes | None = None, *, verb: str
-) -> StatusError:
+def failure(server: RealServer, method: str, path: str, body: bytes | None = None, *, verb: str) -> StatusError:
     with pytest.raises(urllib.error.HTTPError) as caught:
         server.fetch(method, path, body)
     with caught.value as answer:
@@ -82,9 +80,7 @@ def test_a_deployment_is_created_read_changed_and_updated(real_server: RealServe
             "selector": {"matchLabels": {"app": "web"}},
             "template": {
                 "metadata": {"labels": {"app": "web"}},
-                "spec": {
-                    "containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "0.5"}}}]
-                },
+                "spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "0.5"}}}]},
             },
         },
     )
@@ -131,9 +127,7 @@ def test_status_times_are_accepted_and_bytes_are_returned(real_server: RealServe
 
     config = ConfigMap.new("c", namespace="default", binary_data={"x": b"\x00\xff"})
     path = "/api/v1/namespaces/default/configmaps"
-    assert ConfigMap.from_wire(real_server.fetch("POST", path, config.to_json())).binary_data == {
-        "x": b"\x00\xff"
-    }
+    assert ConfigMap.from_wire(real_server.fetch("POST", path, config.to_json())).binary_data == {"x": b"\x00\xff"}
 
 
 def test_failures_become_the_errors_of_their_reasons(real_server: RealServer) -> None:

@@ -20,9 +20,7 @@ SCRIPT = Path(__file__).with_name("official_client.py")
 
 
 def has_client() -> bool:
-    return not subprocess.run(
-        [PYTHON, "-c", "import kubernetes"], capture_output=True, check=False
-    ).returncode
+    return not subprocess.run([PYTHON, "-c", "import kubernetes"], capture_output=True, check=False).returncode
 
 
 pytestmark = [

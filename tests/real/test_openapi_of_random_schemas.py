@@ -31,9 +31,7 @@ GROUP = "documents.example.com"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DOCUMENT = f"/openapi/v3/apis/{GROUP}/v1"
 SWAGGER = "/openapi/v2"
-PROSE = re.compile(
-    r"(?i)apiversion defines|kind is a|standard (object's|list) metadata|list of|\w+List is a list"
-)
+PROSE = re.compile(r"(?i)apiversion defines|kind is a|standard (object's|list) metadata|list of|\w+List is a list")
 """The beginning of what the real server says of the fields of every object."""
 
 

@@ -76,9 +76,7 @@ class Operator:
         """The configuration that a pod of the operator has."""
         issued = await self._admin.core_v1.service_accounts(NAME).create_token(NAME)
         token = issued.status.token
-        return masthead.Config(
-            server=self._server.url, token=token, ca_file=self._server.ca_file, namespace=NAME
-        )
+        return masthead.Config(server=self._server.url, token=token, ca_file=self._server.ca_file, namespace=NAME)
 
     async def grant(self, grants: set[Grant], probe: Grant) -> None:
         """Change the rules, and wait until the server knows a grant that has come or gone."""
@@ -131,9 +129,7 @@ class Operator:
 
 
 @pytest.fixture
-async def operator(
-    server: RealServer, admin: masthead.aio.Client, capsys: pytest.CaptureFixture[str]
-) -> Operator:
+async def operator(server: RealServer, admin: masthead.aio.Client, capsys: pytest.CaptureFixture[str]) -> Operator:
     made = Operator(server, admin)
     await made.install(capsys)
     return made

@@ -73,10 +73,7 @@ def _create(client: Client, number: int, made: RandomObject) -> str:
     name = f"row-{number}"
     finalizers = {"finalizers": ["example.com/hold"]} if made.is_deleted else {}
     body = json.loads(json.dumps(made.body).replace("{ns}", NAMESPACE))
-    if (
-        client.call("POST", collection, {"metadata": {"name": name, **made.metadata, **finalizers}, **body})
-        is None
-    ):
+    if client.call("POST", collection, {"metadata": {"name": name, **made.metadata, **finalizers}, **body}) is None:
         return ""
     path = f"{collection}/{name}"
     if made.status and not client.call(
@@ -90,9 +87,7 @@ def _create(client: Client, number: int, made: RandomObject) -> str:
 
 
 def _remove(client: Client, path: str) -> None:
-    client.call(
-        "PATCH", path, {"metadata": {"finalizers": None}}, Content_Type="application/merge-patch+json"
-    )
+    client.call("PATCH", path, {"metadata": {"finalizers": None}}, Content_Type="application/merge-patch+json")
     client.call("DELETE", f"{path}?gracePeriodSeconds=0")
 
 
@@ -100,9 +95,7 @@ def _differences(real: dict[str, Any], before: datetime, after: datetime) -> lis
     """What differs between a server's table of whole objects and the one that is made of those."""
     (row,) = real["rows"]
     first, last = (printers.table([row["object"]], now=now) for now in (before, after))
-    wanted = [
-        (each["name"], each["type"], each["format"], each["priority"]) for each in real["columnDefinitions"]
-    ]
+    wanted = [(each["name"], each["type"], each["format"], each["priority"]) for each in real["columnDefinitions"]]
     made = [(column.name, column.type, column.format, column.priority) for column in first.columns]
     found = [] if made == wanted else [f"columns {made}, real {wanted}"]
     cells = zip(row["cells"], first.rows[0].cells, last.rows[0].cells, strict=True)

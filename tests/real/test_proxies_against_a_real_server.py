@@ -179,9 +179,7 @@ def real(real_server: RealServer, target: tuple[str, int]) -> Callable[[str, str
     prepare(real_server.call, *target)
     trust = ssl.create_default_context(cafile=str(real_server.ca_file))
     host = real_server.url.removeprefix("https://")
-    return lambda method, path: ask(
-        http.client.HTTPSConnection(host, context=trust), real_server.token, method, path
-    )
+    return lambda method, path: ask(http.client.HTTPSConnection(host, context=trust), real_server.token, method, path)
 
 
 @pytest.fixture(scope="module")

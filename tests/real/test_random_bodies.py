@@ -96,9 +96,7 @@ def _read(response: http.client.HTTPResponse) -> Response:
     body = json.loads(response.read())
     message = _UID.sub("<uid>", _OBJECT.sub("<object>", body.get("message", "")))
     managers = _normal(body.get("metadata", {}).get("managedFields"))
-    return Response(
-        response.status, message if response.status >= 400 else "", warnings, _normal(body), managers
-    )
+    return Response(response.status, message if response.status >= 400 else "", warnings, _normal(body), managers)
 
 
 def _normal(value: object) -> object:

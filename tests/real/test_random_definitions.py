@@ -62,8 +62,7 @@ def _post(connection: http.client.HTTPConnection, target: Target, definition: Pl
     if causes:
         # Messages of the real server name the types of objects by random numbers.
         errors = sorted(
-            (caus["field"], caus["reason"], re.sub(r"selfType\d+", "selfType", caus["message"]))
-            for caus in causes
+            (caus["field"], caus["reason"], re.sub(r"selfType\d+", "selfType", caus["message"])) for caus in causes
         )
         return found | {"errors": [list(error) for error in errors]}
     return found | {"message": body["message"]}

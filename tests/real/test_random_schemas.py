@@ -59,11 +59,7 @@ class Response:
     @classmethod
     def read(cls, response: http.client.HTTPResponse) -> Response:
         data = response.read()
-        body = (
-            json.loads(data, parse_int=_number)
-            if response.headers.get_content_type() == "application/json"
-            else {}
-        )
+        body = json.loads(data, parse_int=_number) if response.headers.get_content_type() == "application/json" else {}
         causes = body.get("details", {}).get("causes") or []
         errors = sorted((caus["reason"], caus.get("field", ""), caus["message"]) for caus in causes)
         unknown = sorted(response.headers.get_all("Warning") or [])
@@ -144,18 +140,12 @@ class Servers:
         for name in real.spec.keys() | embedded.spec.keys():
             one, other = real.spec.get(name), embedded.spec.get(name)
             if not same_value(one, other):
-                self._report(
-                    f"real {json.dumps(one)}, embedded {json.dumps(other)}", f"spec.{name}", sent, schemas
-                )
+                self._report(f"real {json.dumps(one)}, embedded {json.dumps(other)}", f"spec.{name}", sent, schemas)
 
     def _report(self, text: str, path: str, sent: Plain, schemas: Plain) -> None:
         found = re.search(r"spec\.(f\d+)", path)
         name = found[1] if found else ""
-        context = (
-            f"\n  schema {json.dumps(schemas.get(name))}\n  value {json.dumps(sent.get(name))}"
-            if name
-            else ""
-        )
+        context = f"\n  schema {json.dumps(schemas.get(name))}\n  value {json.dumps(sent.get(name))}" if name else ""
         self.differences.append(f"{text}{context}")
 
     def both(self) -> Iterator[Connection]:
@@ -182,9 +172,7 @@ def test_random_schemas_have_the_same_effect(servers: Servers) -> None:
         assert not servers.differences, f"seed {SEED}, definition {number}:\n{shown}"
     assert servers.errors > SCHEMAS
     assert servers.values > SCHEMAS
-    print(
-        f"{SCHEMAS} schemas, {servers.responses} responses, {servers.values} values, {servers.errors} errors"
-    )
+    print(f"{SCHEMAS} schemas, {servers.responses} responses, {servers.values} values, {servers.errors} errors")
 
 
 class _Definition:
@@ -211,9 +199,7 @@ class _Definition:
             servers.send("POST", self._path, self._object(values, number), self._schemas)
         self._set_schemas(servers)
         for number, values in enumerate(stored):
-            found = servers.send(
-                "GET", f"{self._path}/o{number}", self._object(values, number), self._schemas
-            )
+            found = servers.send("GET", f"{self._path}/o{number}", self._object(values, number), self._schemas)
             self._compare_update(servers, number, found.spec)
         for broken in BROKEN:
             self._compare_creation(servers, self._values(broken))
@@ -252,9 +238,7 @@ class _Definition:
     def _compare_creation(self, servers: Servers, values: Plain) -> None:
         self._compare_valid_part(servers, "POST", self._path, values, 99)
 
-    def _compare_valid_part(
-        self, servers: Servers, method: str, path: str, values: Plain, number: int
-    ) -> None:
+    def _compare_valid_part(self, servers: Servers, method: str, path: str, values: Plain, number: int) -> None:
         """Send an object, then again without the fields that are invalid."""
         for _ in range(4):
             sent = self._object(values, number)

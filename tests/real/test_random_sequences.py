@@ -84,9 +84,7 @@ def connections(real_server: RealServer) -> Iterator[SimpleQueue[Servers]]:
     with ExitStack() as stack:
         embedded = stack.enter_context(_embedded_target())
         for _ in range(WORKERS):
-            players = [
-                stack.enter_context(closing(Player(each))) for each in (real_target(real_server), embedded)
-            ]
+            players = [stack.enter_context(closing(Player(each))) for each in (real_target(real_server), embedded)]
             for player in players:
                 player.prepare(DEFINITIONS)
             free.put(Servers(*players))

@@ -36,11 +36,7 @@ VALUES: list[Plain] = json.loads((DATA / "values.json").read_text())
 def sample() -> list[Plain]:
     vectors = [json.loads(line) for line in (DATA / "vectors.jsonl").read_text().splitlines()]
     # Expressions at which the real server's own code panics are left out.
-    valid = [
-        vector
-        for vector in vectors
-        if "messages" in vector and "internal error" not in str(vector["messages"])
-    ]
+    valid = [vector for vector in vectors if "messages" in vector and "internal error" not in str(vector["messages"])]
     valid = [each for each in valid if each["expression"] != "{[1]: 'a'}"]
     return Random(SEED).sample(valid, min(COUNT, len(valid)))
 
@@ -128,7 +124,6 @@ def problems(target: Target, body: Plain) -> list[tuple[str, str]]:
         status = json.loads(connection.getresponse().read())
     # The real server numbers the types of objects.
     texts = [
-        (each["field"], re.sub(r"selfType\d+", "selfType", each["message"]))
-        for each in status["details"]["causes"]
+        (each["field"], re.sub(r"selfType\d+", "selfType", each["message"])) for each in status["details"]["causes"]
     ]
     return sorted(texts)

@@ -71,9 +71,7 @@ class Life:
         """Remove what a life that has ended early has left behind."""
         for site in await self._sites.list():
             with suppress(masthead.NotFoundError):
-                await self._sites.patch(
-                    site.metadata.name, masthead.Patch.merge({"metadata": {"finalizers": None}})
-                )
+                await self._sites.patch(site.metadata.name, masthead.Patch.merge({"metadata": {"finalizers": None}}))
                 await self._sites.delete(site.metadata.name)
         for kind, made in ((Deployment, name), (Service, name), (ConfigMap, DIRECTORY)):
             with suppress(masthead.NotFoundError):
@@ -91,9 +89,7 @@ class Life:
 
     async def _ready(self, name: str, replicas: int) -> None:
         status = {"replicas": 1, "readyReplicas": replicas}
-        await self._client.apps_v1.deployments(NAMESPACE).patch_status(
-            name, masthead.Patch.merge({"status": status})
-        )
+        await self._client.apps_v1.deployments(NAMESPACE).patch_status(name, masthead.Patch.merge({"status": status}))
 
     async def _hide(self, name: str) -> None:
         await self._sites.patch(name, masthead.Patch.merge({"spec": {"public": False}}))
@@ -107,12 +103,7 @@ class Life:
         site = await self._sites.get(name)
         service: Any = await self._find(Service, name)
         directory: Any = await self._find(ConfigMap, DIRECTORY)
-        return (
-            site.status.url is None
-            and service is None
-            and directory is not None
-            and name not in directory.data
-        )
+        return site.status.url is None and service is None and directory is not None and name not in directory.data
 
     async def _is_gone(self, name: str) -> bool:
         return await self._find(Website, name) is None

@@ -79,9 +79,7 @@ def main() -> int:
         ]
         options = ["--format", "json", "--timeout", _REQUEST_S, "--progress-spinner", "off"]
         try:
-            done = subprocess.run(
-                [*command, *options], capture_output=True, text=True, timeout=_ALL_S, check=False
-            )
+            done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=_ALL_S, check=False)
             output = done.stdout
         except subprocess.TimeoutExpired:
             output = ""

@@ -146,9 +146,7 @@ def fill(server: masthead.server.Server) -> None:
         for namespace in ("default", "shop"):
             pods = client.core_v1.pods(namespace)
             pods.create(Pod.new("web", labels={"app": "web"}, spec=CONTAINERS))
-            pods.create(
-                Pod.new("on-a-node", labels={"app": "web"}, spec={**CONTAINERS, "nodeName": "node-1"})
-            )
+            pods.create(Pod.new("on-a-node", labels={"app": "web"}, spec={**CONTAINERS, "nodeName": "node-1"}))
         ready = [{"type": "Ready", "status": "True"}]
         pods = client.core_v1.pods("default")
         pods.patch_status("web", masthead.Patch.merge({"status": {"conditions": ready, "phase": "Running"}}))
@@ -271,9 +269,7 @@ def typed_module(example: Example) -> str:
         "check_synced": "Callable[[], None]",
     }
     parameters = ", ".join(f"{name}: {types[name]}" for name in sorted(example.needs & types.keys()))
-    own = example.needs & vars(importlib.import_module(example.module)).keys() - set(
-        re.findall(r"\w+", IMPORTS)
-    )
+    own = example.needs & vars(importlib.import_module(example.module)).keys() - set(re.findall(r"\w+", IMPORTS))
     imports = [f"from {example.module} import {name}" for name in sorted(own) if not name.startswith("__")]
     is_async = bool(example.compiled().co_flags & inspect.CO_COROUTINE)
     return "\n".join(

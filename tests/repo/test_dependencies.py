@@ -88,9 +88,7 @@ def test_everything_for_development_is_a_tool_or_imported() -> None:
 
 def test_everything_that_the_package_imports_is_asked_for() -> None:
     extras = [each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra]]
-    asked = names(
-        [*PROJECT["dependencies"], *extras, "pytest", "pytest-asyncio"]
-    )  # they load the plugin for them
+    asked = names([*PROJECT["dependencies"], *extras, "pytest", "pytest-asyncio"])  # they load the plugin for them
     known = {MODULES.get(name, name) for name in asked} | {"masthead"} | sys.stdlib_module_names
     assert imported_in("src") - known == set()
 

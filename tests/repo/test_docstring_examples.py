@@ -114,9 +114,7 @@ def test_an_example_runs(example: Example, server: masthead.server.Server) -> No
     except EnoughError:
         pass
 
-    assert (
-        printed or "print(" not in example.code or "lambda" in example.code
-    )  # a handler's own thread prints
+    assert printed or "print(" not in example.code or "lambda" in example.code  # a handler's own thread prints
 
 
 def exec_in(example: Example, names: dict[str, Any]) -> dict[str, Any]:

@@ -32,9 +32,7 @@ DOCUMENTS = sorted(
     for path in ROOT.glob(pattern)
 )
 
-SHOWN_TESTS = re.compile(
-    r"^```py\n(import (?:(?!^```).)*?^(?:async )?def test_.*?)^```", re.DOTALL | re.MULTILINE
-)
+SHOWN_TESTS = re.compile(r"^```py\n(import (?:(?!^```).)*?^(?:async )?def test_.*?)^```", re.DOTALL | re.MULTILINE)
 """Tests that can be run as they stand: they begin with imports."""
 
 BESIDE_A_SERVER = """
@@ -78,9 +76,7 @@ def test_every_package_is_described_in_the_architecture(package: str) -> None:
     assert re.search(rf"`{package}(/|\.py)?`", read("ARCHITECTURE.md"))
 
 
-@pytest.mark.parametrize(
-    "module", sorted(path.stem for path in (ROOT / "src/masthead/_meta").glob("[a-z]*.py"))
-)
+@pytest.mark.parametrize("module", sorted(path.stem for path in (ROOT / "src/masthead/_meta").glob("[a-z]*.py")))
 def test_every_module_of_meta_is_named_in_its_package_docstring(module: str) -> None:
     assert f"`{module}`" in read("src/masthead/_meta/__init__.py")
 

@@ -211,9 +211,7 @@ def test_both_facades_say_the_same(awaited: type, blocking: type) -> None:
 
 
 @pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
-def test_properties_are_properties_in_both_and_nothing_blocking_is_awaited(
-    awaited: type, blocking: type
-) -> None:
+def test_properties_are_properties_in_both_and_nothing_blocking_is_awaited(awaited: type, blocking: type) -> None:
     theirs = members(awaited)
     for name, member in members(blocking).items():
         assert isinstance(member, property) == isinstance(theirs.get(name), property), name
@@ -255,9 +253,7 @@ def offered(package: str) -> dict[str, str]:
 
 
 def test_what_is_offered_to_be_awaited_is_offered_to_be_called_and_the_other_way_round() -> None:
-    async_only = {
-        "ShardMember"
-    }  # says on the event loop when work must stop; blocking programs have a Manager
+    async_only = {"ShardMember"}  # says on the event loop when work must stop; blocking programs have a Manager
     assert set(offered("masthead.aio")) - async_only == set(offered("masthead"))
 
 
@@ -268,9 +264,7 @@ def test_what_the_facades_do_not_share_comes_from_the_blocking_one() -> None:
     assert different
     # Written by hand: a queue for threads is no namesake of its async one that waits on a loop.
     by_hand = {"WorkQueue": "masthead._workqueue.blocking"}
-    assert {
-        name: home for name, home in different.items() if not home.startswith("masthead._sync.")
-    } == by_hand
+    assert {name: home for name, home in different.items() if not home.startswith("masthead._sync.")} == by_hand
 
 
 def test_the_blocking_facade_that_is_committed_is_what_its_generator_makes() -> None:

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src" / "masthead"
 MODULES = [
-    public_module
-    for public_module in public_modules("masthead")
-    if not public_module.startswith("masthead.api")
+    public_module for public_module in public_modules("masthead") if not public_module.startswith("masthead.api")
 ]
 # Made elsewhere: an alias of a type, or a function of msgspec.
 FOREIGN = {"JSON", "field"}
@@ -44,11 +42,7 @@ def exported() -> dict[str, Any]:
         namespace = importlib.import_module(module)
         for name in getattr(namespace, "__all__", dir(namespace)):
             value = getattr(namespace, name)
-            if (
-                name.startswith("_")
-                or name in FOREIGN
-                or not (isinstance(value, type) or inspect.isfunction(value))
-            ):
+            if name.startswith("_") or name in FOREIGN or not (isinstance(value, type) or inspect.isfunction(value)):
                 continue
             found.setdefault(id(value), (f"{module}.{name}", value))
     return dict(found.values())

@@ -41,9 +41,7 @@ def test_every_supported_python_is_tested_and_tried() -> None:
     assert JOBS["test"]["strategy"]["matrix"]["python"] == PYTHONS
     assert commands("build") == [f"make release-check PYTHONS={','.join(PYTHONS)}"]
     (versions,) = (
-        step["with"]["python-version"]
-        for step in JOBS["build"]["steps"]
-        if "setup-python" in step.get("uses", "")
+        step["with"]["python-version"] for step in JOBS["build"]["steps"] if "setup-python" in step.get("uses", "")
     )
     assert sorted(versions.split()) == PYTHONS
     assert versions.split()[-1] == PYTHONS[0]

@@ -40,9 +40,7 @@ def test_the_workflow_tests_every_supported_python() -> None:
 
 
 def test_the_oldest_dependencies_are_tested_with_the_oldest_python() -> None:
-    versions = [
-        step["with"]["python-version"] for name, step in steps() if name == "oldest" and "with" in step
-    ]
+    versions = [step["with"]["python-version"] for name, step in steps() if name == "oldest" and "with" in step]
     assert [f">={version}" for version in versions] == [PROJECT["requires-python"]]
     assert f"CONSTRAINTS={OLDEST.relative_to(ROOT)}" in WORKFLOW["jobs"]["oldest"]["steps"][-1]["run"]
 

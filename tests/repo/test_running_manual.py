@@ -31,9 +31,7 @@ def test_every_option_is_there_with_its_variable_and_default(field: dataclasses.
     _, variable, name, default = ROWS[field.name]
     assert ENVIRONMENT[variable][0] == name
     shown = default.strip().strip("`")
-    assert shown == IN_WORDS.get(
-        name, f"{field.default:g}" if isinstance(field.default, float) else field.default
-    )
+    assert shown == IN_WORDS.get(name, f"{field.default:g}" if isinstance(field.default, float) else field.default)
 
 
 def test_every_argument_is_there_and_no_other() -> None:

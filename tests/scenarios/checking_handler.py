@@ -102,11 +102,7 @@ class CheckingHandler(EventHandler[Object]):
         elif before.metadata.uid != obj.metadata.uid:
             self._complain(f"delete of {obj.key}, but of another object than it knew")
         stored = self._informer.indexer.get_by_key(obj.key)
-        if (
-            stored is not None
-            and stored.metadata.uid == obj.metadata.uid
-            and _version(stored) <= _version(obj)
-        ):
+        if stored is not None and stored.metadata.uid == obj.metadata.uid and _version(stored) <= _version(obj):
             self._complain(f"delete of {obj.key}, which the store still has")
         self.calls.append(f"delete {obj.key}{'' if final_state_known else ' (missed)'}")
         self._check_time(obj)
@@ -121,9 +117,7 @@ class CheckingHandler(EventHandler[Object]):
         if self._written is not None and about.deletion_timestamp is None:
             was = self._written.get((about.uid, about.resource_version))
             if was != plain(obj):
-                self._complain(
-                    f"{what} of {obj.key} at {_version(obj)}, which the server never had like that"
-                )
+                self._complain(f"{what} of {obj.key} at {_version(obj)}, which the server never had like that")
         stored = self._informer.indexer.get_by_key(obj.key)
         if stored is not None and stored.metadata.uid == about.uid and _version(stored) < _version(obj):
             self._complain(f"{what} of {obj.key} at {_version(obj)}, where the store has {_version(stored)}")

@@ -123,9 +123,7 @@ class ClusterModel:
             )
         else:
             about = {"name": name, "labels": {"color": color}, "annotations": {"number": number}}
-            answer = await self.rest.post(
-                self._path(namespace), _written({"metadata": about, **_SPECS[self.resource]})
-            )
+            answer = await self.rest.post(self._path(namespace), _written({"metadata": about, **_SPECS[self.resource]}))
         return self._note(answer.body)
 
     async def delete(self, namespace: str, name: str) -> None:

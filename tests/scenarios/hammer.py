@@ -121,9 +121,7 @@ class Hammer:
             self._server.faults.clear()
             self._converge()
         if memory[1] - memory[0] > 40_000_000:
-            self.problems.append(
-                f"the second half took {(memory[1] - memory[0]) / 1e6:.0f} MB more than the first"
-            )
+            self.problems.append(f"the second half took {(memory[1] - memory[0]) / 1e6:.0f} MB more than the first")
         for handler in self._stories:
             self.problems += handler.problems
 
@@ -145,9 +143,7 @@ class Hammer:
                 if chance.random() < 0.05:
                     self.informer.wait_for(made, timeout=_PATIENCE)
                     stored = self.informer.indexer.get_by_key(made.key)
-                    if stored is None or int(stored.metadata.resource_version) < int(
-                        made.metadata.resource_version
-                    ):
+                    if stored is None or int(stored.metadata.resource_version) < int(made.metadata.resource_version):
                         self.problems.append(f"{made.key} was waited for, and is not there")
             self._count("writes")
 
@@ -192,9 +188,7 @@ class Hammer:
             self._count("faults")
 
     def _converge(self) -> None:
-        last = self._client.core_v1.config_maps("default").create(
-            ConfigMap.new("last", labels={"color": "red"})
-        )
+        last = self._client.core_v1.config_maps("default").create(ConfigMap.new("last", labels={"color": "red"}))
         self.informer.wait_for(last, timeout=_PATIENCE)
         state = _state(self._client)
         never = threading.Event()
@@ -211,9 +205,7 @@ class Hammer:
         problems = compared("the cache", state, {each.key: each for each in indexer.list()})
         for name in self._indices:
             for color in COLORS:
-                part = {
-                    key: each for key, each in state.items() if each["metadata"]["labels"]["color"] == color
-                }
+                part = {key: each for key, each in state.items() if each["metadata"]["labels"]["color"] == color}
                 indexed = indexer.by_index(name, color)
                 problems += compared(f"index {name}", part, {each.key: each for each in indexed})
         for handler in self._stories:

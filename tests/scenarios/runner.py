@@ -66,9 +66,7 @@ class InformerUnderTest:
         self.plan = plan
         self.handlers: dict[str, CheckingHandler] = {}
         self._cluster = cluster
-        resource: Callable[..., Any] = (
-            client.core_v1.pods if cluster.resource == "pods" else client.core_v1.config_maps
-        )
+        resource: Callable[..., Any] = client.core_v1.pods if cluster.resource == "pods" else client.core_v1.config_maps
         self.informer: SharedInformer[Any] = SharedInformer(
             [resource(namespace) for namespace in plan.namespaces] or resource(),
             label_selector=plan.selector or None,
@@ -175,9 +173,7 @@ class ScenarioRunner:
     def __init__(self, scenario: Scenario, cluster: ClusterModel, client: Client) -> None:
         self.scenario = scenario
         self.cluster = cluster
-        self.informers_under_test = [
-            InformerUnderTest(informer, client, cluster) for informer in scenario.informers
-        ]
+        self.informers_under_test = [InformerUnderTest(informer, client, cluster) for informer in scenario.informers]
         self.problems: list[str] = []
         self.faults = 0
 
@@ -213,9 +209,7 @@ class ScenarioRunner:
             case Join(informer, handler):
                 self.informers_under_test[informer % len(self.informers_under_test)].join(handler)
             case Leave(informer, name):
-                self.problems += await self.informers_under_test[
-                    informer % len(self.informers_under_test)
-                ].leave(name)
+                self.problems += await self.informers_under_test[informer % len(self.informers_under_test)].leave(name)
             case AddIndex(informer):
                 self.informers_under_test[informer % len(self.informers_under_test)].add_index()
             case _:
@@ -287,9 +281,7 @@ def run_scenario(scenario: Scenario) -> list[str]:
     random.seed(scenario.seed)
     with contextlib.ExitStack() as stack:
         folder = (
-            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="masthead-")))
-            if scenario.needs_file
-            else None
+            Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="masthead-"))) if scenario.needs_file else None
         )
         problems = run(_run_in_loop(scenario, folder))
     problems += [f"{leak} is left open" for leak in open_files() - before[0]]
@@ -322,9 +314,7 @@ def _run_or_report(scenario: Scenario) -> list[str]:
 
 
 async def _run_in_loop(scenario: Scenario, folder: Path | None) -> list[str]:
-    cluster = ClusterModel(
-        scenario.resource, seed=scenario.seed, data=folder, has_watch_list=scenario.has_watch_list
-    )
+    cluster = ClusterModel(scenario.resource, seed=scenario.seed, data=folder, has_watch_list=scenario.has_watch_list)
     async with cluster.open() as client:
         problems = await ScenarioRunner(scenario, cluster, client).perform()
     for _ in range(3):

@@ -159,7 +159,9 @@ class AddIndex:
     informer: int
 
 
-Step: TypeAlias = "Put | Delete | Recreate | Fail | Heal | Compact | Restart | Wait | FallAsleep | SetClock | Join | Leave | AddIndex"
+Step: TypeAlias = (
+    "Put | Delete | Recreate | Fail | Heal | Compact | Restart | Wait | FallAsleep | SetClock | Join | Leave | AddIndex"
+)
 
 
 @dataclass(frozen=True)

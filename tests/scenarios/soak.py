@@ -65,9 +65,7 @@ def _fresh_processes(workers: int) -> int:
 
 
 def _fails(seed: int) -> bool:
-    done = subprocess.run(
-        [sys.executable, _FIRST_USES, str(seed)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, _FIRST_USES, str(seed)], capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"first uses, seed {seed}: exit status {done.returncode}\n{done.stderr}", flush=True)
     return done.returncode != 0
@@ -81,9 +79,7 @@ def _run_from(first: int, seconds: float, most: int) -> tuple[int, int]:
     for number in itertools.count():
         if number >= most or time.monotonic() > until:
             return number, failed
-        report = describe_failure(scenario_of(first + number)) or _of_the_machine(
-            (first + number) * _OF_THE_MACHINE
-        )
+        report = describe_failure(scenario_of(first + number)) or _of_the_machine((first + number) * _OF_THE_MACHINE)
         if report:
             failed += 1
             print(report, flush=True)

@@ -366,9 +366,7 @@ async def test_a_server_that_is_down_for_an_hour_is_tried_every_second_or_two() 
 
 @pytest.mark.parametrize("outage", [1, 5, 60])
 @in_virtual_time
-async def test_a_change_is_seen_within_two_seconds_of_the_end_of_an_outage(
-    outage: float, tmp_path: Path
-) -> None:
+async def test_a_change_is_seen_within_two_seconds_of_the_end_of_an_outage(outage: float, tmp_path: Path) -> None:
     async with running_harness(there=["a"], data=tmp_path) as harness, harness.informer:
         await harness.converged()
         for count in range(3):

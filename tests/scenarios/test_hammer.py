@@ -56,6 +56,4 @@ def _listeners() -> set[ProcessorListener[Any]]:
 
 def _check_that_all_did_something(played: Hammer) -> None:
     least = {"writes": 100, "reads": 100, "guests": 5, "faults": 5}
-    assert {what: played.counts.get(what, 0) >= count for what, count in least.items()} == dict.fromkeys(
-        least, True
-    )
+    assert {what: played.counts.get(what, 0) >= count for what, count in least.items()} == dict.fromkeys(least, True)

@@ -380,9 +380,7 @@ async def _random_group(seed: int) -> None:
             elif what < 0.35 and len(shop.members) > 1:
                 await shop.stop(member)
             elif what < 0.5:
-                shop.server.faults.fail(
-                    choose.choice([500, 503, 409]), times=choose.randint(1, 12), name=lease
-                )
+                shop.server.faults.fail(choose.choice([500, 503, 409]), times=choose.randint(1, 12), name=lease)
             elif what < 0.6:
                 shop.server.faults.fail(503, times=choose.randint(1, 20), resource="leases")
             elif what < 0.7:

@@ -285,9 +285,7 @@ async def test_a_selection_waits_for_a_server_that_fails(gate: bool) -> None:
             assert kept(informer) == await here.names(HALVES[1])
 
 
-@pytest.mark.parametrize(
-    ("code", "message"), [(414, ""), (431, ""), (500, "invalid shard selector: so it is")]
-)
+@pytest.mark.parametrize(("code", "message"), [(414, ""), (431, ""), (500, "invalid shard selector: so it is")])
 @in_virtual_time
 async def test_a_selector_that_is_refused_is_applied_here(code: int, message: str) -> None:
     async with setting(gate=False) as here:
@@ -357,9 +355,7 @@ async def _random_selections(seed: int) -> None:
                 del is_initial
                 tracked[obj.metadata.uid] = True
 
-        informer = here.informer(
-            shard_selector=ShardSet([0, 1], total=4).selector(), watch_list=choose.random() < 0.5
-        )
+        informer = here.informer(shard_selector=ShardSet([0, 1], total=4).selector(), watch_list=choose.random() < 0.5)
         informer.add_event_handler(Tracker())
         async with informer:
             share = ShardSet([0, 1], total=4)

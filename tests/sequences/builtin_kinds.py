@@ -45,9 +45,7 @@ SERVICE = Kind(
                     "selector": Dictionary(("app", "tier"), TEXT),
                     "externalIPs": Items(Scalar(("1.1.1.1", "2.2.2.2"))),
                     "sessionAffinity": Scalar(("ClientIP", "None")),
-                    "sessionAffinityConfig": Struct(
-                        {"clientIP": Struct({"timeoutSeconds": Scalar((10, 20))})}
-                    ),
+                    "sessionAffinityConfig": Struct({"clientIP": Struct({"timeoutSeconds": Scalar((10, 20))})}),
                     "publishNotReadyAddresses": YES_OR_NO,
                     "internalTrafficPolicy": Scalar(("Cluster", "Local")),
                     "clusterIP": Scalar(("None",)),

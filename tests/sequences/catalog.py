@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from tests.sequences.sequence import Sequence
 
 SHARED_KINDS: list[CustomKind] = [
-    custom_kind(Random(f"shared {number}"), group=SHARED_GROUP, singular=f"shared{number}")
-    for number in range(8)
+    custom_kind(Random(f"shared {number}"), group=SHARED_GROUP, singular=f"shared{number}") for number in range(8)
 ]
 """The custom resources whose definitions are there from the beginning."""
 DEFINITIONS = [shared_kind.definition for shared_kind in SHARED_KINDS]

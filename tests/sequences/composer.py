@@ -46,9 +46,7 @@ class Composer:
         own: The definition that the sequence creates and changes, if it has one of its own.
     """
 
-    def __init__(
-        self, random: Random, player: Player, versions: list[Kind], own: CustomKind | None = None
-    ) -> None:
+    def __init__(self, random: Random, player: Player, versions: list[Kind], own: CustomKind | None = None) -> None:
         self._random = random
         self._player = player
         self._versions = versions
@@ -153,9 +151,7 @@ class Composer:
             config = without_empty_metadata(config)
         query = self._query(fieldManager=manager, apply=True)
         path = f"{self._path(kind, subresource)}{query}"
-        found = self._send(
-            Step("PATCH", path, config, APPLY), keep=not subresource or subresource == "/status"
-        )
+        found = self._send(Step("PATCH", path, config, APPLY), keep=not subresource or subresource == "/status")
         if found.status < 300 and "dryRun" not in query:
             self._applied[manager, kind.api_version, subresource] = config
 

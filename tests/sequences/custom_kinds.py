@@ -12,9 +12,7 @@ from tests.sequences.shapes import AnyOf, Dictionary, Items, Plain, Scalar, Shap
 if TYPE_CHECKING:
     from random import Random
 
-LIST_TYPE, MAP_TYPE, LIST_KEYS = (
-    f"x-kubernetes-{each}" for each in ("list-type", "map-type", "list-map-keys")
-)
+LIST_TYPE, MAP_TYPE, LIST_KEYS = (f"x-kubernetes-{each}" for each in ("list-type", "map-type", "list-map-keys"))
 PRESERVE, INT_OR_STRING = (f"x-kubernetes-{each}" for each in ("preserve-unknown-fields", "int-or-string"))
 SHARED_GROUP = "sequences.example.com"
 

@@ -34,9 +34,7 @@ def json_patch(old: Any, new: Any, path: str = "") -> list[dict[str, Any]]:
                 steps += json_patch(old[name], new[name], inner)
         return steps
     if isinstance(old, list) and isinstance(new, list) and len(old) <= len(new):
-        steps = [
-            each for index, one in enumerate(old) for each in json_patch(one, new[index], f"{path}/{index}")
-        ]
+        steps = [each for index, one in enumerate(old) for each in json_patch(one, new[index], f"{path}/{index}")]
         return steps + [{"op": "add", "path": f"{path}/-", "value": each} for each in new[len(old) :]]
     return [] if old == new else [{"op": "replace", "path": path, "value": new}]
 

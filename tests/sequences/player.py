@@ -64,9 +64,7 @@ class Facts:
         """Learn the values of an object that was read or written; returns whether it is a new version of it."""
         metadata = body.get("metadata") or {}
         self.uid = metadata.get("uid", self.uid)
-        self.ip = (
-            (body.get("spec") or {}).get("clusterIP", self.ip) if body.get("kind") == "Service" else self.ip
-        )
+        self.ip = (body.get("spec") or {}).get("clusterIP", self.ip) if body.get("kind") == "Service" else self.ip
         version = metadata.get("resourceVersion", self.rv)
         if version == self.rv:
             return False
@@ -127,9 +125,7 @@ class Player:
         """Delete the objects of the sequence."""
         steps = list(steps)
         paths = {step.path.partition("?")[0] for step in steps}
-        paths |= {
-            f"{DEFINITIONS}/{step.body['metadata']['name']}" for step in steps if step.path == DEFINITIONS
-        }
+        paths |= {f"{DEFINITIONS}/{step.body['metadata']['name']}" for step in steps if step.path == DEFINITIONS}
         for path in sorted({re.sub(r"(\{name\})/\w+$", r"\1", path) for path in paths if "{name}" in path}):
             if path.endswith("{name}") or path.startswith(DEFINITIONS):
                 self._send(Step("PATCH", path, {"metadata": {"finalizers": None}}, MERGE_PATCH)).read()
@@ -138,9 +134,7 @@ class Player:
     def _send(self, step: Step) -> http.client.HTTPResponse:
         content_type = {"Content-Type": step.content_type} if step.body is not None else {}
         headers = {"Authorization": f"Bearer {self._target.token}", "User-Agent": step.agent, **content_type}
-        body = (
-            None if step.body is None else self.facts.reveal(json.dumps(step.body, sort_keys=True)).encode()
-        )
+        body = None if step.body is None else self.facts.reveal(json.dumps(step.body, sort_keys=True)).encode()
         try:
             self._connection.request(step.method, self.facts.reveal(step.path), body, headers)
             return self._connection.getresponse()
@@ -175,10 +169,7 @@ def _sort_entries(body: Any) -> None:
 def _failure(body: Any) -> Any:
     """The parts of a failure that are compared; what has no fixed order is sorted."""
     details = body.get("details") or {}
-    causes = [
-        [each.get("reason", ""), each.get("field", ""), _message(each)]
-        for each in details.get("causes") or []
-    ]
+    causes = [[each.get("reason", ""), each.get("field", ""), _message(each)] for each in details.get("causes") or []]
     message = "\n".join(_lines(_message(body)))
     if len(causes) > 1:
         message = message.partition(":")[0]  # the causes follow, in any order

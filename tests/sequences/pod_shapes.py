@@ -22,9 +22,7 @@ _ENVIRONMENT = Items(
         {
             "name": Scalar(("A", "B", "C", "D")),
             "value": TEXT,
-            "valueFrom": Struct(
-                {"fieldRef": Struct({"fieldPath": Scalar(("metadata.name",))}, ("fieldPath",))}
-            ),
+            "valueFrom": Struct({"fieldRef": Struct({"fieldPath": Scalar(("metadata.name",))}, ("fieldPath",))}),
         },
         ("name",),
     ),
@@ -75,9 +73,7 @@ _CONTAINER = Struct(
         "securityContext": Struct(
             {
                 "runAsUser": Scalar((1000, 1001)),
-                "capabilities": Struct(
-                    {"add": Items(Scalar(("NET_ADMIN", "CHOWN"))), "drop": Items(Scalar(("ALL",)))}
-                ),
+                "capabilities": Struct({"add": Items(Scalar(("NET_ADMIN", "CHOWN"))), "drop": Items(Scalar(("ALL",)))}),
             }
         ),
     },

@@ -132,9 +132,7 @@ def _places() -> list[Case]:
         ("POST", "/version"),
         ("POST", "/api"),
     ):
-        found.append(
-            Case(f"{method} {path}", method, path, b"{}" if method in {"PUT", "PATCH", "POST"} else None)
-        )
+        found.append(Case(f"{method} {path}", method, path, b"{}" if method in {"PUT", "PATCH", "POST"} else None))
     return found
 
 
@@ -212,9 +210,7 @@ def _patches() -> list[Case]:
     }
     there = f"{MAPS}/there"
     found = [Case(f"merge {name}", "PATCH", there, body, MERGE_PATCH) for name, body in merges.items()]
-    found += [
-        Case(f"json patch with {name}", "PATCH", there, body, JSON_PATCH) for name, body in lists.items()
-    ]
+    found += [Case(f"json patch with {name}", "PATCH", there, body, JSON_PATCH) for name, body in lists.items()]
     for content_type in (JSON, "text/plain", None):
         found.append(Case(f"patch as {content_type}", "PATCH", there, b"{}", content_type))
     return found

@@ -47,11 +47,7 @@ def endpoints_of(caller: Caller) -> list[Endpoint]:
         "/api/v1",
         *(f"/apis/{each['groupVersion']}" for group in groups for each in group["versions"]),
     ]
-    return [
-        _endpoint(prefix, each)
-        for prefix in prefixes
-        for each in caller.call("GET", prefix).json["resources"]
-    ]
+    return [_endpoint(prefix, each) for prefix in prefixes for each in caller.call("GET", prefix).json["resources"]]
 
 
 def _endpoint(prefix: str, found: dict[str, Any]) -> Endpoint:

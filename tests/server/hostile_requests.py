@@ -125,9 +125,7 @@ class _One:
         return self._with_body() if makes_body else self._chance.choice(kinds)()
 
     def _path(self, verb: str) -> str:
-        name = (
-            "" if verb in {"create", "list", "deletecollection"} and "/" not in self._endpoint.name else "a"
-        )
+        name = "" if verb in {"create", "list", "deletecollection"} and "/" not in self._endpoint.name else "a"
         return self._endpoint.path("fuzz", name)
 
     def _verb(self) -> str:
@@ -148,9 +146,7 @@ class _One:
                 long,
                 chance.choice(SELECTORS).replace("%s", long[: HEAD // 8]),
                 ",".join([chance.choice(("a", "a=b", "a in (b)", "!a"))] * chance.choice((10, 1000, 50_000))),
-                base64.urlsafe_b64encode(
-                    b'{"v":"meta.k8s.io/v1","rv":1,"start":"' + b"a" * 100_000 + b'"}'
-                ).decode(),
+                base64.urlsafe_b64encode(b'{"v":"meta.k8s.io/v1","rv":1,"start":"' + b"a" * 100_000 + b'"}').decode(),
                 chance.choice(("9", "0", "-", "1_")) * chance.choice((10, 4_300, 100_000)),
             )
         )
@@ -162,9 +158,7 @@ class _One:
 
     def _with_headers(self) -> Hostile:
         chance = self._chance
-        name = chance.choice(
-            ("Accept", "Content-Type", "Authorization", "User-Agent", "Host", "Origin", "X", "Cookie")
-        )
+        name = chance.choice(("Accept", "Content-Type", "Authorization", "User-Agent", "Host", "Origin", "X", "Cookie"))
         long = "".join(each for each in self._inflated.text(HEAD // 4) if each.isprintable())
         ranges = ",".join([f"{JSON};q=0.{chance.randrange(9)}"] * chance.choice((10, 1000, 30_000)))
         parameters = f"{JSON}" + ";a=b" * chance.choice((10, 1000, 100_000))
@@ -250,9 +244,7 @@ class Inflated:
         owner, fields = found, shape.fields_of(cls)
         for _ in range(self._chance.choice((1, 2, 3, 5, 8))):
             often = [wire for wire in ("spec", "template", "containers") if wire in fields]
-            wire = self._chance.choice(
-                often if often and self._chance.random() < 0.5 else list(fields) or [""]
-            )
+            wire = self._chance.choice(often if often and self._chance.random() < 0.5 else list(fields) or [""])
             if not wire:
                 break
             described = _bare(fields[wire].shape)
@@ -295,10 +287,7 @@ class Inflated:
         length = max(1, sum(len(_encoded(each)) + extra for each in made) // len(made))
         found = [made[number % len(made)] for number in range(size // length + 1)]
         if all(isinstance(each, dict) for each in made) and self._chance.random() < 0.5:
-            found = [
-                {**each, "name": f"n{number}"}
-                for number, each in enumerate(found[: size // (length + 14) + 1])
-            ]
+            found = [{**each, "name": f"n{number}"} for number, each in enumerate(found[: size // (length + 14) + 1])]
         return found
 
     def _anything(self, size: int) -> Any:
@@ -328,9 +317,7 @@ def _bare(described: Any) -> Any:
 
 def json_patch(chance: random.Random, inflated: Inflated, size: int) -> bytes:
     """Many operations, copies that double, or long pointers."""
-    pointer = chance.choice(
-        ("/metadata/labels", "/spec", "/metadata", "", "/a/b/c", "/metadata/annotations/x")
-    )
+    pointer = chance.choice(("/metadata/labels", "/spec", "/metadata", "", "/a/b/c", "/metadata/annotations/x"))
     style = chance.randrange(4)
     if style == 0:
         step: dict[str, Any] = {

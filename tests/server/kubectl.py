@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from masthead.server import Server
 
 ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin")
-KUBECTL = (
-    os.environ.get("MASTHEAD_KUBECTL") or shutil.which("kubectl", path=str(ASSETS)) or shutil.which("kubectl")
-)
+KUBECTL = os.environ.get("MASTHEAD_KUBECTL") or shutil.which("kubectl", path=str(ASSETS)) or shutil.which("kubectl")
 PATIENCE = 30
 
 

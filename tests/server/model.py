@@ -129,11 +129,7 @@ class Model:
 
     def events(self, namespace: str, selector: str, version: int) -> list[tuple[str, Plain]]:
         """The events of a watch from a version."""
-        events = (
-            event(each, selector)
-            for each in self.history
-            if each.version > version and each.key[0] == namespace
-        )
+        events = (event(each, selector) for each in self.history if each.version > version and each.key[0] == namespace)
         return [each for each in events if each is not None]
 
     def _managed(self, made: Plain) -> Plain:
@@ -162,9 +158,7 @@ class Model:
         self.history.append(Happening(self.version, key, self.objects.pop(key), None))
 
     def _check_finalizers(self, key: Key, new: Plain, old: Plain) -> None:
-        added = sorted(
-            set(new["metadata"].get("finalizers", ())) - set(old["metadata"].get("finalizers", ()))
-        )
+        added = sorted(set(new["metadata"].get("finalizers", ())) - set(old["metadata"].get("finalizers", ())))
         if added:
             listed = ", ".join(f'"{each}"' for each in added)
             problem = "no new finalizers can be added if the object is being deleted, found new finalizers"

@@ -100,9 +100,7 @@ ODD: tuple[Any, ...] = (
     [[]],
     {"": ""},
 )
-OFTEN = frozenset(
-    {"spec", "template", "containers", "name", "selector", "metadata", "labels", "matchLabels", "ports"}
-)
+OFTEN = frozenset({"spec", "template", "containers", "name", "selector", "metadata", "labels", "matchLabels", "ports"})
 DEEPEST = 9
 
 
@@ -132,9 +130,7 @@ class OddObjects:
             case shape.StructShape():
                 return self.of(described.cls, depth)
             case shape.ListShape():
-                return [
-                    self._value(described.item, depth) for _ in range(self._chance.choice((0, 1, 1, 1, 2)))
-                ]
+                return [self._value(described.item, depth) for _ in range(self._chance.choice((0, 1, 1, 1, 2)))]
             case shape.MapShape():
                 return {
                     self._chance.choice(TEXTS): self._value(described.value, depth)

@@ -17,9 +17,7 @@ class QuietCluster:
         self.server = server
         self.caller = Caller(server.url)
 
-    def call(
-        self, method: str, path: str, body: object = None, *, content_type: str = "application/json"
-    ) -> Any:
+    def call(self, method: str, path: str, body: object = None, *, content_type: str = "application/json") -> Any:
         response = self.caller.call(method, path, body, content_type=content_type)
         assert response.code < 300, response.body
         self.server.wait_until_quiet()

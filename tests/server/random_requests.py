@@ -112,9 +112,7 @@ media_types = st.one_of(
 )
 credentials = st.one_of(
     st.just(f"Bearer {TOKEN}"),
-    st.sampled_from(
-        ["", "Bearer", "Bearer ", "Bearer x", f"bearer {TOKEN}", "Basic eDp5", f"Bearer  {TOKEN}", "\xff"]
-    ),
+    st.sampled_from(["", "Bearer", "Bearer ", "Bearer x", f"bearer {TOKEN}", "Basic eDp5", f"Bearer  {TOKEN}", "\xff"]),
 )
 headers = st.fixed_dictionaries(
     {},
@@ -122,9 +120,7 @@ headers = st.fixed_dictionaries(
         "Accept": media_types,
         "Content-Type": media_types,
         "Content-Encoding": st.sampled_from(["gzip", "deflate", "br", "zstd", "identity", "nope"]),
-        "User-Agent": st.text(
-            st.characters(min_codepoint=0x20, max_codepoint=0xFF, categories=["L", "P"]), max_size=5
-        ),
+        "User-Agent": st.text(st.characters(min_codepoint=0x20, max_codepoint=0xFF, categories=["L", "P"]), max_size=5),
         "If-None-Match": st.sampled_from(["*", '"x"', "x"]),
     },
 )
@@ -161,7 +157,5 @@ bodies = st.one_of(
     st.binary(max_size=30).map(lambda tail: b"k8s\0" + tail),
     documents.map(lambda document: json.dumps(document).encode()),
     st.sampled_from([b"\xef\xbb\xbf{}", b"a: &a [*a]", b"!!python/object:x {}"]),
-    st.builds(
-        Repeated, st.sampled_from([b"[", b'{"a":', b"- ", b"{", b" "]), st.sampled_from([900, 5000, 20_000])
-    ),
+    st.builds(Repeated, st.sampled_from([b"[", b'{"a":', b"- ", b"{", b" "]), st.sampled_from([900, 5000, 20_000])),
 )

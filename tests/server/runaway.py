@@ -179,12 +179,7 @@ def _prepare(caller: Caller, endpoints: Sequence[Endpoint]) -> None:
     caller.call("POST", "/api/v1/namespaces/fuzz/pods", _POD)
     for endpoint in endpoints:
         cls = endpoint.object_class()
-        if (
-            "/" in endpoint.name
-            or "create" not in endpoint.verbs
-            or "get" not in endpoint.verbs
-            or cls is None
-        ):
+        if "/" in endpoint.name or "create" not in endpoint.verbs or "get" not in endpoint.verbs or cls is None:
             continue
         odd = OddObjects(random.Random(endpoint.name))
         identity = {

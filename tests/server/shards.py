@@ -148,9 +148,7 @@ class ShardSession:
         yield self._list(MAPS, {"labelSelector": OURS, "shardSelector": UPPER}, method="DELETE")
         yield self._list(MAPS, {"labelSelector": OURS})
 
-    def _list(
-        self, path: str, query: dict[str, str], accept: str = "application/json", method: str = "GET"
-    ) -> Plain:
+    def _list(self, path: str, query: dict[str, str], accept: str = "application/json", method: str = "GET") -> Plain:
         if method == "DELETE":  # only a namespace's objects can be deleted at once
             path = "/api/v1/namespaces/blue/configmaps"
         found = self.call(method, _path(path, **query), accept=accept)

@@ -197,9 +197,7 @@ def test_apply_needs_a_manager(caller: Caller) -> None:
 
 
 def test_cbor_is_not_served(caller: Caller) -> None:
-    refused = caller.call(
-        "PATCH", f"{MAPS}/a?fieldManager=one", b"\xa0", content_type="application/apply-patch+cbor"
-    )
+    refused = caller.call("PATCH", f"{MAPS}/a?fieldManager=one", b"\xa0", content_type="application/apply-patch+cbor")
 
     assert refused.failure == (415, "UnsupportedMediaType", "415: Unsupported Media Type")
 
@@ -220,9 +218,7 @@ def test_large_objects_are_merged_and_tracked(caller: Caller) -> None:
     data = {f"key-{number}": "x" for number in range(MANY)}
     made = apply(caller, f"{MAPS}/a", config_map(**data))
     refused = apply(caller, f"{MAPS}/a", config_map(**dict.fromkeys(data, "y")), "two")
-    edited = caller.call(
-        "PATCH", f"{MAPS}/a?fieldManager=editor", {"data": {"more": "1"}}, content_type=MERGE_PATCH
-    )
+    edited = caller.call("PATCH", f"{MAPS}/a?fieldManager=editor", {"data": {"more": "1"}}, content_type=MERGE_PATCH)
     removed = apply(caller, f"{MAPS}/a", config_map())
 
     assert (made.code, len(made.json["data"])) == (201, MANY)

@@ -104,9 +104,7 @@ CASES: dict[str, tuple[int, Callable[[], bytes]]] = {
     ),
     "other keys in place of many": (
         200,
-        lambda: request(
-            "PUT", f"{MAPS}/large?dryRun=All", config_map("large", {f"j{n}": "" for n in range(MANY)})
-        ),
+        lambda: request("PUT", f"{MAPS}/large?dryRun=All", config_map("large", {f"j{n}": "" for n in range(MANY)})),
     ),
     "items with keys": (201, applying(lambda: pod("new", env=variables()))),
     "items with keys in another order": (
@@ -117,9 +115,7 @@ CASES: dict[str, tuple[int, Callable[[], bytes]]] = {
     "items without keys": (500, applying(lambda: pod("new", env=[{"value": "a"}] * ITEMS))),
     "a label beside many items": (
         200,
-        applying(
-            lambda: {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "large", "labels": {"a": "b"}}}
-        ),
+        applying(lambda: {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "large", "labels": {"a": "b"}}}),
     ),
     "values of wrong types": (500, applying(lambda: config_map("small", dict.fromkeys(keys(), 1)))),
     "a deep value": (500, applying(lambda: config_map("small", deep(180)))),
@@ -129,9 +125,7 @@ CASES: dict[str, tuple[int, Callable[[], bytes]]] = {
     ),
     "many managers that apply": (
         200,
-        bringing(
-            lambda: [entry({"f:data": {"f:a": {}}}, f"manager-{number}", "Apply") for number in range(4_000)]
-        ),
+        bringing(lambda: [entry({"f:data": {"f:a": {}}}, f"manager-{number}", "Apply") for number in range(4_000)]),
     ),
     "a set of many fields": (200, bringing(lambda: entry({"f:data": {f"f:k{n}": {} for n in range(MANY)}}))),
     "a set of many items": (

@@ -65,9 +65,7 @@ _deployment = st.fixed_dictionaries(
         "minReadySeconds": st.integers(1, 2),
         "template": st.fixed_dictionaries(
             {},
-            optional={
-                "spec": st.fixed_dictionaries({}, optional={"containers": _containers, "nodeSelector": _maps})
-            },
+            optional={"spec": st.fixed_dictionaries({}, optional={"containers": _containers, "nodeSelector": _maps})},
         ),
     },
 )

@@ -37,9 +37,7 @@ def caller(server: Server) -> Iterator[Caller]:
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)
-def test_a_bad_request_is_rejected_like_on_the_real_server(
-    case: Case, caller: Caller, server: Server
-) -> None:
+def test_a_bad_request_is_rejected_like_on_the_real_server(case: Case, caller: Caller, server: Server) -> None:
     before = server.revision
     assert summary_of(case.put_to(caller)) == ANSWERS[case.title]
     assert server.revision == before

@@ -27,9 +27,7 @@ PATIENCE = 30
 @contextmanager
 def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run the command until the end of the block; gives the process and the address that it printed."""
-    with subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
@@ -60,9 +58,7 @@ def status_by_host(url: str, host: str) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_shuts_it_down_gracefully_and_writes_are_kept(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_signal_shuts_it_down_gracefully_and_writes_are_kept(tmp_path: Path, number: signal.Signals) -> None:
     data = tmp_path / "data"
     for expected in (404, 200):
         with running("--data", str(data), "--no-auth", "--no-bootstrap") as (process, url):
@@ -189,12 +185,8 @@ def test_the_port_and_no_authentication_can_be_chosen() -> None:
         caller.close()
 
 
-def test_it_rejects_impossible_settings_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "text").write_text(
-        "this is no database, but it is long enough to look like a file of its own"
-    )
+def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text").write_text("this is no database, but it is long enough to look like a file of its own")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         cases = {
             ("--port", str(taken.getsockname()[1])): "cannot listen on",

@@ -73,9 +73,7 @@ def test_a_namespace_waits_for_the_finalizers_of_its_contents_and_reports_them(c
         conditions["NamespaceFinalizersRemaining"]["message"]
         == "Some content in the namespace has finalizers remaining: example.com/one in 1 resource instances"
     )
-    assert [
-        each["metadata"]["name"] for each in cluster.call("GET", f"{NAMESPACES}/x/configmaps")["items"]
-    ] == ["held"]
+    assert [each["metadata"]["name"] for each in cluster.call("GET", f"{NAMESPACES}/x/configmaps")["items"]] == ["held"]
 
     cluster.free(held)
 
@@ -275,9 +273,7 @@ def test_replica_sets_and_pods_go_with_their_deployment(cluster: QuietCluster) -
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"selector": {"matchLabels": labels}, "template": template}
     apps = "/apis/apps/v1/namespaces/default"
-    meta = cluster.call("POST", f"{apps}/deployments", {"metadata": {"name": "web"}, "spec": spec})[
-        "metadata"
-    ]
+    meta = cluster.call("POST", f"{apps}/deployments", {"metadata": {"name": "web"}, "spec": spec})["metadata"]
     owner = owned_by(meta, blocks=True, apiVersion="apps/v1", kind="Deployment")
     body = {"metadata": {"name": "web-1", "ownerReferences": [owner]}, "spec": spec}
     meta = cluster.call("POST", f"{apps}/replicasets", body)["metadata"]
@@ -454,9 +450,7 @@ def test_the_cost_of_a_removal_does_not_depend_on_the_size_of_the_namespace(clus
     loads = loads_for_each(cluster, [f"{NAMESPACES}/x/configmaps/{name}" for name in names])
 
     assert len(set(loads[:-1])) == 1
-    assert (
-        cluster.server.revision - revision == 2 * len(names) + 1
-    )  # removed, reported, and the namespace itself
+    assert cluster.server.revision - revision == 2 * len(names) + 1  # removed, reported, and the namespace itself
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
@@ -489,9 +483,7 @@ def test_the_counts_of_a_namespace_are_dropped_with_it(cluster: QuietCluster) ->
 
 
 @pytest.mark.parametrize("steps", [[60], [30, 30], [1] * 60, [59.5, 0.5]], ids=["one", "two", "sixty", "odd"])
-def test_the_result_does_not_depend_on_the_steps_of_the_clock(
-    cluster: QuietCluster, steps: list[float]
-) -> None:
+def test_the_result_does_not_depend_on_the_steps_of_the_clock(cluster: QuietCluster, steps: list[float]) -> None:
     owner = cluster.call("POST", PODS, pod("owner"))["metadata"]
     body = pod("child")
     body["metadata"] |= {"ownerReferences": [owned_by(owner, kind="Pod")], "finalizers": ["example.com/one"]}

@@ -69,9 +69,7 @@ def test_an_object_is_converted_when_it_is_written(cluster: QuietCluster, webhoo
     }
 
 
-def test_an_object_is_changed_and_deleted_in_another_version(
-    cluster: QuietCluster, webhook: ConversionWebhook
-) -> None:
+def test_an_object_is_changed_and_deleted_in_another_version(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     made = cluster.call("POST", WIDGETS, widget(spec={"color": "red"}, metadata={"finalizers": ["a.com/b"]}))
 
@@ -92,9 +90,7 @@ def test_a_name_is_generated_once(cluster: QuietCluster, webhook: ConversionWebh
 
     made = cluster.call("POST", SECOND, body)
 
-    assert [each["metadata"]["name"] for each in cluster.call("GET", WIDGETS)["items"]] == [
-        made["metadata"]["name"]
-    ]
+    assert [each["metadata"]["name"] for each in cluster.call("GET", WIDGETS)["items"]] == [made["metadata"]["name"]]
 
 
 def test_a_list_is_converted_in_one_call(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
@@ -124,9 +120,7 @@ def test_the_events_of_a_watch_are_converted(cluster: QuietCluster, webhook: Con
         assert color() == ("DELETED", "blue!")
 
 
-def test_a_watch_ends_when_an_event_cannot_be_converted(
-    cluster: QuietCluster, webhook: ConversionWebhook
-) -> None:
+def test_a_watch_ends_when_an_event_cannot_be_converted(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     webhook.code = 500
     cluster.call("POST", WIDGETS, widget())
@@ -192,9 +186,7 @@ def test_what_a_webhook_may_not_respond(
     assert cluster.is_there(f"{WIDGETS}/a"), "nothing was deleted"
 
 
-def test_labels_may_change_and_all_other_metadata_stays(
-    cluster: QuietCluster, webhook: ConversionWebhook
-) -> None:
+def test_labels_may_change_and_all_other_metadata_stays(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     made = cluster.call("POST", WIDGETS, widget(metadata={"labels": {"a": "b"}}))
 
@@ -267,9 +259,7 @@ def test_other_requests_do_not_wait_for_a_webhook(cluster: QuietCluster, webhook
     other.close()
 
 
-def test_the_rows_of_a_table_are_converted_in_one_call(
-    cluster: QuietCluster, webhook: ConversionWebhook
-) -> None:
+def test_the_rows_of_a_table_are_converted_in_one_call(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     column = {"name": "Color", "type": "string", "jsonPath": ".spec.color"}
     second = version_of("v2", additionalPrinterColumns=[column])
     define(cluster, version_of(), second, conversion=webhook.conversion())
@@ -287,8 +277,7 @@ def test_history_is_that_of_the_stored_version(cluster: QuietCluster, webhook: C
     define_converted(cluster, webhook.conversion())
     cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
     first, second = (
-        Unstructured.from_dict(widget(version=version, metadata={"namespace": "default"}))
-        for version in ("v1", "v2")
+        Unstructured.from_dict(widget(version=version, metadata={"namespace": "default"})) for version in ("v1", "v2")
     )
 
     assert [each.type for each in cluster.server.history(first)] == ["ADDED"]

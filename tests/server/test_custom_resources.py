@@ -281,9 +281,7 @@ def test_a_long_list_that_has_to_be_converted_is_complete(cluster: QuietCluster)
 
     found = cluster.call("GET", widgets_in("v2"))
 
-    assert [each["metadata"]["name"] for each in found["items"]] == [
-        f"a{number:03d}" for number in range(400)
-    ]
+    assert [each["metadata"]["name"] for each in found["items"]] == [f"a{number:03d}" for number in range(400)]
     assert {each["apiVersion"] for each in found["items"]} == {f"{GROUP}/v2"}
 
 
@@ -307,9 +305,7 @@ def test_patterns_of_long_texts_are_matched_in_a_thread(cluster: QuietCluster) -
     define(cluster, version_of(schema={"type": "object", "properties": {"spec": spec}}))
 
     made = cluster.call("POST", WIDGETS, widget(spec={"text": "a" * 20_000 + "b"}))
-    code, _, message = cluster.caller.call(
-        "PUT", f"{WIDGETS}/a", {**made, "spec": {"text": "a" * 20_000}}
-    ).failure
+    code, _, message = cluster.caller.call("PUT", f"{WIDGETS}/a", {**made, "spec": {"text": "a" * 20_000}}).failure
 
     assert (code, "should match '^(a|aa)*b$'" in message) == (422, True)
     assert cluster.call("GET", WIDGETS)["items"] == [made]

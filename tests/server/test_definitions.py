@@ -35,9 +35,7 @@ def object_of(**properties: Any) -> dict[str, Any]:
 HOSTILE: dict[str, dict[str, Any]] = {
     "not structural": object_of(a={}),
     "a reference to itself": object_of(a={"$ref": "#/properties/a"}),
-    "a rule that does not compile": object_of(
-        a={"type": "string", "x-kubernetes-validations": [{"rule": "self =="}]}
-    ),
+    "a rule that does not compile": object_of(a={"type": "string", "x-kubernetes-validations": [{"rule": "self =="}]}),
     "a rule that costs too much": object_of(
         a={
             "type": "array",
@@ -55,9 +53,7 @@ HOSTILE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("schema", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_definition_that_is_refused_leaves_nothing_behind(
-    cluster: QuietCluster, schema: dict[str, Any]
-) -> None:
+def test_a_definition_that_is_refused_leaves_nothing_behind(cluster: QuietCluster, schema: dict[str, Any]) -> None:
     groups = cluster.call("GET", "/apis")
 
     refused = cluster.caller.call("POST", DEFINITIONS, definition(version_of(schema=schema)))
@@ -77,9 +73,7 @@ def test_an_update_that_is_refused_leaves_the_old_schema_in_force(
     define(cluster, version_of(schema=object_of(spec=object_of(size={"type": "integer"}))))
     patch = {"spec": {"versions": [version_of(schema=schema)]}}
 
-    refused = cluster.caller.call(
-        "PATCH", f"{DEFINITIONS}/{NAME}", patch, content_type="application/merge-patch+json"
-    )
+    refused = cluster.caller.call("PATCH", f"{DEFINITIONS}/{NAME}", patch, content_type="application/merge-patch+json")
 
     assert refused.code == UNPROCESSABLE, refused.body
     made = cluster.call("POST", WIDGETS, widget(spec={"size": 1, "unknown": 2}))
@@ -87,9 +81,7 @@ def test_an_update_that_is_refused_leaves_the_old_schema_in_force(
 
 
 def test_other_requests_are_served_while_a_large_definition_is_reviewed(cluster: QuietCluster) -> None:
-    properties = {
-        f"f{index}": {"type": "string", "pattern": f"^{'a{1000}' * 9}{index}$"} for index in range(2_000)
-    }
+    properties = {f"f{index}": {"type": "string", "pattern": f"^{'a{1000}' * 9}{index}$"} for index in range(2_000)}
     large = definition(version_of(schema={"type": "object", "properties": properties}))
     codes: list[int] = []
     done = threading.Event()

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
         {"verb": "list", "resource": "configmaps", "namespace": "default"},
     ],
 )
-def test_a_fault_hits_requests_that_match_its_filters(
-    server: Server, caller: Caller, where: dict[str, Any]
-) -> None:
+def test_a_fault_hits_requests_that_match_its_filters(server: Server, caller: Caller, where: dict[str, Any]) -> None:
     server.faults.fail(503, **where)
 
     assert caller.call("GET", MAPS).code == 503

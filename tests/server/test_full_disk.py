@@ -63,9 +63,7 @@ def advance(cluster: QuietCluster, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("space", range(1, 6))
-def test_a_namespace_terminates_once_the_disk_has_space_again(
-    cluster: QuietCluster, disk: Disk, space: int
-) -> None:
+def test_a_namespace_terminates_once_the_disk_has_space_again(cluster: QuietCluster, disk: Disk, space: int) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a", nodeName=""))

@@ -97,11 +97,7 @@ def _all_is_well_afterwards(server: Server, caller: Caller) -> Iterator[None]:
 
 def check(response: CallResponse, *, method: str = "GET") -> None:
     """Make sure that a response is one that a client can understand."""
-    if (
-        method == "HEAD"
-        or response.code in {200, 201, 202, 304}
-        or response.body in {*map(str.encode, TEXT_PAGES)}
-    ):
+    if method == "HEAD" or response.code in {200, 201, 202, 304} or response.body in {*map(str.encode, TEXT_PAGES)}:
         return
     assert response.content_type in {JSON, "application/yaml"}, (response.code, response.body[:300])
     status = yaml.safe_load(response.body) if response.content_type == "application/yaml" else response.json
@@ -191,20 +187,14 @@ def test_any_body_gets_a_response(
 
 @settings(max_examples=150, deadline=None)
 @given(query=queries, given_headers=headers)
-def test_any_watch_gets_a_stream_or_an_error(
-    caller: Caller, query: str, given_headers: dict[str, str]
-) -> None:
+def test_any_watch_gets_a_stream_or_an_error(caller: Caller, query: str, given_headers: dict[str, str]) -> None:
     path = f"/api/v1/namespaces/kept/configmaps?watch=true&timeoutSeconds=1&{query}"
     connection = caller.connect()
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}", **given_headers})
         found = connection.getresponse()
         if found.status != 200:
-            check(
-                CallResponse(
-                    found.status, {"content-type": found.getheader("Content-Type", "")}, found.read()
-                )
-            )
+            check(CallResponse(found.status, {"content-type": found.getheader("Content-Type", "")}, found.read()))
     finally:
         connection.close()  # most of them in the middle of the stream
 

@@ -28,9 +28,7 @@ def open_server() -> Iterator[Server]:
         yield running
 
 
-def call(
-    server: Server, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
-) -> CallResponse:
+def call(server: Server, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None) -> CallResponse:
     """Send a request with a given Host, or none."""
     caller = Caller(server.url)
     connection = caller.connect()

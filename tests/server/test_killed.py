@@ -157,9 +157,7 @@ def test_acknowledged_writes_survive_kill_9(tmp_path: Path) -> None:
             process.wait()
             writers.join()
         if newest and writers.acknowledged:
-            assert (
-                min(state.version for state in writers.acknowledged.values()) > newest
-            )  # versions went on from there
+            assert min(state.version for state in writers.acknowledged.values()) > newest  # versions went on from there
         acknowledged |= writers.acknowledged
         deleted |= writers.deleted
     with serving(tmp_path / "data") as (_, caller):
@@ -215,8 +213,7 @@ def test_a_second_server_on_the_same_file_is_rejected(tmp_path: Path) -> None:
 def test_a_write_to_a_full_disk_is_rejected_and_not_visible(tmp_path: Path) -> None:
     with serving(tmp_path / "data", largest_file=500_000) as (process, caller):
         responses = [
-            caller.call("POST", MAPS, config_map(f"map-{number}", data={"text": "x" * 50_000}))
-            for number in range(12)
+            caller.call("POST", MAPS, config_map(f"map-{number}", data={"text": "x" * 50_000})) for number in range(12)
         ]
         stored = [each.json["metadata"]["name"] for each in responses if each.code == 201]
         response = next(each for each in responses if each.code != 201)

@@ -154,9 +154,7 @@ def test_delete_namespace_completes(kubectl: Kubectl) -> None:
     assert "NotFound" in kubectl.run("get namespace demo").stderr
 
 
-@pytest.mark.parametrize(
-    ("cascade", "stays"), [("background", False), ("foreground", False), ("orphan", True)]
-)
+@pytest.mark.parametrize(("cascade", "stays"), [("background", False), ("foreground", False), ("orphan", True)])
 def test_cascade_decides_about_dependents(kubectl: Kubectl, cascade: str, stays: bool) -> None:
     kubectl("create deployment a --image=nginx")
     owner = kubectl.json("get deployment a")["metadata"]

@@ -164,9 +164,7 @@ def test_the_timeout_of_a_second_head_starts_with_its_first_byte(server: Server,
 # Bodies
 
 
-@pytest.mark.parametrize(
-    ("authorization", "code"), [("", b"403"), ("Authorization: Bearer wrong\r\n", b"401")]
-)
+@pytest.mark.parametrize(("authorization", "code"), [("", b"403"), ("Authorization: Bearer wrong\r\n", b"401")])
 def test_without_a_token_no_body_is_waited_for(caller: Caller, authorization: str, code: bytes) -> None:
     with caller.socket() as connection:
         connection.sendall(
@@ -277,9 +275,7 @@ def test_a_credential_that_is_no_text_is_rejected(caller: Caller, header: bytes)
     assert b'"kind":"Status"' in response
 
 
-@pytest.mark.parametrize(
-    "value", [b"\xff", b"application/\xff", b"a;\xff=\xff", b"\xed\xa0\x80", b"=?utf-8?b?/w==?="]
-)
+@pytest.mark.parametrize("value", [b"\xff", b"application/\xff", b"a;\xff=\xff", b"\xed\xa0\x80", b"=?utf-8?b?/w==?="])
 @pytest.mark.parametrize(
     "name",
     [
@@ -311,12 +307,8 @@ def test_no_header_makes_the_server_fail(
     assert not caplog.records
 
 
-@pytest.mark.parametrize(
-    "path", [b"/\xff", b"/api/v1/namespaces/\xff", b"/api/v1/pods?labelSelector=\xff", b"/%ff"]
-)
-def test_no_path_makes_the_server_fail(
-    open_server: Server, path: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("path", [b"/\xff", b"/api/v1/namespaces/\xff", b"/api/v1/pods?labelSelector=\xff", b"/%ff"])
+def test_no_path_makes_the_server_fail(open_server: Server, path: bytes, caplog: pytest.LogCaptureFixture) -> None:
     caller = Caller(open_server.url)
     with caller.socket() as connection:
         connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

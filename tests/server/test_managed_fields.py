@@ -75,9 +75,7 @@ def test_a_binding_is_not_tracked(caller: Caller) -> None:
     made = caller.call("POST", PODS, pod("a"), headers=agent("me"))
     target = {"apiVersion": "v1", "kind": "Node", "name": "n"}
 
-    caller.call(
-        "POST", f"{PODS}/a/binding", {"metadata": {"name": "a"}, "target": target}, headers=agent("scheduler")
-    )
+    caller.call("POST", f"{PODS}/a/binding", {"metadata": {"name": "a"}, "target": target}, headers=agent("scheduler"))
 
     bound = caller.call("GET", f"{PODS}/a")
     assert bound.json["spec"]["nodeName"] == "n"
@@ -132,9 +130,7 @@ def test_managers_of_an_object_that_no_longer_fits_its_schema_are_dropped(cluste
 
 @pytest.fixture
 def workloads() -> Iterator[Caller]:
-    with masthead.server.run(
-        clock=VirtualClock, token=None, controllers=["deployments", "replicasets"]
-    ) as running:
+    with masthead.server.run(clock=VirtualClock, token=None, controllers=["deployments", "replicasets"]) as running:
         caller = Caller(running.url)
         yield caller
         caller.close()

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 def series(caller: Caller) -> dict[str, float]:
     lines = caller.call("GET", "/metrics").body.decode().splitlines()
-    return {
-        name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")
-    }
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
 
 def requests(verb: str, resource: str, code: int, scope: str) -> str:

@@ -96,9 +96,7 @@ class ServerMachine(RuleBasedStateMachine):
         finalizers=finalizers,
         version=st.sampled_from(["right", "right", "none", "stale"]),
     )
-    def update(
-        self, side: int, name: str, labels: object, data: object, finalizers: object, version: str
-    ) -> None:
+    def update(self, side: int, name: str, labels: object, data: object, finalizers: object, version: str) -> None:
         key = self.namespaces[side], name
         sent = made(name, labels=labels, data=data, finalizers=finalizers)
         sent["metadata"] |= self.version_of(key, version)
@@ -113,9 +111,7 @@ class ServerMachine(RuleBasedStateMachine):
         finalizers=finalizers,
         version=st.sampled_from(["none", "right", "stale"]),
     )
-    def patch(
-        self, side: int, name: str, labels: object, data: object, finalizers: object, version: str
-    ) -> None:
+    def patch(self, side: int, name: str, labels: object, data: object, finalizers: object, version: str) -> None:
         key = self.namespaces[side], name
         meta = {"labels": labels, "finalizers": finalizers, **self.version_of(key, version)}
         patch: Plain = {"metadata": meta, "data": data}
@@ -151,9 +147,7 @@ class ServerMachine(RuleBasedStateMachine):
         present = self.model.objects.get(key)
 
         def model() -> Plain | None:
-            left = self.model.delete(
-                key, uid=conditions.get("uid"), version=conditions.get("resourceVersion")
-            )
+            left = self.model.delete(key, uid=conditions.get("uid"), version=conditions.get("resourceVersion"))
             return left if left is not None or present is None else gone(name, present)
 
         self.compare(response, 200, model)
@@ -188,9 +182,7 @@ class ServerMachine(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 100), limit=st.integers(0, 2))
     def list_next_page(self, pick: int, limit: int) -> None:
         page = self.pages.pop(pick % len(self.pages))
-        path = (
-            f"{maps(page.namespace)}?{query(labelSelector=page.selector, limit=limit)}&continue={page.token}"
-        )
+        path = f"{maps(page.namespace)}?{query(labelSelector=page.selector, limit=limit)}&continue={page.token}"
         response = self.caller.call("GET", path)
         if 0 < page.version < self.model.compacted:
             self.check_expired(response, page)
@@ -372,6 +364,4 @@ def _server() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_server")
 def test_a_server_behaves_as_the_model_does() -> None:
-    run_state_machine_as_test(
-        ServerMachine, settings=settings(max_examples=60, stateful_step_count=40, deadline=None)
-    )
+    run_state_machine_as_test(ServerMachine, settings=settings(max_examples=60, stateful_step_count=40, deadline=None))

@@ -76,9 +76,7 @@ def test_other_types_are_not_acceptable(caller: Caller, accept: str) -> None:
     assert (response.code, response.body, response.headers["vary"]) == (406, b"", "Accept")
 
 
-@pytest.mark.parametrize(
-    "path", ["/openapi/v3/", f"{APPS}/", "/openapi/v3/nothing", "/openapi/v3/apis/nothing/v1"]
-)
+@pytest.mark.parametrize("path", ["/openapi/v3/", f"{APPS}/", "/openapi/v3/nothing", "/openapi/v3/apis/nothing/v1"])
 def test_other_paths_are_not_found(caller: Caller, path: str) -> None:
     response = caller.call("GET", path)
 

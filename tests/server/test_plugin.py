@@ -244,9 +244,7 @@ def test_the_async_client_fixture_works_with_every_async_plugin(pytester: pytest
     marks = {"strict": "@pytest.mark.asyncio\n", "auto": ""}
     if "anyio" in mode:
         pytest.importorskip("anyio")
-        pytester.makeconftest(
-            "import pytest\n\n@pytest.fixture\ndef anyio_backend():\n    return 'asyncio'\n"
-        )
+        pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef anyio_backend():\n    return 'asyncio'\n")
     if mode == "anyio":
         pytester.makeini("[pytest]")
     head = "from masthead.errors import ClosedError\n\nclosed = []\n"

@@ -31,10 +31,10 @@ def test_the_meter_measures_the_cost_of_a_request() -> None:
     """Otherwise its measurements would mean nothing."""
     with metered() as server:
         sender = runaway.Sender(server)
-        head = "POST /api/v1/namespaces/default/configmaps?dryRun=All HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        body = (
-            b'{"metadata":{"name":"a"},"data":{' + b",".join(b'"k%d":""' % n for n in range(30_000)) + b"}}"
+        head = (
+            "POST /api/v1/namespaces/default/configmaps?dryRun=All HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         )
+        body = b'{"metadata":{"name":"a"},"data":{' + b",".join(b'"k%d":""' % n for n in range(30_000)) + b"}}"
         sent = f"{head}Authorization: Bearer let-me-in\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
         cost, response = sender.cost(sent)
         small, _ = sender.cost(b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

@@ -101,9 +101,7 @@ with masthead.server.run(host="{host}") as server:
         sys.exit(7)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("7\n", "", 0)
 
 
@@ -124,12 +122,9 @@ with masthead.server.run() as server:
         os._exit(0)
     os.waitpid(child, 0)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (
-        done.stdout.splitlines()
-        == ["the server runs in the process that this one was forked from; use it there"] * 2
+        done.stdout.splitlines() == ["the server runs in the process that this one was forked from; use it there"] * 2
     )
 
 
@@ -232,9 +227,7 @@ def test_a_data_file_serves_one_server_at_a_time(tmp_path: Path) -> None:
 def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
     port = urlsplit(server.url).port or 0
     data = tmp_path / "data"
-    with pytest.raises(
-        ConfigError, match=rf"^cannot listen on 127.0.0.1:{port}: [a-zA-Z ]+\. Name another port"
-    ):
+    with pytest.raises(ConfigError, match=rf"^cannot listen on 127.0.0.1:{port}: [a-zA-Z ]+\. Name another port"):
         masthead.server.run(port=port, data=data).__enter__()
     with masthead.server.run(data=data):  # which the one that did not start has let go of
         pass
@@ -370,9 +363,7 @@ def test_a_kubeconfig_speaks_tls_on_the_port_of_plain_http() -> None:
 def test_a_server_that_requires_tls_refuses_plain_http() -> None:
     with (
         masthead.server.run(tls=True, token=None) as server,
-        socket.create_connection(
-            (urlsplit(server.url).hostname or "", urlsplit(server.url).port or 0)
-        ) as plain,
+        socket.create_connection((urlsplit(server.url).hostname or "", urlsplit(server.url).port or 0)) as plain,
     ):
         plain.settimeout(60)
         plain.sendall(b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -404,9 +395,7 @@ def test_without_certificates_the_token_is_part_of_the_address(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_a_kubeconfig_stays_valid_after_a_restart_with_the_same_data_and_port(
-    tmp_path: Path, tls: bool
-) -> None:
+def test_a_kubeconfig_stays_valid_after_a_restart_with_the_same_data_and_port(tmp_path: Path, tls: bool) -> None:
     data = tmp_path / "data"
     with masthead.server.run(data=data, tls=tls) as server:
         config, port = server.kubeconfig(), urlsplit(server.url).port or 0
@@ -502,9 +491,7 @@ def test_a_kubeconfig_that_cannot_be_written_is_a_clear_error(server: Server, tm
 # What happened
 
 
-def test_requests_are_recorded_in_order_with_their_codes_and_without_the_token(
-    server: Server, caller: Caller
-) -> None:
+def test_requests_are_recorded_in_order_with_their_codes_and_without_the_token(server: Server, caller: Caller) -> None:
     caller.call("POST", f"{MAPS}?fieldManager=me", config_map("a"))
     caller.call("GET", f"{MAPS}/b")
     caller.call("PUT", f"{MAPS}/a/nonsense", config_map("a"))
@@ -551,9 +538,7 @@ def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -
 
     requests = RequestRecorder()
     for index in range(600):
-        requests.add(
-            RecordedRequest("GET", f"/{index}", "q" * 1024 * 1024, RequestInfo("get"), {"x": "y" * 1024}, b"")
-        )
+        requests.add(RecordedRequest("GET", f"/{index}", "q" * 1024 * 1024, RequestInfo("get"), {"x": "y" * 1024}, b""))
 
     assert [request.path for request in requests] == [f"/{index}" for index in range(585, 600)]
 
@@ -565,9 +550,7 @@ def test_requests_without_a_token_do_not_displace_the_others() -> None:
     requests = RequestRecorder()
     requests.add(RecordedRequest("GET", "first", "", RequestInfo("get"), {}, b""))
     for index in range(20_000):
-        requests.add(
-            RecordedRequest("GET", str(index), "x" * 100, RequestInfo("get"), {}, b""), is_refused=True
-        )
+        requests.add(RecordedRequest("GET", str(index), "x" * 100, RequestInfo("get"), {}, b""), is_refused=True)
     requests.add(RecordedRequest("GET", "last", "", RequestInfo("get"), {}, b""))
 
     paths = [request.path for request in requests]
@@ -593,9 +576,7 @@ def test_a_request_that_is_dropped_frees_its_body() -> None:
 
     assert [each() for each in forgotten] == [None] * 10
     # The remaining memory for bodies is for the requests that are still recorded.
-    requests.add(
-        RecordedRequest("POST", "large", "", RequestInfo("create"), {}, bytes(8 * 1024 * 1024 - 9_999))
-    )
+    requests.add(RecordedRequest("POST", "large", "", RequestInfo("create"), {}, bytes(8 * 1024 * 1024 - 9_999)))
     assert all(request.body for request in requests)
 
 
@@ -610,9 +591,7 @@ def test_history_has_every_write_to_an_object(server: Server, caller: Caller) ->
 
     assert [change.type for change in changes] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
     assert [change.object.data for change in changes] == [{}, {"k": "v"}, {"k": "v"}, {"k": "again"}]
-    assert [change.version for change in changes] == [
-        change.object.metadata.resource_version for change in changes
-    ]
+    assert [change.version for change in changes] == [change.object.metadata.resource_version for change in changes]
     assert len({change.object.metadata.uid for change in changes}) == 2
 
 
@@ -655,9 +634,7 @@ def test_seeds_make_uids_the_same_in_every_run() -> None:
     assert uids[0] == uids[1]
 
 
-@pytest.mark.parametrize(
-    "value", [b"", b'"metadata"', b'"a":1}x', b'"a"]', b'"a":"\xff"}', '"a":1}', b"\x00" * 9]
-)
+@pytest.mark.parametrize("value", [b"", b'"metadata"', b'"a":1}x', b'"a"]', b'"a":"\xff"}', '"a":1}', b"\x00" * 9])
 def test_a_damaged_record_is_an_error_that_names_it(tmp_path: Path, value: bytes | str) -> None:
     data = tmp_path / "data"
     with masthead.server.run(data=data, token=None) as server:
@@ -669,9 +646,7 @@ def test_a_damaged_record_is_an_error_that_names_it(tmp_path: Path, value: bytes
         file.commit()
 
     with (
-        pytest.raises(
-            ConfigError, match=r"data is damaged: its record \d+, of configmaps default/a, is no JSON"
-        ),
+        pytest.raises(ConfigError, match=r"data is damaged: its record \d+, of configmaps default/a, is no JSON"),
         masthead.server.run(data=data),
     ):
         pass

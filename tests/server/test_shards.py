@@ -56,16 +56,12 @@ def test_every_recorded_request_has_the_same_outcome(session: ShardSession) -> N
 
 def test_each_object_is_in_the_shard_of_its_uid(sharding_server: Server) -> None:
     caller = Caller(sharding_server.url, sharding_server.token)
-    uids = [
-        caller.call("POST", MAPS, config_map(f"uid-{number}")).json["metadata"]["uid"] for number in range(40)
-    ]
+    uids = [caller.call("POST", MAPS, config_map(f"uid-{number}")).json["metadata"]["uid"] for number in range(40)]
     bounds = [START, "0x4000000000000000", MIDDLE, "0xffffffffffffff00", END]
 
     seen: list[str] = []
     for start, end in itertools.pairwise(bounds):
-        found = caller.call("GET", f"{MAPS}?shardSelector={quote(shard_range(start, end, UID))}").json[
-            "items"
-        ]
+        found = caller.call("GET", f"{MAPS}?shardSelector={quote(shard_range(start, end, UID))}").json["items"]
         shard = [each["metadata"]["uid"] for each in found if each["metadata"]["name"].startswith("uid-")]
         assert all(int(start, 16) <= hash_field(uid) < int(end, 16) for uid in shard)
         seen += shard
@@ -75,9 +71,7 @@ def test_each_object_is_in_the_shard_of_its_uid(sharding_server: Server) -> None
 
 
 @pytest.mark.parametrize("selector", [LOWER, "bad("])
-def test_without_the_feature_gate_the_parameter_is_ignored(
-    server: Server, caller: Caller, selector: str
-) -> None:
+def test_without_the_feature_gate_the_parameter_is_ignored(server: Server, caller: Caller, selector: str) -> None:
     caller.call("POST", MAPS, config_map("a"))
 
     found = caller.call("GET", f"{MAPS}?shardSelector={quote(selector)}").json

@@ -37,11 +37,7 @@ def patch(caller: Caller, body: Any, path: str = f"{DEPLOYMENTS}/web") -> CallRe
 
 @pytest.mark.usefixtures("deployment")
 def test_containers_are_merged_by_name_and_defaulted(caller: Caller) -> None:
-    body = {
-        "spec": {
-            "template": {"spec": {"containers": [{"name": "b", "tty": True}, {"name": "c", "image": "k"}]}}
-        }
-    }
+    body = {"spec": {"template": {"spec": {"containers": [{"name": "b", "tty": True}, {"name": "c", "image": "k"}]}}}}
 
     containers = patch(caller, body).json["spec"]["template"]["spec"]["containers"]
 
@@ -81,9 +77,7 @@ def test_the_last_finalizer_of_a_deleted_object_is_removed(caller: Caller) -> No
 
 @pytest.mark.usefixtures("deployment")
 def test_the_scale_and_the_status_are_patched(caller: Caller) -> None:
-    assert patch(caller, {"spec": {"replicas": 3}}, f"{DEPLOYMENTS}/web/scale").json["spec"] == {
-        "replicas": 3
-    }
+    assert patch(caller, {"spec": {"replicas": 3}}, f"{DEPLOYMENTS}/web/scale").json["spec"] == {"replicas": 3}
 
     for kind in ("a", "b", "a"):
         body = {"status": {"conditions": [{"type": kind, "status": "True"}]}, "spec": {"replicas": 9}}

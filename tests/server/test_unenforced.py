@@ -44,9 +44,7 @@ def test_who_creates_a_job_is_warned_that_it_does_not_run(caplog: pytest.LogCapt
             kubeconfig=server.kubeconfig(), on_warning=lambda warning: warnings.append(warning.text)
         ) as client,
     ):
-        template = PodTemplateSpec(
-            spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never")
-        )
+        template = PodTemplateSpec(spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never"))
         client.batch_v1.jobs("default").create(Job.new("task", spec=JobSpec(template=template)))
         client.core_v1.config_maps("default").create(ConfigMap.new("a"))
 
@@ -66,9 +64,7 @@ def test_a_server_that_runs_no_workloads_says_nothing_of_jobs(caplog: pytest.Log
             kubeconfig=server.kubeconfig(), on_warning=lambda warning: caller_warnings.append(warning.text)
         ) as client,
     ):
-        template = PodTemplateSpec(
-            spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never")
-        )
+        template = PodTemplateSpec(spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never"))
         client.batch_v1.jobs("default").create(Job.new("task", spec=JobSpec(template=template)))
 
     assert (caller_warnings, messages(caplog)) == ([], [])

@@ -335,9 +335,7 @@ async def test_a_watch_is_freed_when_its_client_disconnects(server: Server, clie
         await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) <= tasks
     gc.collect()
-    ours = [
-        each for each in gc.get_objects() if isinstance(each, Watcher) and each._storage is server._storage
-    ]
+    ours = [each for each in gc.get_objects() if isinstance(each, Watcher) and each._storage is server._storage]
     assert ours == []
 
 
@@ -368,8 +366,7 @@ async def open_and_do_not_read(server: Server, version: int | str) -> socket.soc
     [there] = [
         each.transport
         for each in server._http.connections
-        if each.transport is not None
-        and each.transport.get_extra_info("peername") == connection.getsockname()
+        if each.transport is not None and each.transport.get_extra_info("peername") == connection.getsockname()
     ]
     there.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     return connection
@@ -403,9 +400,7 @@ async def write_much(client: Client, count: int, size: int = 50_000) -> None:
             assert response.status == 200
 
 
-async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(
-    server: Server, client: Client
-) -> None:
+async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(server: Server, client: Client) -> None:
     await client.create("busy")
     start = server.revision
     lazy = await open_and_do_not_read(server, start)
@@ -421,9 +416,7 @@ async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(
     assert [each[0] for each in (await following)[0]] == ["MODIFIED"] * 2000
     await server.quiesce()
     kept = [
-        connection.transport.get_write_buffer_size()
-        for connection in server._http.connections
-        if connection.transport
+        connection.transport.get_write_buffer_size() for connection in server._http.connections if connection.transport
     ]
     assert max(kept) < 1024 * 1024
     assert len(server._storage.table("configmaps").listeners) == 1
@@ -460,9 +453,7 @@ async def test_no_bookmark_is_sent_for_a_future_version(server: Server, client: 
     assert [kind for kind, _ in await read(stream, 2)] == ["BOOKMARK", "ADDED"]
 
 
-async def test_after_a_compaction_a_reader_that_was_cut_off_must_list_again(
-    server: Server, client: Client
-) -> None:
+async def test_after_a_compaction_a_reader_that_was_cut_off_must_list_again(server: Server, client: Client) -> None:
     await client.create("busy")
     lazy = await open_and_do_not_read(server, server.revision)
     await write_much(client, 200)

@@ -209,9 +209,7 @@ def test_a_matching_orphan_is_adopted_and_a_pod_that_stops_matching_is_released(
     cluster.call("POST", f"{CORE}/pods", body)
     cluster.call("POST", f"{APPS}/replicasets", replica_set(2))
     assert len(pods(cluster)) == 2
-    assert (
-        cluster.call("GET", f"{CORE}/pods/orphan")["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
-    )
+    assert cluster.call("GET", f"{CORE}/pods/orphan")["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
 
     change = {"metadata": {"labels": {"app": "other"}}}
     cluster.call("PATCH", f"{CORE}/pods/orphan", change, content_type=MERGE_PATCH)

@@ -43,9 +43,7 @@ def blocking() -> None:
 
 
 async def awaited() -> None:
-    async with masthead.aio.Client(
-        kubeconfig={"kind": "Config"}, namespace="shop", impersonate="jane"
-    ) as client:
+    async with masthead.aio.Client(kubeconfig={"kind": "Config"}, namespace="shop", impersonate="jane") as client:
         maps = client.core_v1.config_maps(client.namespace)
         assert_type(await maps.get("settings"), ConfigMap)
         assert_type(await maps.list(), ObjectList[ConfigMap])

@@ -297,9 +297,7 @@ CASES = [
     CASES,
     ids=[f"{case[0]}: {case[4][:40]}" for case in CASES],
 )
-def test_the_advice_fits_the_case(
-    reason: str, code: int, verb: str, resource: str, message: str, advice: str
-) -> None:
+def test_the_advice_fits_the_case(reason: str, code: int, verb: str, resource: str, message: str, advice: str) -> None:
     status = Status(reason=reason, code=code, message=message)
     error = error_from_status(status, verb=verb, resource=resource, namespace="shop", name="a")
 
@@ -334,9 +332,7 @@ def test_a_sentence_that_repeats_an_object_is_understood_by_its_end() -> None:
 def test_advice_for_a_missing_cluster_scoped_object_names_no_namespace() -> None:
     status = Status(reason="NotFound", code=404, message='nodes "a" not found')
 
-    assert str(error_from_status(status, verb="get", resource="nodes", name="a")).endswith(
-        ". Check the name."
-    )
+    assert str(error_from_status(status, verb="get", resource="nodes", name="a")).endswith(". Check the name.")
 
 
 def test_a_generated_name_is_taken_from_the_status() -> None:

@@ -61,8 +61,7 @@ def conflict_of(status: Status, **request: Any) -> ApplyConflictError:
 
 def test_a_refused_apply_lists_each_field_with_its_manager() -> None:
     assert [
-        (conflict.field, conflict.manager, conflict.operation)
-        for conflict in conflict_of(TWO_MANAGERS).conflicts
+        (conflict.field, conflict.manager, conflict.operation) for conflict in conflict_of(TWO_MANAGERS).conflicts
     ] == [
         (".spec.replicas", "up", "Update"),
         ('.spec.template.spec.containers[name="web"].image', "up", "Update"),
@@ -86,9 +85,7 @@ def test_a_refused_apply_lists_each_field_with_its_manager() -> None:
         ('conflict with "\\U00110000"', ("\\U00110000", "Apply", "", "", None)),
     ],
 )
-def test_a_conflict_tells_what_the_server_says_about_the_manager(
-    said: str, expected: tuple[Any, ...]
-) -> None:
+def test_a_conflict_tells_what_the_server_says_about_the_manager(said: str, expected: tuple[Any, ...]) -> None:
     [found] = conflict_of(refused((".data.a", said))).conflicts
 
     manager, operation, subresource, version, time = expected
@@ -108,9 +105,7 @@ def test_any_manager_name_is_parsed(manager: str, subresource: str) -> None:
 def test_the_message_says_what_can_be_done_about_each_field() -> None:
     error = conflict_of(TWO_MANAGERS, verb="apply", resource="deployments.apps", namespace="shop", name="web")
 
-    assert str(error).startswith(
-        "apply deployments.apps shop/web: Apply failed with 3 conflicts: conflicts with"
-    )
+    assert str(error).startswith("apply deployments.apps shop/web: Apply failed with 3 conflicts: conflicts with")
     assert str(error).endswith(
         "(409 Conflict). For each of these fields: take it over with force=True; or leave it out, so that its "
         "manager keeps it; or apply its present value, to share it. error.conflicts lists them. If client-side apply has set "

@@ -15,12 +15,8 @@ from masthead._errors.control_characters import escape_controls
 from masthead._meta.yaml import dump, load_one
 from masthead._printers.layout import lay_out
 
-CONTROLS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-ODD = st.text(
-    st.sampled_from("ab \t\n\r\x00\x08\x1b\x7f\x85\x9b\u061c\u200f\u2028\u202e\u2066é😀") | st.characters()
-)
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+ODD = st.text(st.sampled_from("ab \t\n\r\x00\x08\x1b\x7f\x85\x9b\u061c\u200f\u2028\u202e\u2066é😀") | st.characters())
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,7 @@ def test_a_status_becomes_the_error_of_its_reason_and_names_the_object() -> None
     assert (error.code, error.reason) == (404, "NotFound")
     assert error.details is not None
     assert str(error) == (
-        'get deployments.apps shop/web: deployments.apps "web" not found (404 NotFound). '
-        "Check name and namespace."
+        'get deployments.apps shop/web: deployments.apps "web" not found (404 NotFound). Check name and namespace.'
     )
 
 
@@ -171,9 +170,7 @@ def test_messages_do_not_show_values_of_secrets(value: str) -> None:
 
 
 def secret_is_invalid(problem: str) -> str:
-    return str(
-        StatusError(f'Secret "web" is invalid: {problem}', code=422, reason="Invalid", resource="secrets")
-    )
+    return str(StatusError(f'Secret "web" is invalid: {problem}', code=422, reason="Invalid", resource="secrets"))
 
 
 @pytest.mark.parametrize(

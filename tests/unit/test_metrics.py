@@ -161,9 +161,7 @@ def test_threads_may_ask_and_count_at_the_same_time() -> None:
 
 def test_wrong_labels_are_refused_with_the_right_ones() -> None:
     provider = PrometheusMetrics(CollectorRegistry())
-    with pytest.raises(
-        InvalidValueError, match="informer_relists_total has the labels name, resource, not name"
-    ):
+    with pytest.raises(InvalidValueError, match="informer_relists_total has the labels name, resource, not name"):
         provider.counter(INFORMER_RELISTS, name="pods")
 
 

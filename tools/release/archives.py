@@ -128,9 +128,7 @@ def _wheel_files(path: Path) -> dict[str, bytes]:
         broken = archive.testzip()
         if broken is not None:
             raise ValueError(f"{path.name}: {broken} is damaged")
-        return {
-            name: archive.read(name) if name.endswith("/METADATA") else b"" for name in archive.namelist()
-        }
+        return {name: archive.read(name) if name.endswith("/METADATA") else b"" for name in archive.namelist()}
 
 
 def _sdist_files(path: Path) -> dict[str, bytes]:

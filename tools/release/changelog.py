@@ -11,9 +11,7 @@ def problems(text: str, version: str) -> list[str]:
     found: list[str] = []
     if headings[:1] != ["Unreleased"]:
         found.append("CHANGELOG.md does not begin with `## Unreleased`")
-    dated = [
-        heading for heading in headings if re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", heading)
-    ]
+    dated = [heading for heading in headings if re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", heading)]
     if len(dated) != 1:
         found.append(f"CHANGELOG.md needs one heading `## {version} - YYYY-MM-DD`")
     elif not section(text, dated[0]).strip():

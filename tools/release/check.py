@@ -38,9 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong = [str(error)]
     for each in wrong:
         print(f"WRONG: {each}", file=sys.stderr)
-    print(
-        "Not ready to be released." if wrong else f"{project['name']} {project['version']} can be released."
-    )
+    print("Not ready to be released." if wrong else f"{project['name']} {project['version']} can be released.")
     return 1 if wrong else 0
 
 
@@ -113,9 +111,7 @@ def _install_problems(found: list[Path], project: Mapping[str, Any], required: l
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
-    parser.add_argument(
-        "folder", type=Path, help="where the wheel and the sdist are; the SBOM is written there"
-    )
+    parser.add_argument("folder", type=Path, help="where the wheel and the sdist are; the SBOM is written there")
     parser.add_argument(
         "--pythons",
         type=lambda text: [each for each in text.split(",") if each],

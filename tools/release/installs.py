@@ -77,9 +77,7 @@ def archives_of(folder: Path) -> list[Path]:
 
 
 def _run(command: list[str], folder: str) -> str:
-    done = subprocess.run(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise InstallError(f"{' '.join(command)} ended with exit status {done.returncode}:\n{done.stdout}")
     return done.stdout

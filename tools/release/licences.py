@@ -129,9 +129,7 @@ def _one_of(tokens: list[str]) -> tuple[bool, list[str]]:
     return bool(tokens) and tokens[0] in ALLOWED, tokens[1:]
 
 
-def closure(
-    root: str, extras: Iterable[str], installed: Mapping[str, Distribution]
-) -> dict[str, Distribution]:
+def closure(root: str, extras: Iterable[str], installed: Mapping[str, Distribution]) -> dict[str, Distribution]:
     """What comes with a distribution and some of its extras, itself aside, by name."""
     found: dict[str, Distribution] = {}
     waiting = [(root, frozenset(extras))]
@@ -150,17 +148,14 @@ def needed(distribution: Distribution, extras: Iterable[str]) -> list[Requiremen
     wanted = ("", *extras)
     needs = map(Requirement, distribution.requires)
     return [
-        need
-        for need in needs
-        if need.marker is None or any(need.marker.evaluate({"extra": each}) for each in wanted)
+        need for need in needs if need.marker is None or any(need.marker.evaluate({"extra": each}) for each in wanted)
     ]
 
 
 def table(distributions: Iterable[Distribution]) -> list[str]:
     """A line for each distribution: name, version and licence."""
     rows = [
-        (distribution.name, distribution.version, distribution.licence or "unknown")
-        for distribution in distributions
+        (distribution.name, distribution.version, distribution.licence or "unknown") for distribution in distributions
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
     return [f"  {name:<{widths[0]}}  {version:<{widths[1]}}  {licence}" for name, version, licence in rows]

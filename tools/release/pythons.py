@@ -66,9 +66,7 @@ def _candidates(minors: list[str]) -> list[Path]:
 def _ask(path: Path) -> Interpreter | None:
     """Ask a program which Python it is; None if it is none that works."""
     try:
-        done = subprocess.run(
-            [path, "-I", "-c", _ASK], capture_output=True, text=True, check=True, timeout=_PATIENCE_S
-        )
+        done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, text=True, check=True, timeout=_PATIENCE_S)
         major, minor, patch, is_final = done.stdout.split()
         return Interpreter((int(major), int(minor), int(patch)), is_final == "True", path)
     except (OSError, ValueError, subprocess.SubprocessError):

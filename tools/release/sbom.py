@@ -34,9 +34,7 @@ def bom(
     """
     wanted = sorted(extras)
     required, all_of_it = closure(root, (), installed), closure(root, wanted, installed)
-    components = [
-        _component(each, "required" if name in required else "optional") for name, each in all_of_it.items()
-    ]
+    components = [_component(each, "required" if name in required else "optional") for name, each in all_of_it.items()]
     content: dict[str, Any] = {
         "$schema": _SCHEMA,
         "bomFormat": "CycloneDX",
@@ -45,9 +43,7 @@ def bom(
         "metadata": {
             "component": {
                 **_component(installed[root], ""),
-                "properties": [
-                    {"name": f"sha256:{name}", "value": digest} for name, digest in sorted(hashes.items())
-                ],
+                "properties": [{"name": f"sha256:{name}", "value": digest} for name, digest in sorted(hashes.items())],
             }
         },
         "components": components,
@@ -87,9 +83,7 @@ def _licences(expression: str) -> list[dict[str, Any]]:
     return [{"license": {"id": expression}}] if is_one else [{"expression": expression}]
 
 
-def _edges(
-    found: Distribution, extras: Iterable[str], components: Mapping[str, Distribution]
-) -> dict[str, Any]:
+def _edges(found: Distribution, extras: Iterable[str], components: Mapping[str, Distribution]) -> dict[str, Any]:
     """What a distribution depends on directly, of what is in the bill."""
     names = {canonicalize_name(need.name) for need in needed(found, extras)}
     targets = sorted(f"pkg:pypi/{name}@{components[name].version}" for name in names if name in components)

@@ -58,11 +58,7 @@ def collect() -> dict[str, str | Path]:
     seen: set[Path] = set()
     while pending:
         path = pending.pop()
-        if (
-            path in seen
-            or path == ROOT / "README.md"
-            or (path.is_dir() and path.is_relative_to(ROOT / "docs"))
-        ):
+        if path in seen or path == ROOT / "README.md" or (path.is_dir() and path.is_relative_to(ROOT / "docs")):
             continue
         seen.add(path)
         text = _page(path)
@@ -130,9 +126,7 @@ def _listing(path: Path, title: str = "") -> str:
 
 def _notebook(path: Path) -> str:
     """The cells of a notebook, without their outputs."""
-    cells = [
-        (each["cell_type"], "".join(each["source"])) for each in json.loads(path.read_text("utf-8"))["cells"]
-    ]
+    cells = [(each["cell_type"], "".join(each["source"])) for each in json.loads(path.read_text("utf-8"))["cells"]]
     return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for kind, text in cells) + "\n"
 
 
@@ -148,8 +142,7 @@ def _with_links_to_pages(text: str, path: Path) -> str:
 
     parts = _CODE.split(text)
     return "".join(
-        _code(part) if index % 2 else _LINK.sub(place, _FILE_NAME.sub(title, part))
-        for index, part in enumerate(parts)
+        _code(part) if index % 2 else _LINK.sub(place, _FILE_NAME.sub(title, part)) for index, part in enumerate(parts)
     )
 
 

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["pages"]
 
 _FOLDER: Final = "reference"
-_NOT_LISTED: Final = frozenset(
-    {"masthead.__main__", "masthead.testing.asyncio_plugin", "masthead.testing.plugin"}
-)
+_NOT_LISTED: Final = frozenset({"masthead.__main__", "masthead.testing.asyncio_plugin", "masthead.testing.plugin"})
 _NAME: Final = re.compile(r"(?:class |async def |def |property |classmethod def |staticmethod def )?(\w+)")
 _GROUPS: Final = ("Classes", "Functions", "Errors", "Other names", "Also here")
 _WIDTH: Final = 96
@@ -60,9 +58,7 @@ class _Entry:
 
 def pages() -> Mapping[str, str]:
     """The pages, by their paths within the site."""
-    modules = [
-        public_module for public_module in public_modules("masthead") if public_module not in _NOT_LISTED
-    ]
+    modules = [public_module for public_module in public_modules("masthead") if public_module not in _NOT_LISTED]
     api = [each for each in modules if each.startswith("masthead.api")]
     listed = _listed([each for each in modules if each not in api])
     homes = _homes(listed)
@@ -178,22 +174,16 @@ def _constructed(entry: _Entry, value: object, made: Sequence[str]) -> str:
     return f"class {entry.name}{parameters.removesuffix(' -> None')}"
 
 
-def _members(
-    value: object, members: Sequence[str], name: str, link: Callable[[str], str | None]
-) -> Iterator[str]:
+def _members(value: object, members: Sequence[str], name: str, link: Callable[[str], str | None]) -> Iterator[str]:
     plain = [member for member in members if not _has_heading(member)]
     if plain:
         yield "**Fields**\n"
         yield from (f"- `{each}`" for each in plain)
         yield ""
     described = {
-        member: _docstring(inspect.getattr_static(value, _name(member)))
-        for member in members
-        if member not in plain
+        member: _docstring(inspect.getattr_static(value, _name(member))) for member in members if member not in plain
     }
-    special = [
-        each for each, docstring in described.items() if _name(each).startswith("__") and not docstring
-    ]
+    special = [each for each, docstring in described.items() if _name(each).startswith("__") and not docstring]
     if special:
         yield f"**Special methods**: {', '.join(f'`{_name(each)}`' for each in special)}\n"
     for line, docstring in described.items():
@@ -255,9 +245,7 @@ def _api_page(modules: Sequence[str]) -> Iterator[str]:
             yield from _api_module(found, kinds, {each.__name__ for each in classes})
 
 
-def _api_module(
-    module: ModuleType, kinds: Mapping[str, Resource], classes: AbstractSet[str]
-) -> Iterator[str]:
+def _api_module(module: ModuleType, kinds: Mapping[str, Resource], classes: AbstractSet[str]) -> Iterator[str]:
     yield f"## {module.__name__}\n"
     if removed := getattr(module, "REMOVED_IN", None):
         yield f"Not served since Kubernetes {removed}.\n"

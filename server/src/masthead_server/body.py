@@ -70,9 +70,7 @@ class BodyReader:
             await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             incoming.writer.output_size = 0
         # A body that has arrived with its head needs no timer.
-        timer = (
-            None if incoming.content.is_eof() else self._owner.clock.call_later(BODY_SECONDS, self._expire)
-        )
+        timer = None if incoming.content.is_eof() else self._owner.clock.call_later(BODY_SECONDS, self._expire)
         try:
             return await self._read_all()
         except TimeoutError:

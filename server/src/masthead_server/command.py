@@ -65,9 +65,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
     access = parser.add_mutually_exclusive_group()
-    access.add_argument(
-        "--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)"
-    )
+    access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)")
     access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
     parser.add_argument(
         "--tls",
@@ -75,12 +73,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
         help="refuse plain HTTP (with --allow-remote, if the extra tls is installed)",
     )
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
-    parser.add_argument(
-        "--no-workloads", action="store_true", help="leave Deployments and the like without pods"
-    )
-    parser.add_argument(
-        "--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them"
-    )
+    parser.add_argument("--no-workloads", action="store_true", help="leave Deployments and the like without pods")
+    parser.add_argument("--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them")
     parser.add_argument(
         "--no-bootstrap",
         action="store_true",
@@ -92,9 +86,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
         help="let lists and watches be limited to a shard, as the feature gate ShardedListAndWatch does",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="make uids and names the same in every run")
-    parser.add_argument(
-        "--allow-remote", action="store_true", help="allow a host that other machines can reach"
-    )
+    parser.add_argument("--allow-remote", action="store_true", help="allow a host that other machines can reach")
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -102,17 +94,13 @@ def _parser(name: str) -> argparse.ArgumentParser:
         metavar="NAME",
         help="a further name that clients without the bearer token may use; * for any (can be repeated)",
     )
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="log a line for each request, on the error output"
-    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="log a line for each request, on the error output")
     _add_limits(parser)
     return parser
 
 
 def _add_limits(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--history", type=int, default=10_000, metavar="N", help="revisions to keep (%(default)s)"
-    )
+    parser.add_argument("--history", type=int, default=10_000, metavar="N", help="revisions to keep (%(default)s)")
     parser.add_argument(
         "--history-bytes",
         type=int,

@@ -46,9 +46,7 @@ _FRAMING: Final = 16
 
 def abort_connection(transport: asyncio.Transport) -> None:
     """Abort a connection, whatever is still to be sent."""
-    with suppress(
-        AttributeError
-    ):  # of early 3.11, where a TLS connection that was closed has lost its protocol
+    with suppress(AttributeError):  # of early 3.11, where a TLS connection that was closed has lost its protocol
         transport.abort()
 
 
@@ -163,9 +161,7 @@ class ClientConnection(RequestHandler):
         message: str | None = None,
     ) -> StreamResponse:
         """Respond to what aiohttp cannot parse; a head that is too large in any way is a 431, as in Go."""
-        if isinstance(exc, LineTooLong) or (
-            isinstance(exc, BadHttpMessage) and "Too many headers" in str(exc)
-        ):
+        if isinstance(exc, LineTooLong) or (isinstance(exc, BadHttpMessage) and "Too many headers" in str(exc)):
             status, message = 431, TOO_LARGE
         return super().handle_error(request, status, exc, message)
 

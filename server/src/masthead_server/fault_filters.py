@@ -83,9 +83,7 @@ def for_verb(verb: str, where: RequestFilter) -> RequestFilter:
 def check_where(where: RequestFilter, times: int | None) -> None:
     """Refuse a fault that could never hit a request, so that a mistake in a test shows at once."""
     if unknown := sorted(where.keys() - RequestFilter.__annotations__.keys()):
-        raise TypeError(
-            f"there is no filter {unknown[0]!r}; there are {', '.join(RequestFilter.__annotations__)}"
-        )
+        raise TypeError(f"there is no filter {unknown[0]!r}; there are {', '.join(RequestFilter.__annotations__)}")
     if times is not None and times < 1:
         raise ValueError(f"a fault hits at least one request, not {times}")
     verbs = _expand_verbs(where.get("verb", ()))

@@ -72,9 +72,7 @@ FaultResponder: TypeAlias = Callable[[FaultContext], StatusFailure | ApiResponse
 """Makes the response to a request that a fault is injected into."""
 
 
-def status_responder(
-    code: int, reason: str | None, message: str, *, retry_after: int | None
-) -> FaultResponder:
+def status_responder(code: int, reason: str | None, message: str, *, retry_after: int | None) -> FaultResponder:
     """Respond with a Status of this code."""
     usual_reason, usual_message = _KNOWN.get(code, ("", _INJECTED))
     failure = StatusFailure(

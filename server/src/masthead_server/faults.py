@@ -162,9 +162,7 @@ class Faults:
             )
         )
 
-    def throttle(
-        self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[RequestFilter]
-    ) -> Fault:
+    def throttle(self, *, retry_after: int = 1, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Respond with 429, Retry-After and a line of text, as kube-apiserver's in-flight limit does.
 
         (That is no Status. For a 429 that is one, use ``fail(429, retry_after=...)``.)
@@ -224,9 +222,7 @@ class Faults:
         """Break a watch's connection in the middle of the line that follows so many events."""
         return self._add(Fault(Effect.CUT, for_verb("watch", where), times, after=after))
 
-    def silence_watch(
-        self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]
-    ) -> Fault:
+    def silence_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Silence a watch after so many events: its connection stays open, and nothing is sent any more.
 
         It does not time out either, as if the network between had failed; it ends with the server.
@@ -240,9 +236,7 @@ class Faults:
         """
         return self._add(Fault(Effect.HOLD_BOOKMARKS, for_verb("watch", where), times))
 
-    def repeat_bookmarks(
-        self, count: int = 2, *, times: int | None = None, **where: Unpack[RequestFilter]
-    ) -> Fault:
+    def repeat_bookmarks(self, count: int = 2, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
         """Send each bookmark so many times. ``times`` counts bookmarks."""
         if count < 1:
             raise ValueError(

@@ -29,9 +29,7 @@ def make_private(path: Path) -> None:
         if stat.S_IMODE(os.fstat(descriptor).st_mode) != _PRIVATE:
             os.fchmod(descriptor, _PRIVATE)
     except PermissionError:
-        raise PermissionError(
-            errno.EPERM, "it belongs to another user, who could read it", str(path)
-        ) from None
+        raise PermissionError(errno.EPERM, "it belongs to another user, who could read it", str(path)) from None
     finally:
         os.close(descriptor)
 
@@ -43,9 +41,7 @@ def write_private(path: Path, text: str) -> None:
         OSError: If it is not writable, or is a symbolic link or no regular file.
     """
     _check_plain(path)
-    descriptor, temporary = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name}."
-    )  # mode 0600 from the start
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600 from the start
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
@@ -68,9 +64,7 @@ def _check_plain(path: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISLNK(mode):
-        raise OSError(
-            errno.ELOOP, "it is a symbolic link, which is not followed; name the file itself", str(path)
-        )
+        raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed; name the file itself", str(path))
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(mode):

@@ -214,9 +214,7 @@ class HttpHandler:
             self._clock.call_later(fault.seconds, over.set)
             await over.wait()
 
-    async def _dispatch(
-        self, request: ApiRequest, info: RequestInfo
-    ) -> ApiResponse | Watcher | ConnectHandler:
+    async def _dispatch(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher | ConnectHandler:
         if request.path == "/metrics":
             return self._show_metrics()
         connecter = self._connecter_of(info)
@@ -231,9 +229,7 @@ class HttpHandler:
     def _begin_response(self, recorded: RecordedRequest, line: RequestLogLine, code: int) -> None:
         recorded.code = code
         line.write(code)
-        is_apply = recorded.method == "PATCH" and recorded.headers.get("content-type", "").startswith(
-            APPLY_PATCH_TYPE
-        )
+        is_apply = recorded.method == "PATCH" and recorded.headers.get("content-type", "").startswith(APPLY_PATCH_TYPE)
         self._metrics.count(recorded.info, code, is_apply=is_apply)
 
     def _show_metrics(self) -> ApiResponse:

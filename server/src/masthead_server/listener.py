@@ -110,9 +110,7 @@ class ServerListener:
         if not first:
             connection.close()
             return
-        task = self._loop.create_task(
-            self._hand_on(connection, is_tls=self._requires_tls or first == _TLS_HANDSHAKE)
-        )
+        task = self._loop.create_task(self._hand_on(connection, is_tls=self._requires_tls or first == _TLS_HANDSHAKE))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -109,7 +109,5 @@ class _Recent:
 def _size_of_head(request: RecordedRequest) -> int:
     """The memory of a request without its body, about."""
     headers = request.headers
-    characters = (
-        2 * len(request.path) + len(request.query) + sum(map(len, headers)) + sum(map(len, headers.values()))
-    )
+    characters = 2 * len(request.path) + len(request.query) + sum(map(len, headers)) + sum(map(len, headers.values()))
     return characters + _STRING_OVERHEAD * (8 + 2 * len(headers))

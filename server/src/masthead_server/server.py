@@ -166,9 +166,7 @@ class Server:
             timeout=settings.watch_timeout,
             backlog=settings.backlog,
         )
-        gates = FeatureGates(
-            watch_list=settings.watch_list, sharded_list_and_watch=settings.sharded_list_and_watch
-        )
+        gates = FeatureGates(watch_list=settings.watch_list, sharded_list_and_watch=settings.sharded_list_and_watch)
         self._handler = HttpHandler(
             Rest(self._cluster, self.faults, limits, self._progress.set, gates),
             self.faults,
@@ -323,9 +321,7 @@ class Server:
             write_private(target, self.kubeconfig())
         except OSError as error:
             problem = f"cannot write a kubeconfig to {target}: {error.strerror}"
-            raise ConfigError(
-                f"{problem}. Name a file in a folder that exists and that you may write."
-            ) from None
+            raise ConfigError(f"{problem}. Name a file in a folder that exists and that you may write.") from None
         return target
 
     @property
@@ -433,9 +429,7 @@ class Server:
         """
         clock = self._settings.clock
         if not isinstance(clock, VirtualClock):
-            raise ConfigError(
-                "only a virtual clock can be advanced: start the server with clock=VirtualClock"
-            )
+            raise ConfigError("only a virtual clock can be advanced: start the server with clock=VirtualClock")
         self._call(lambda: clock.advance(seconds, drain=self._controllers.drain))
 
     async def quiesce(self, *, within: float = _IDLE_WITHIN) -> None:

@@ -114,9 +114,7 @@ class SqliteJournal:
             DataFileError: If the file is damaged.
         """
         try:
-            rows = self._db.execute(
-                "SELECT resource, key, revision, is_deleted, value FROM record ORDER BY revision"
-            )
+            rows = self._db.execute("SELECT resource, key, revision, is_deleted, value FROM record ORDER BY revision")
             for resource, key, revision, is_deleted, value in rows:
                 if not isinstance(value, bytes) or not self._is_valid(value):
                     raise DataFileError(
@@ -170,9 +168,7 @@ class SqliteJournal:
         kept_format = self._db.execute("PRAGMA user_version").fetchone()[0]
         is_empty = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not is_empty and (application, kept_format) != (_APPLICATION, _FORMAT):
-            raise DataFileError(
-                f"{self._path} is a database, but not one that this server wrote. Name another file."
-            )
+            raise DataFileError(f"{self._path} is a database, but not one that this server wrote. Name another file.")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")

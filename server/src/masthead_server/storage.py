@@ -65,9 +65,7 @@ class Record:
 
     __slots__ = ("is_deleted", "key", "labels", "previous", "revision", "uid_hash", "value")
 
-    def __init__(
-        self, revision: int, key: str, value: bytes, previous: Record | None, *, is_deleted: bool
-    ) -> None:
+    def __init__(self, revision: int, key: str, value: bytes, previous: Record | None, *, is_deleted: bool) -> None:
         self.revision: int = revision
         self.key: str = key
         self.value: bytes = value

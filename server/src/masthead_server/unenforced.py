@@ -32,9 +32,7 @@ _NOT_RUN: Final[Mapping[str, str]] = {
     "autoscaling/horizontalpodautoscalers": "nothing is scaled",
 }
 """The same of a server that runs other workloads, so that one waits for these in vain."""
-_ADVICE: Final = (
-    "For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
-)
+_ADVICE: Final = "For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
 
 
 class UnenforcedKinds:

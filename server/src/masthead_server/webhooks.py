@@ -30,8 +30,7 @@ _MEANINGS: Final = {
     409: "the server reported a conflict",
     429: "the server has received too many requests and has asked us to try again later",
     503: "the server is currently unable to handle the request",
-    504: "the server was unable to return a response in the time allotted, "
-    "but may still be processing the request",
+    504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }
 """What a client of Kubernetes says about the codes of a response that has no Status."""
 _HEADERS: Final = {
@@ -110,9 +109,7 @@ async def _read(response: ClientResponse) -> bytes:
         raise WebhookError(meaning)
     if response.status >= _SERVER_ERRORS:
         said = bytes(body[:2048]).decode("utf-8", "replace")
-        raise WebhookError(
-            f"an error on the server ({quoted(said)}) has prevented the request from succeeding"
-        )
+        raise WebhookError(f"an error on the server ({quoted(said)}) has prevented the request from succeeding")
     raise WebhookError(
         f"the server responded with the status code {response.status} but did not return more information"
     )
@@ -123,9 +120,7 @@ def _problem(error: Exception) -> str:
 
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = error.certificate_error
-        is_unknown = (
-            isinstance(reason, ssl.SSLCertVerificationError) and "hostname" not in str(reason).lower()
-        )
+        is_unknown = isinstance(reason, ssl.SSLCertVerificationError) and "hostname" not in str(reason).lower()
         detail = "certificate signed by unknown authority" if is_unknown else str(reason)
         return f"tls: failed to verify certificate: x509: {detail}"
     if isinstance(error, aiohttp.ClientConnectorDNSError):

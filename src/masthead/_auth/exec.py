@@ -103,9 +103,7 @@ class ExecPlugin:
     ) -> None:
         self._source = f'exec plugin "{command}"'
         _require(bool(command), "an exec plugin needs a command")
-        _require(
-            api_version in API_VERSIONS, f"{self._source} needs an apiVersion of {_either(API_VERSIONS)}"
-        )
+        _require(api_version in API_VERSIONS, f"{self._source} needs an apiVersion of {_either(API_VERSIONS)}")
         _require(interactive_mode in _MODES, f"{self._source} needs an interactiveMode of {_either(_MODES)}")
         self._command = command
         self._args = SecretValue(tuple(args))

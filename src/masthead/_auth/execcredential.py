@@ -123,9 +123,7 @@ def read_reply(output: SecretValue[bytes], *, api_version: str, source: str) -> 
     certificate, key = status.client_certificate_data, status.client_key_data
     if bool(certificate) != bool(key):
         present, absent = ("certificate", "key") if certificate else ("key", "certificate")
-        raise AuthError(
-            f"{source} printed a client {present} without its {absent}; it must print both, or neither"
-        )
+        raise AuthError(f"{source} printed a client {present} without its {absent}; it must print both, or neither")
     pair = Certificate(certificate.reveal(), key) if certificate and key else None
     if not status.token and pair is None:
         raise AuthError(f"{source} printed neither a token nor a certificate; log in with it first")
@@ -145,9 +143,7 @@ def _status(output: SecretValue[bytes], *, api_version: str, source: str) -> _St
     except (ValueError, RecursionError) as error:
         # msgspec's message names the position and the expected type; a UnicodeDecodeError contains the whole text.
         reply = None
-        why = (
-            str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested without end"
-        )
+        why = str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested without end"
     if reply is None:
         raise AuthError(f"{source} did not print a valid {_KIND} in JSON: {why}")
     if (reply.api_version, reply.kind) != (api_version, _KIND):

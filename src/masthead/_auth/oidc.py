@@ -257,9 +257,7 @@ class OidcToken:
                 "token"
             )
 
-    def _client_proof(
-        self, found: _ProviderMetadata
-    ) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
+    def _client_proof(self, found: _ProviderMetadata) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
         """Return the headers and form fields that authenticate the OAuth client."""
         if self._client_secret and _BASIC in found.token_endpoint_auth_methods_supported:
             # OAuth 2.0 encodes both like a form before it joins them (RFC 6749, section 2.3.1).
@@ -302,11 +300,7 @@ class OidcToken:
         try:
             return typeinfo.decode_json(response.reveal(), kind, dec_hook=secret_dec_hook)
         except (ValueError, RecursionError) as error:
-            why = (
-                str(error)
-                if isinstance(error, msgspec.DecodeError)
-                else "it is not UTF-8, or nested too deep"
-            )
+            why = str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested too deep"
         raise AuthError(f"{what} of issuer {self._issuer} cannot be read: {why}")
 
     def _clean(self, message: str) -> str:

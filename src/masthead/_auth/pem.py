@@ -48,9 +48,7 @@ def load_authorities(context: ssl.SSLContext, text: str, source: str) -> None:
     """
     blocks = [found.group() for found in _CERTIFICATE.finditer(text)]
     if not blocks:
-        raise ConfigError(
-            f"there is no certificate in {source}; it must contain certificate authorities in PEM"
-        )
+        raise ConfigError(f"there is no certificate in {source}; it must contain certificate authorities in PEM")
     # One at a time, so that the message can say which of them cannot be read.
     for number, block in enumerate(blocks, 1):
         try:

@@ -162,9 +162,7 @@ class TlsContexts:
         if insecure and authorities is not None:
             raise ConfigError(f"the {authorities} is given and insecure is set; keep one of them")
         if (certificate is None) != (key is None):
-            raise AuthError(
-                f"the {certificate or key} is given without its counterpart; give both, or neither"
-            )
+            raise AuthError(f"the {certificate or key} is given without its counterpart; give both, or neither")
         self._insecure = insecure
         self._authorities = _authorities(authorities) if authorities is not None else None
         self._pair = _pair(certificate, key) if certificate is not None and key is not None else None

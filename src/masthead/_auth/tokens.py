@@ -45,9 +45,7 @@ def bearer(token: Secret, source: str) -> Secret:
     if not token.reveal().strip():
         raise AuthError(f"the token from {source} is empty; get a new one")
     if not _SENDABLE.fullmatch(token.reveal().strip()):
-        raise AuthError(
-            f"the token from {source} contains blanks, line breaks or non-ASCII characters; get a new one"
-        )
+        raise AuthError(f"the token from {source} contains blanks, line breaks or non-ASCII characters; get a new one")
     return Secret(f"Bearer {token.reveal().strip()}")
 
 

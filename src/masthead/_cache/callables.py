@@ -16,9 +16,7 @@ def check_plain(what: str, function: object) -> None:
         InvalidValueError: If it is neither a plain function nor a callable object.
     """
     if not callable(function):
-        raise InvalidValueError(
-            f"{what} must be a function, and is of type {type(function).__name__}", value=function
-        )
+        raise InvalidValueError(f"{what} must be a function, and is of type {type(function).__name__}", value=function)
     if is_coroutine_function(function):
         raise InvalidValueError(f"{what} must be a plain function: nothing awaits it", value=function)
 

@@ -424,13 +424,9 @@ class _Compiler:
         return literal
 
     def _map(self, node: MapNode) -> Evaluator:
-        entries = [
-            (self.compile(key), self.compile(value), optional) for key, value, optional in node.entries
-        ]
+        entries = [(self.compile(key), self.compile(value), optional) for key, value, optional in node.entries]
         constant = all(
-            self._constant(each) is not _NOT_CONSTANT
-            for key, value, _ in node.entries
-            for each in (key, value)
+            self._constant(each) is not _NOT_CONSTANT for key, value, _ in node.entries for each in (key, value)
         )
         cost = 0 if constant else MAP_COST
 

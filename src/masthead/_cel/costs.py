@@ -129,12 +129,8 @@ def _self_compare(items: Value) -> int:
 
 
 _BY_FUNCTION: Final[dict[str, CallCost]] = {
-    **dict.fromkeys(
-        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args: _traversal(args[0])
-    ),
-    **dict.fromkeys(
-        ("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR"), _read
-    ),
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args: _traversal(args[0])),
+    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR"), _read),
     **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), _read),
     **dict.fromkeys(("replace", "split", "ip.isCanonical"), _read_twice),
     **dict.fromkeys(("find", "findAll"), _match),

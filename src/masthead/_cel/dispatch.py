@@ -80,9 +80,7 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
     if is_dynamic and node.function in _DEFINED_FOR:
         dispatch = _guarded(node.function, candidates, is_silent=True)
         return dispatch if is_optimized else _checked(node.function, dispatch)
-    if all(candidate.call is call for candidate in candidates) and node.function.startswith(
-        ("_", "@", "-", "!")
-    ):
+    if all(candidate.call is call for candidate in candidates) and node.function.startswith(("_", "@", "-", "!")):
         # Operators look at the types themselves.
         return call
     if len(candidates) == 1 and not is_dynamic:

@@ -196,9 +196,7 @@ class _Estimator:
         self._remember(node, size)
         return args[0].cost.plus(then.cost.union(otherwise.cost))
 
-    def _any_overload(
-        self, node: CallNode, target: Operand | None, args: list[Operand]
-    ) -> tuple[Range, Range | None]:
+    def _any_overload(self, node: CallNode, target: Operand | None, args: list[Operand]) -> tuple[Range, Range | None]:
         cost: Range | None = None
         size: Range | None = None
         for overload in node.overloads:
@@ -225,9 +223,7 @@ class _Estimator:
     def _unite_entries(self, node: Node, left: Node, right: Node) -> None:
         one, other = self._entry_sizes(left), self._entry_sizes(right)
         if one is not None and other is not None:
-            self._entries[id(node)] = _EntrySizes(
-                one.is_list, one.key.union(other.key), one.value.union(other.value)
-            )
+            self._entries[id(node)] = _EntrySizes(one.is_list, one.key.union(other.key), one.value.union(other.value))
 
     def _copy_sizes(self, node: Node, source: Node) -> None:
         self._remember(node, self._size(source))

@@ -24,9 +24,7 @@ class LexicalToken(NamedTuple):
     offset: int
 
 
-_ESCAPE: Final = (
-    r"""\\(?:[abfnrtv"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"""
-)
+_ESCAPE: Final = r"""\\(?:[abfnrtv"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"""
 _STRING: Final = (
     r'[rR]"""[\s\S]*?"""'
     r"|[rR]'''[\s\S]*?'''"

@@ -115,9 +115,7 @@ def _copy_list(expansion: _Expansion, node: ListNode) -> Node:
 
 @_copies(MapNode)
 def _copy_map(expansion: _Expansion, node: MapNode) -> Node:
-    entries = [
-        (expansion.copy(key), expansion.copy(value), optional) for key, value, optional in node.entries
-    ]
+    entries = [(expansion.copy(key), expansion.copy(value), optional) for key, value, optional in node.entries]
     return MapNode(node.offset, entries)
 
 
@@ -138,9 +136,7 @@ def _copy_comprehension(expansion: _Expansion, node: ComprehensionNode) -> Node:
 _Expander: TypeAlias = "Callable[[_Expansion, Node, list[Node]], Node]"
 
 
-def expand(
-    offset: int, function: str, target: Node | None, args: list[Node], copies: list[int]
-) -> Node | None:
+def expand(offset: int, function: str, target: Node | None, args: list[Node], copies: list[int]) -> Node | None:
     """Expand a call, if it is a macro.
 
     Args:

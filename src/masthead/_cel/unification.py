@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Substitutions", "most_general"]
 
-_SCALARS: Final = frozenset(
-    {"bool", "bytes", "double", "int", "string", "uint", "duration", "timestamp", "struct"}
-)
+_SCALARS: Final = frozenset({"bool", "bytes", "double", "int", "string", "uint", "duration", "timestamp", "struct"})
 _NULLABLE: Final = frozenset({"opaque", "struct", "duration", "timestamp"})
 _NESTED: Final = frozenset({"opaque", "list", "map", "type"})
 
@@ -101,9 +99,7 @@ class Substitutions:
             return left.kind == right.kind and left.name == right.name
         if left.kind == "type":
             return right.kind == "type"
-        return (
-            left.kind == right.kind and left.name == right.name and self._all_fit(left.params, right.params)
-        )
+        return left.kind == right.kind and left.name == right.name and self._all_fit(left.params, right.params)
 
     def _substitutes(self, type_: Type, variable: Type) -> tuple[bool, bool]:
         """Whether a type can be what an open one stands for, and whether that is known already."""

@@ -40,9 +40,7 @@ def literal_issues(root: Node) -> list[Issue]:
 def _aggregate_issues(node: Node) -> Iterator[Issue]:
     """Items of a list must have one type, and so must keys and values of a map."""
     if isinstance(node, ListNode):
-        types = [
-            _entry_type(each, is_optional=index in node.optionals) for index, each in enumerate(node.items)
-        ]
+        types = [_entry_type(each, is_optional=index in node.optionals) for index, each in enumerate(node.items)]
         yield from list(_differences(node.items, types))[:1]
     elif isinstance(node, MapNode):
         keys = [key for key, _, _ in node.entries]

@@ -115,9 +115,7 @@ def measure(client: masthead.Client, selected: Selected, plan: BenchPlan, meter:
     synced = _synced(resource, plan, meter)
     where = f" in namespace {selected.namespace}" if selected.namespace else ""
     version = client.discovery.server_version().git_version
-    return Report(
-        f"{mask_token(client.config.server)}, {version}", f"{name}{where}", tuple(latencies), synced
-    )
+    return Report(f"{mask_token(client.config.server)}, {version}", f"{name}{where}", tuple(latencies), synced)
 
 
 def _resource(client: masthead.Client, selected: Selected) -> masthead.ResourceClient[Any]:

@@ -59,9 +59,7 @@ class ConnectionMonitor:
         except TransportError as error:
             self.connection_error = explain(error).line
             raise
-        self.connection_error = (
-            f"the server answers with {response.status}" if response.status >= _UNAVAILABLE else ""
-        )
+        self.connection_error = f"the server answers with {response.status}" if response.status >= _UNAVAILABLE else ""
         return response
 
     async def close(self) -> None:
@@ -106,8 +104,7 @@ class Census:
         return [
             each
             for each in listable
-            if (each.namespaced or self._namespace is None)
-            and str(each.gvr.group_resource) != "events.events.k8s.io"
+            if (each.namespaced or self._namespace is None) and str(each.gvr.group_resource) != "events.events.k8s.io"
         ]
 
     async def count(self, kinds: list[ApiResource], on_done: Callable[[ApiResource], object]) -> None:

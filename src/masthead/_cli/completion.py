@@ -98,8 +98,7 @@ def _kinds(client: masthead.Client) -> list[str]:
     ]
     names = [each.name for each in served]
     return [
-        str(each.gvr.group_resource) if names.count(each.name) > 1 and each.gvr.group else each.name
-        for each in served
+        str(each.gvr.group_resource) if names.count(each.name) > 1 and each.gvr.group else each.name for each in served
     ]
 
 

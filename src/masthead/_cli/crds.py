@@ -85,11 +85,7 @@ def _write(made: list[CustomResourceDefinition], folder: Path) -> None:
 
 
 def _check(made: list[CustomResourceDefinition], folder: Path) -> int:
-    stale = [
-        path
-        for each in made
-        if _read(path := folder / f"{each.metadata.name}.yaml") != render_definition(each)
-    ]
+    stale = [path for each in made if _read(path := folder / f"{each.metadata.name}.yaml") != render_definition(each)]
     for path in stale:
         say(f"{path} is out of date; write it with --out {folder}")
     return ExitCode.FAILED if stale else ExitCode.OK
@@ -119,9 +115,7 @@ def _parser(name: str) -> ArgumentParser:
         "target", nargs="+", metavar="MODULE[:NAME]", help="package.module, file.py, or one class of it"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write a file for each into this folder")
-    parser.add_argument(
-        "--check", action="store_true", help="only tell whether the files of --out are up to date"
-    )
+    parser.add_argument("--check", action="store_true", help="only tell whether the files of --out are up to date")
     parser.add_argument(
         "--install", action="store_true", help="apply them to a cluster, and wait until they are served"
     )
@@ -130,7 +124,5 @@ def _parser(name: str) -> ArgumentParser:
     cluster.add_argument("--context", metavar="NAME", help="the context of the kubeconfig")
     cluster.add_argument("--field-manager", metavar="NAME", help="the field manager (masthead)")
     cluster.add_argument("--force", action="store_true", help="take over fields that others manage")
-    cluster.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="how long to wait for each definition"
-    )
+    cluster.add_argument("--timeout", type=float, metavar="SECONDS", help="how long to wait for each definition")
     return parser

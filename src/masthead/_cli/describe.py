@@ -152,9 +152,7 @@ def _body(obj: Plain, now: datetime) -> list[list[Line]]:
 def _workload(obj: Plain) -> list[Line]:
     """Replicas and how they are replaced; then what else the spec says."""
     spec = dict(part(obj, "spec"))
-    counts = [
-        (name, integer(part(obj, where), key)) for name, where, key in _REPLICAS if key in part(obj, where)
-    ]
+    counts = [(name, integer(part(obj, where), key)) for name, where, key in _REPLICAS if key in part(obj, where)]
     shown = ", ".join(f"{count} {name}" for name, count in counts)
     selector = label_selector(spec, "selector") if "selector" in spec else ""
     for key in ("template", "replicas", "selector"):

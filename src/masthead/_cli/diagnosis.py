@@ -58,9 +58,7 @@ class Diagnosis:
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-def judge_expiry(
-    check: str, what: str, expires: datetime | None, now: datetime, *, renewal: str
-) -> Diagnosis:
+def judge_expiry(check: str, what: str, expires: datetime | None, now: datetime, *, renewal: str) -> Diagnosis:
     """Whether a credential still counts, and for how long.
 
     Args:
@@ -118,9 +116,7 @@ def judge_version(version: str, number: tuple[int, int]) -> Diagnosis:
     tested = f"{TESTED[0]}.{TESTED[1]}"
     if number < OLDEST:
         line = f"Kubernetes {version} is much older than {tested}, which this masthead is made for"
-        hint = (
-            f"expect missing kinds and fields; upgrade to {OLDEST[0]}.{OLDEST[1]} or newer (docs/versions.md)"
-        )
+        hint = f"expect missing kinds and fields; upgrade to {OLDEST[0]}.{OLDEST[1]} or newer (docs/versions.md)"
         return Diagnosis("version", "warn", line, hint, facts)
     if number[0] != TESTED[0] or number > (TESTED[0], TESTED[1] + 2):
         line = f"Kubernetes {version} is newer than {tested}, which this masthead is made for"
@@ -140,9 +136,7 @@ def judge_latency(seconds: Sequence[float]) -> Diagnosis:
     """
     middle, worst = sorted(seconds)[len(seconds) // 2], max(seconds)
     facts = {"medianMs": round(1000 * middle, 1), "maxMs": round(1000 * worst, 1), "samples": len(seconds)}
-    line = (
-        f"{1000 * middle:.1f} ms for a small request; {1000 * worst:.1f} ms for the slowest of {len(seconds)}"
-    )
+    line = f"{1000 * middle:.1f} ms for a small request; {1000 * worst:.1f} ms for the slowest of {len(seconds)}"
     if middle < _SLOW:
         return Diagnosis("latency", "ok", line, "", facts)
     hint = "the network or the server is slow: masthead bench measures more"
@@ -160,9 +154,7 @@ def judge_throttling(refusals: int, requests: int, flow_schemas: int) -> Diagnos
     facts = {"refused": refusals, "requests": requests, "priorityAndFairness": flow_schemas > 0}
     if refusals:
         hint = "others use the server a lot: look at its flow schemas and priority levels, and at who sends so much"
-        return Diagnosis(
-            "throttling", "warn", f"{refusals} of {counted(requests, 'request')} got a 429", hint, facts
-        )
+        return Diagnosis("throttling", "warn", f"{refusals} of {counted(requests, 'request')} got a 429", hint, facts)
     how = "with" if flow_schemas else "without"
     return Diagnosis(
         "throttling",
@@ -184,13 +176,9 @@ def judge_access(allowed: Mapping[str, bool], namespace: str) -> Diagnosis:
     facts = {"namespace": namespace, "allowed": dict(allowed)}
     if not denied:
         return Diagnosis("access", "ok", f"all that was asked for is allowed in {namespace}", "", facts)
-    hint = (
-        f"if it is needed, grant it by a Role in {namespace}; masthead manifests writes those of an operator"
-    )
+    hint = f"if it is needed, grant it by a Role in {namespace}; masthead manifests writes those of an operator"
     if len(denied) == len(allowed):
-        return Diagnosis(
-            "access", "fail", f"nothing that was asked for is allowed in {namespace}", hint, facts
-        )
+        return Diagnosis("access", "fail", f"nothing that was asked for is allowed in {namespace}", hint, facts)
     return Diagnosis("access", "warn", f"not allowed in {namespace}: {', '.join(denied)}", hint, facts)
 
 

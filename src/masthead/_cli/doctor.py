@@ -287,9 +287,7 @@ class _Visit:
         try:
             async with (
                 asyncio.timeout(_PATIENCE / 2),
-                self._client.metadata("v1", "pods", namespace=self._client.namespace).watch(
-                    bookmarks=True
-                ) as events,
+                self._client.metadata("v1", "pods", namespace=self._client.namespace).watch(bookmarks=True) as events,
             ):
                 await anext(events)
         except ForbiddenError as error:

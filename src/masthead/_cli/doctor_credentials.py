@@ -68,9 +68,7 @@ def _token(where: str, token: Secret, now: datetime) -> Diagnosis:
     try:
         expires = expiry_of(token)
     except ValueError:
-        return Diagnosis(
-            _CHECK, "ok", f"{where}, which is not a JSON Web Token; the server alone knows its expiry"
-        )
+        return Diagnosis(_CHECK, "ok", f"{where}, which is not a JSON Web Token; the server alone knows its expiry")
     return judge_expiry(_CHECK, where, expires, now, renewal=_LOG_IN)
 
 

@@ -87,9 +87,7 @@ async def check_tls(config: Config) -> Diagnosis:
             server.host, _port(server), ssl=await tls_of(config).context(), server_hostname=name
         )
     except ssl.SSLCertVerificationError as error:
-        return Diagnosis(
-            "tls", "fail", f"the certificate is not trusted: {error.verify_message}", _tls_hint(error)
-        )
+        return Diagnosis("tls", "fail", f"the certificate is not trusted: {error.verify_message}", _tls_hint(error))
     except ssl.SSLError as error:
         hint = "check that this is the port of an API server, and https its scheme"
         return Diagnosis("tls", "fail", f"no TLS connection: {error.reason or error}", hint)
@@ -99,9 +97,7 @@ async def check_tls(config: Config) -> Diagnosis:
     what = f"{version}, the server's certificate"
     renewal = "renew the certificate of the API server"
     if config.insecure:
-        return Diagnosis(
-            "tls", "warn", f"{version}, but certificates are not verified", "give the CA certificate"
-        )
+        return Diagnosis("tls", "warn", f"{version}, but certificates are not verified", "give the CA certificate")
     return diagnosis.judge_expiry("tls", what, expiry_of_der(shown), datetime.now(UTC), renewal=renewal)
 
 

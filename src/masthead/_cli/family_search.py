@@ -111,9 +111,7 @@ class FamilySearch:
         return [
             each
             for each in served
-            if "list" in each.verbs
-            and each.kind != "Event"
-            and (each.namespaced or not self._resource.namespaced)
+            if "list" in each.verbs and each.kind != "Event" and (each.namespaced or not self._resource.namespaced)
         ]
 
     async def search(self, kinds: Sequence[ApiResource], on_done: Callable[[ApiResource], object]) -> None:
@@ -166,11 +164,7 @@ class FamilySearch:
     def _forget_unlisted(self, resource: ApiResource, listed: set[str]) -> None:
         """Forget what was deleted between the search and the first list of a watch: no event says so."""
         for member in self.family.members():
-            if (
-                member.resource is not None
-                and member.resource.gvr == resource.gvr
-                and member.uid not in listed
-            ):
+            if member.resource is not None and member.resource.gvr == resource.gvr and member.uid not in listed:
                 self._forget(member.uid)
 
     def _forget(self, uid: str) -> None:
@@ -226,9 +220,7 @@ class FamilySearch:
         async with AsyncExitStack() as stack:
             for each in watched:
                 place = self._place(each)
-                informer = SharedInformer(
-                    self._client.metadata(each.gvr, namespace=place), transform=_essentials
-                )
+                informer = SharedInformer(self._client.metadata(each.gvr, namespace=place), transform=_essentials)
                 self._handle(informer, each)
                 self._informers.append(await stack.enter_async_context(informer))
                 self._unsynced.append((informer, each))

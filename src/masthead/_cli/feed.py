@@ -40,14 +40,10 @@ class Feed:
 
         labels, fields = self._selection.labels, self._selection.fields
         # An informer would try again and again where a list says at once what is wrong.
-        self.first: list[Unstructured] = list(
-            self._resource.list(label_selector=labels, field_selector=fields)
-        )
+        self.first: list[Unstructured] = list(self._resource.list(label_selector=labels, field_selector=fields))
         self._known = {(each.key, each.metadata.resource_version) for each in self.first}
         self._informer = SharedInformer(self._resource, label_selector=labels, field_selector=fields)
-        self._informer.add_event_handler(
-            on_add=self._came.put, on_update=lambda _, changed: self._came.put(changed)
-        )
+        self._informer.add_event_handler(on_add=self._came.put, on_update=lambda _, changed: self._came.put(changed))
         self._informer.start()
         self._informer.wait_synced(timeout=_START_TIMEOUT)
         return self

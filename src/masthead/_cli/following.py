@@ -75,9 +75,7 @@ class GrowingTable:
     def _styles(self, line: Sequence[str]) -> list[str]:
         if not self._options.color:
             return [""] * len(line)
-        return [
-            status_style(cell) if head in COLORED else "" for cell, head in zip(line, self._head, strict=True)
-        ]
+        return [status_style(cell) if head in COLORED else "" for cell, head in zip(line, self._head, strict=True)]
 
     def _line(self, line: Sequence[str], styles: Sequence[str]) -> str:
         last = len(line) - 1
@@ -87,9 +85,7 @@ class GrowingTable:
         )
 
 
-def follow(
-    client: masthead.Client, selected: Selected, selection: ObjectSelection, options: TableOptions
-) -> NoReturn:
+def follow(client: masthead.Client, selected: Selected, selection: ObjectSelection, options: TableOptions) -> NoReturn:
     """Print a table, and then a line for each change, until the process is interrupted.
 
     Args:

@@ -31,9 +31,7 @@ def shared_options() -> list[click.Parameter]:
         return click.Option(names, default=None, **facts)
 
     return [
-        option(
-            "--kubeconfig", metavar="FILE", type=click.Path(), help="the kubeconfig (found as kubectl does)"
-        ),
+        option("--kubeconfig", metavar="FILE", type=click.Path(), help="the kubeconfig (found as kubectl does)"),
         option(
             "--context",
             metavar="NAME",

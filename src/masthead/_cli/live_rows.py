@@ -81,11 +81,7 @@ class LiveRows:
 
     def visible(self, now: float) -> list[LiveRow]:
         """The rows in order of their keys, without those that have been gone for some time."""
-        faded = [
-            key
-            for key, each in self._rows.items()
-            if each.gone_at is not None and now - each.gone_at >= FRESH
-        ]
+        faded = [key for key, each in self._rows.items() if each.gone_at is not None and now - each.gone_at >= FRESH]
         for key in faded:
             del self._rows[key]
         return [self._rows[key] for key in sorted(self._rows)]

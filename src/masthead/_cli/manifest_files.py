@@ -37,9 +37,9 @@ class StandardInput:
 
 def file_options(function: F) -> F:
     """Add ``-f`` and ``-k`` to a command; its function gets ``files`` and ``kustomize``."""
-    function = click.option(
-        "-k", "--kustomize", metavar="DIR", hidden=True, help="not supported; see the error"
-    )(function)
+    function = click.option("-k", "--kustomize", metavar="DIR", hidden=True, help="not supported; see the error")(
+        function
+    )
     return click.option(
         "-f",
         "--filename",

@@ -116,15 +116,9 @@ def _parser(name: str) -> ArgumentParser:
     parser.add_argument(
         "--replicas", type=_count, metavar="N", help="the number of pods (2 if they elect a leader, else 1)"
     )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write files there (all to the standard output)"
-    )
-    parser.add_argument(
-        "--dockerfile", action="store_true", help="write a Dockerfile; alone, if --out is not given"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing, and fail if a file in --out would change"
-    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write files there (all to the standard output)")
+    parser.add_argument("--dockerfile", action="store_true", help="write a Dockerfile; alone, if --out is not given")
+    parser.add_argument("--check", action="store_true", help="write nothing, and fail if a file in --out would change")
     return parser
 
 

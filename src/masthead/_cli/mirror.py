@@ -196,9 +196,7 @@ def _with_name(selection: ObjectSelection, names: Sequence[str]) -> ObjectSelect
     return replace(selection, fields=",".join(terms))
 
 
-def _printer_with(
-    columns: Sequence[Column], client: masthead.Client, resource: ApiResource
-) -> Printer | None:
+def _printer_with(columns: Sequence[Column], client: masthead.Client, resource: ApiResource) -> Printer | None:
     """What makes the same columns as the server here; None if nothing does."""
     wanted = [column.name for column in columns]
     for printer in (printer_for(resource.gvk.group, resource.kind), _custom_printer(client, resource)):

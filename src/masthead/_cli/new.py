@@ -90,11 +90,7 @@ def _parser(name: str) -> ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("name", metavar="NAME", help="the name of the operator, such as website-operator")
-    parser.add_argument(
-        "--dir", type=Path, metavar="DIR", help="the folder, which must be new or empty (NAME)"
-    )
-    parser.add_argument(
-        "--kind", default="", metavar="KIND", help="the kind of its custom resource (after NAME)"
-    )
+    parser.add_argument("--dir", type=Path, metavar="DIR", help="the folder, which must be new or empty (NAME)")
+    parser.add_argument("--kind", default="", metavar="KIND", help="the kind of its custom resource (after NAME)")
     parser.add_argument("--group", default="", metavar="GROUP", help="the API group of that (example.com)")
     return parser

@@ -89,7 +89,5 @@ def events_of(client: masthead.Client, obj: Plain, *, limit: int) -> list[Plain]
     namespace = text(metadata, "namespace")
     # Events of an object without a namespace are in some namespace that its controller has chosen.
     resource = client.dynamic("v1", "events", namespace=namespace or None)
-    found = resource.list(
-        field_selector=about(text(obj, "kind"), text(metadata, "name"), namespace), limit=_PAGE
-    )
+    found = resource.list(field_selector=about(text(obj, "kind"), text(metadata, "name"), namespace), limit=_PAGE)
     return [each.to_dict() for each in newest_last(found)[-limit:]]

@@ -114,9 +114,7 @@ def _bar(*, no_color: bool, has_total: bool) -> Progress:
         *([MofNCompleteColumn()] if has_total else []),
         TimeElapsedColumn(Column(no_wrap=True, min_width=7)),
         # The last column is cut where the terminal ends.
-        TextColumn(
-            "{task.fields[detail]}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False
-        ),
+        TextColumn("{task.fields[detail]}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False),
         console=console(no_color=no_color),
         transient=True,
         redirect_stdout=False,

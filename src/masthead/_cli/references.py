@@ -196,9 +196,7 @@ def refuse_missing_namespace(client: masthead.Client, namespace: str) -> None:
     except NotFoundError:
         known = _names(client.metadata("v1", "namespaces"))
         hint = nearest(namespace, known) or "masthead get namespaces lists them"
-        raise CommandError(
-            f'namespace "{namespace}" does not exist', hint=hint, code=ExitCode.NOT_FOUND
-        ) from None
+        raise CommandError(f'namespace "{namespace}" does not exist', hint=hint, code=ExitCode.NOT_FOUND) from None
     except MastheadError:
         return  # it may not be asked for
 

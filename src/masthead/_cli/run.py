@@ -175,9 +175,7 @@ def _add_cluster(parser: ArgumentParser) -> None:
 
 
 def _add_servers(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "HTTP endpoints", "addresses such as :8080 or 127.0.0.1:8080; 0 for off"
-    )
+    group = parser.add_argument_group("HTTP endpoints", "addresses such as :8080 or 127.0.0.1:8080; 0 for off")
     group.add_argument("--metrics-bind", metavar="ADDRESS", help="the address of /metrics (:8080)")
     group.add_argument("--probe-bind", metavar="ADDRESS", help="the address of /healthz and /readyz (:8081)")
     group.add_argument("--debug-bind", metavar="ADDRESS", help="the address of /debug (0)")
@@ -195,9 +193,7 @@ def _add_replicas(parser: ArgumentParser) -> None:
     group.add_argument("--leader-election-id", metavar="NAME", help="the name of the Lease")
     group.add_argument("--leader-election-namespace", metavar="NAME", help="the namespace of the Lease")
     group.add_argument("--sharding", action=flag, help="whether replicas share the objects")
-    group.add_argument(
-        "--identity", metavar="NAME", help="the name of this replica (host name and a random part)"
-    )
+    group.add_argument("--identity", metavar="NAME", help="the name of this replica (host name and a random part)")
     group.add_argument(
         "--graceful-timeout",
         type=float,

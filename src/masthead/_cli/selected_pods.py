@@ -82,9 +82,7 @@ def fetch_selected_pods(client: masthead.Client, obj: Plain) -> SelectedPods | N
     if not selector:
         return None
     namespace = text(part(obj, "metadata"), "namespace")
-    return _first_page(
-        client.dynamic("v1", "pods", namespace=namespace).list(label_selector=selector, limit=_PAGE)
-    )
+    return _first_page(client.dynamic("v1", "pods", namespace=namespace).list(label_selector=selector, limit=_PAGE))
 
 
 def _first_page(found: ObjectList[Unstructured]) -> SelectedPods:
@@ -156,8 +154,7 @@ def _row(pod: Plain, now: datetime, columns: Sequence[str]) -> list[str | Span]:
     """The cells of a pod, as ``get pods -A -o wide`` has them."""
     printer = printer_for("", "Pod")
     cells = {
-        column.name: cell_text(cell)
-        for column, cell in zip(printer.columns, printer.cells(pod, now), strict=True)
+        column.name: cell_text(cell) for column, cell in zip(printer.columns, printer.cells(pod, now), strict=True)
     }
     cells["Namespace"] = text(part(pod, "metadata"), "namespace")
     row: list[str | Span] = []

@@ -71,9 +71,7 @@ ORDERS: Final[dict[str, Callable[[KindStats], tuple[float, float, str]]]] = {
 """How kinds can be sorted."""
 
 
-def stats_lines(
-    found: Iterable[KindStats], seconds: float, *, order: str, most: int | None = None
-) -> list[Line]:
+def stats_lines(found: Iterable[KindStats], seconds: float, *, order: str, most: int | None = None) -> list[Line]:
     """The table of all kinds that have objects, changes or a note, with their sum.
 
     Args:

@@ -26,9 +26,7 @@ __all__ = [
     "with_prefix",
 ]
 
-COLORED: Final = frozenset(
-    {"STATUS", "PHASE", "READY", "STATE", "TYPE", "REASON", "AVAILABLE", "ESTABLISHED"}
-)
+COLORED: Final = frozenset({"STATUS", "PHASE", "READY", "STATE", "TYPE", "REASON", "AVAILABLE", "ESTABLISHED"})
 _GOOD: Final = frozenset(
     {
         "running", "ready", "active", "bound", "succeeded", "completed", "complete", "true", "available",
@@ -71,9 +69,7 @@ def render(tables: Sequence[PrintedTable], options: TableOptions) -> str:
         options: How to show them.
     """
     texts = [
-        table.text(wide=options.wide, labels=options.labels, headers=options.headers)
-        for table in tables
-        if table.rows
+        table.text(wide=options.wide, labels=options.labels, headers=options.headers) for table in tables if table.rows
     ]
     if options.color and options.headers:
         texts = [paint(text) for text in texts]
@@ -97,9 +93,7 @@ def with_prefix(table: PrintedTable, title: str) -> PrintedTable:
 def with_label_columns(table: PrintedTable, keys: Sequence[str]) -> PrintedTable:
     """The table with a column for each of some labels."""
     columns = [Column(key.rpartition("/")[2], "string", "", 0, "") for key in keys]
-    rows = [
-        replace(row, cells=(*row.cells, *(row.labels.get(key, "") for key in keys))) for row in table.rows
-    ]
+    rows = [replace(row, cells=(*row.cells, *(row.labels.get(key, "") for key in keys))) for row in table.rows]
     return replace(table, columns=(*table.columns, *columns), rows=tuple(rows))
 
 

@@ -99,9 +99,7 @@ def source_folders(target: Target) -> list[Path]:
         found += [Path(location).resolve() for location in locations]
     # A folder within another one is watched with it.
     unique = list(dict.fromkeys(found))
-    return [
-        each for each in unique if not any(each.is_relative_to(other) for other in unique if other != each)
-    ]
+    return [each for each in unique if not any(each.is_relative_to(other) for other in unique if other != each)]
 
 
 def load_manager(target: Target) -> Manager:

@@ -78,9 +78,7 @@ def is_live(stream: TextIO | None = None, environ: Mapping[str, str] | None = No
     return output.isatty() and environ.get("TERM", "") not in {"", "dumb", "unknown"}
 
 
-def has_color(
-    *, no_color: bool, stream: TextIO | None = None, environ: Mapping[str, str] | None = None
-) -> bool:
+def has_color(*, no_color: bool, stream: TextIO | None = None, environ: Mapping[str, str] | None = None) -> bool:
     """Whether text is coloured: on terminals that can do it, unless it is switched off.
 
     Args:
@@ -247,9 +245,7 @@ def _console_class() -> type[Console]:
     from rich.segment import Segment
 
     class GuardedConsole(Console):
-        def render(
-            self, renderable: RenderableType, options: ConsoleOptions | None = None
-        ) -> Iterator[Segment]:
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             for text, segment_style, control in super().render(renderable, options):
                 # Segments with control codes are rich's own: they move the cursor.
                 yield Segment(text if control else escape_controls(text), segment_style, control)

@@ -81,9 +81,7 @@ class BindingVerbs(SubresourceBase[T], Generic[T]):
         """
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
         content = {"target": target}
-        await self._post_action(
-            name, "binding", content, dry_run=dry_run, field_manager=field_manager, timeout=timeout
-        )
+        await self._post_action(name, "binding", content, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
 
 
 class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
@@ -226,9 +224,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
         """
         return await self._decide(name, "Approved", reason, message, timeout)
 
-    async def deny(
-        self, name: str, *, reason: str = "Denied", message: str = "", timeout: float | None = None
-    ) -> T:
+    async def deny(self, name: str, *, reason: str = "Denied", message: str = "", timeout: float | None = None) -> T:
         """Deny a request.
 
         Raises:

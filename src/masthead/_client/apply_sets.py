@@ -225,15 +225,11 @@ class ApplySetParent:
         namespaces = _split(annotations.get(NAMESPACES, ""))
         # An empty namespace would mean all of them.
         if any(names.problem_with_dns1123_label(each) for each in namespaces):
-            raise self._refusal(
-                f"has an invalid annotation {NAMESPACES}: {annotations[NAMESPACES]!r}; correct it"
-            )
+            raise self._refusal(f"has an invalid annotation {NAMESPACES}: {annotations[NAMESPACES]!r}; correct it")
         if not all(_split(kinds)):
             raise self._refusal(f"has an invalid annotation {GROUP_KINDS}: {kinds!r}; correct it")
         own = {self.namespace} if self.namespace else set[str]()
-        return Membership(
-            frozenset(_parse_kind(each) for each in _split(kinds)), frozenset({*namespaces, *own})
-        )
+        return Membership(frozenset(_parse_kind(each) for each in _split(kinds)), frozenset({*namespaces, *own}))
 
     def _check(self, id_: str | None, tooling: str | None) -> None:
         if tooling is None:

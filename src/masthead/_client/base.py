@@ -63,9 +63,7 @@ class Defaults:
 
     def __post_init__(self) -> None:
         if self.page_size < 1:
-            raise InvalidValueError(
-                f"page_size is {self.page_size}; it must be at least 1", value=self.page_size
-            )
+            raise InvalidValueError(f"page_size is {self.page_size}; it must be at least 1", value=self.page_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +182,7 @@ class BaseResource(Generic[T]):
         response = await self._context.rest.call(call)
         return (await self._target()).item.from_wire(response.body)
 
-    async def _coerce(
-        self, obj: T | Mapping[str, object], field_validation: FieldValidation | None = None
-    ) -> T:
+    async def _coerce(self, obj: T | Mapping[str, object], field_validation: FieldValidation | None = None) -> T:
         """Turn an object or plain data into the object to send.
 
         Plain data is checked as `Object.new` checks it: an unknown field is an error, unless
@@ -270,9 +266,7 @@ def name_of(obj: Object, verb: str) -> str:
         InvalidValueError: If the object has no name.
     """
     if not obj.metadata.name:
-        raise InvalidValueError(
-            f"to {verb} {_with_article(obj.kind or 'object')}, set metadata.name", value=obj.key
-        )
+        raise InvalidValueError(f"to {verb} {_with_article(obj.kind or 'object')}, set metadata.name", value=obj.key)
     return obj.metadata.name
 
 
@@ -280,9 +274,7 @@ def _with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
 
 
-def _namespace_for(
-    target: ResourceTarget[Any], verb: str, *, client: str | None, obj: str, name: str | None
-) -> str:
+def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None, obj: str, name: str | None) -> str:
     """Decide the namespace of a call from the client's and the object's.
 
     Raises:

@@ -211,9 +211,7 @@ def deleted(*, uid: str | None = None) -> WaitCondition[Object]:
     if uid is None:
         return WaitCondition(lambda obj: obj is None, "it is gone")
     # Another uid: it was deleted, and made anew under the same name.
-    return WaitCondition(
-        lambda obj: obj is None or obj.metadata.uid != uid, f"the object with the uid {uid} is gone"
-    )
+    return WaitCondition(lambda obj: obj is None or obj.metadata.uid != uid, f"the object with the uid {uid} is gone")
 
 
 @set_module("masthead.conditions")
@@ -402,16 +400,10 @@ def _made(
     *,
     needs_object: bool,
 ) -> WaitCondition[T]:
-    return (
-        ObjectWaitCondition(test, description, says)
-        if needs_object
-        else WaitCondition(test, description, says)
-    )
+    return ObjectWaitCondition(test, description, says) if needs_object else WaitCondition(test, description, says)
 
 
-def _words_of(
-    one: WaitCondition[T], how: str, other: WaitCondition[T]
-) -> tuple[str, Callable[[T | None], str]]:
+def _words_of(one: WaitCondition[T], how: str, other: WaitCondition[T]) -> tuple[str, Callable[[T | None], str]]:
     """The description of a combination, and the function that describes an object's state."""
     return f"({one.description} {how} {other.description})", lambda obj: _both(one, other, obj)
 

@@ -140,7 +140,5 @@ async def _compare(client: ManifestClient, manifest: Manifest, options: Manifest
 
 def _is_consistent(diff: ObjectDiff) -> bool:
     """Whether both sides are of the same version: a dry run returns that of the object that it would change."""
-    before, after = (
-        "" if each is None else each.metadata.resource_version for each in (diff.before, diff.after)
-    )
+    before, after = ("" if each is None else each.metadata.resource_version for each in (diff.before, diff.after))
     return before == after

@@ -47,9 +47,7 @@ class Readable(Protocol):
         ...
 
 
-Source: TypeAlias = (
-    "os.PathLike[str] | str | bytes | Readable | Mapping[str, object] | Struct | Iterable[Source]"
-)
+Source: TypeAlias = "os.PathLike[str] | str | bytes | Readable | Mapping[str, object] | Struct | Iterable[Source]"
 """A source of manifests: the path of a file or directory, YAML or JSON text, an open file, plain data, an object or a
 list of objects, or several of these. A ``str`` is text, never a path."""
 
@@ -138,9 +136,7 @@ def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
     return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
 
 
-def read_documents(
-    source: Source, *, identity_only: bool = False
-) -> tuple[list[ManifestDocument], list[str]]:
+def read_documents(source: Source, *, identity_only: bool = False) -> tuple[list[ManifestDocument], list[str]]:
     """Read all documents, and check what can be checked without a server.
 
     Args:
@@ -155,11 +151,7 @@ def read_documents(
     for origin, data in _parts(source, "manifest"):
         if isinstance(data, str):
             problems.append(f"{origin}: {data}")
-        elif (
-            problem := (_identity_problem(data) or _name_problem(data))
-            if identity_only
-            else _problem_with(data)
-        ):
+        elif problem := (_identity_problem(data) or _name_problem(data)) if identity_only else _problem_with(data):
             problems.append(f"{origin}: {problem}")
         else:
             documents.append(ManifestDocument(origin, Unstructured.from_dict(data)))
@@ -267,9 +259,7 @@ def _data(data: object, origin: str) -> Iterator[_Part]:
         of = {"apiVersion": mapping.get("apiVersion"), "kind": kind.removesuffix("List")}
         for number, item in enumerate(cast("list[object]", items), 1):
             # The items of a typed list need not carry apiVersion and kind.
-            named = (
-                {**of, **cast("dict[str, object]", item)} if of["kind"] and isinstance(item, dict) else item
-            )
+            named = {**of, **cast("dict[str, object]", item)} if of["kind"] and isinstance(item, dict) else item
             yield from _data(named, f"{origin}, item {number}")
     else:
         yield origin, mapping

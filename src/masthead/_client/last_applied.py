@@ -37,9 +37,7 @@ def configuration_of(obj: Object, namespace: str | None) -> Plain:
     if namespace and not metadata.get("namespace"):
         metadata["namespace"] = namespace
     # Without the annotation itself, which would contain all earlier ones.
-    annotations = {
-        key: value for key, value in metadata.get("annotations", {}).items() if key != LAST_APPLIED
-    }
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != LAST_APPLIED}
     metadata["annotations"] = annotations
     metadata["annotations"] = {**annotations, LAST_APPLIED: _written(configuration)}
     return configuration
@@ -72,9 +70,7 @@ def apply_patch(configuration: Plain, current: Object, gvk: GroupVersionKind) ->
         patch = three_way_merge_patch(original, configuration, found)
         return Patch.merge(patch) if patch else None
     except StrategicMergeError as error:
-        raise InvalidValueError(
-            f"to apply {current.kind} {current.key}: {error}", value=current.key
-        ) from error
+        raise InvalidValueError(f"to apply {current.kind} {current.key}: {error}", value=current.key) from error
 
 
 def _last_applied(current: Object) -> Plain:

@@ -106,9 +106,7 @@ def _matches(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
     """How many lines both begin with."""
-    return next(
-        (at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b))
-    )
+    return next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
 
 
 def _split(a: Sequence[str], b: Sequence[str], gap: _Gap) -> list[_Gap]:
@@ -119,9 +117,7 @@ def _split(a: Sequence[str], b: Sequence[str], gap: _Gap) -> list[_Gap]:
     if not anchors or gap.level == _DEEPEST:
         return []
     edges = [(gap.a, gap.b), *anchors, (gap.a_end, gap.b_end)]
-    return [
-        _Gap(one[0], other[0], one[1], other[1], gap.level + 1) for one, other in itertools.pairwise(edges)
-    ]
+    return [_Gap(one[0], other[0], one[1], other[1], gap.level + 1) for one, other in itertools.pairwise(edges)]
 
 
 def _unique(lines: Sequence[str], start: int, end: int) -> dict[str, int]:

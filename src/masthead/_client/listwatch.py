@@ -97,9 +97,7 @@ class ListerWatcher(Protocol[T]):
         """Remember that a watch cannot start with the current objects."""
         ...
 
-    async def list(
-        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
-    ) -> ObjectList[T]:
+    async def list(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[T]:
         """Request one page.
 
         Args:
@@ -358,9 +356,7 @@ class ListWatch(Generic[T]):
             params.append(("sendInitialEvents", "true" if options.send_initial_events else "false"))
         return WatchStream(await self._open("watch", params, options, retries), target)
 
-    async def _open(
-        self, verb: str, query: Query, options: ListWatchOptions, retries: int | None
-    ) -> ResponseStream:
+    async def _open(self, verb: str, query: Query, options: ListWatchOptions, retries: int | None) -> ResponseStream:
         call = await self._build_call(verb, query, options.read_timeout)
         rest = self._context.rest
         timeout = None if options.timeout is None else min(options.timeout, rest.settings.timeout)

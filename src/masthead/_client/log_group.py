@@ -161,9 +161,7 @@ class _Run:
         error: Exception | None = None
         try:
             while not await self._follow_pods():
-                _log.info(
-                    "the watch of the pods whose logs are followed cannot be resumed: they are listed again"
-                )
+                _log.info("the watch of the pods whose logs are followed cannot be resumed: they are listed again")
                 await asyncio.sleep(_RELIST_DELAY)
             if self._tasks:
                 await asyncio.wait(self._tasks.values())

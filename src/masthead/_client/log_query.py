@@ -41,9 +41,7 @@ class LogQuery:
         if self.since is not None and self.since_seconds is not None:
             raise InvalidValueError("give since or since_seconds, not both")
         if self.follow and self.previous:
-            raise InvalidValueError(
-                "a previous container writes nothing any more: give follow or previous, not both"
-            )
+            raise InvalidValueError("a previous container writes nothing any more: give follow or previous, not both")
         if self.since is not None and not isinstance(cast("object", self.since), datetime):
             raise TimeError(
                 f"since is {self.since!r}; it must be a datetime with a time zone, or give since_seconds",

@@ -32,9 +32,7 @@ class ManifestOptions:
     timeout: float | None = None
 
 
-async def apply_one(
-    client: ManifestClient, manifest: Manifest, options: ManifestOptions
-) -> Unstructured | None:
+async def apply_one(client: ManifestClient, manifest: Manifest, options: ManifestOptions) -> Unstructured | None:
     """Apply one manifest.
 
     Returns:

@@ -181,7 +181,5 @@ def _with_namespace(
         return document.in_namespace("")  # as the server does
     own = document.obj.metadata.namespace
     if own and wanted and own != wanted:
-        raise InvalidValueError(
-            f"is in namespace {own!r}, not in {wanted!r}; leave out one of them", value=own
-        )
+        raise InvalidValueError(f"is in namespace {own!r}, not in {wanted!r}; leave out one of them", value=own)
     return document if own else document.in_namespace(wanted or default)

@@ -331,9 +331,7 @@ class ManifestVerbs(Clientset):
         """
         from masthead._client.wait_all import wait_for_all
 
-        return await wait_for_all(
-            self._self(), source, condition, namespace=namespace, timeout=self._seconds(timeout)
-        )
+        return await wait_for_all(self._self(), source, condition, namespace=namespace, timeout=self._seconds(timeout))
 
     def _self(self) -> ManifestClient:
         return cast("ManifestClient", self)

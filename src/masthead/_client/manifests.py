@@ -80,9 +80,7 @@ async def apply_manifests(
         MastheadError: If the parent of the apply set cannot be read.
     """
     if prune and apply_set is None:
-        raise InvalidValueError(
-            "prune needs an apply set: name its parent, such as apply_set='configmaps/web'"
-        )
+        raise InvalidValueError("prune needs an apply set: name its parent, such as apply_set='configmaps/web'")
     manifests = await resolve_manifests(client, source, namespace)
     run = _ApplyRun(client, options, on_applied)
     if apply_set is None:
@@ -133,9 +131,7 @@ async def delete_manifests(
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.
     """
-    manifests = await resolve_manifests(
-        client, source, namespace, skip_unknown_kinds=True, identity_only=True
-    )
+    manifests = await resolve_manifests(client, source, namespace, skip_unknown_kinds=True, identity_only=True)
     done: list[Unstructured] = []
 
     async def delete(manifest: Manifest) -> None:
@@ -190,9 +186,7 @@ async def restart_manifests(
     async def restart(manifest: Manifest) -> None:
         resource = manifest.at(client)
         done.append(
-            await resource.restart(
-                manifest.name, dry_run=dry_run, field_manager=field_manager, timeout=timeout
-            )
+            await resource.restart(manifest.name, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
         )
 
     workloads = [each for each in manifests if can_restart(each.document.gvk)]

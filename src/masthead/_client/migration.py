@@ -121,9 +121,7 @@ async def apply_and_migrate(
     if dry_run:
         return await preview(applied)
     try:
-        await resource.upgrade_managed_fields(
-            applied.metadata.name, field_manager=field_manager, timeout=timeout
-        )
+        await resource.upgrade_managed_fields(applied.metadata.name, field_manager=field_manager, timeout=timeout)
         return await apply()
     except MastheadError as error:
         _log.warning("%s %s is still applied client-side, too: %s", applied.kind, applied.key, str(error))

@@ -121,9 +121,7 @@ class PageTimeout:
             self._left -= now() - start
 
 
-async def iter_pages(
-    fetch: Callable[[Query], Awaitable[P]], query: ListQuery, page_size: int
-) -> AsyncIterator[P]:
+async def iter_pages(fetch: Callable[[Query], Awaitable[P]], query: ListQuery, page_size: int) -> AsyncIterator[P]:
     """Fetch page after page, starting at the query's own continue token.
 
     Raises:
@@ -140,9 +138,7 @@ async def iter_pages(
         if not token:
             return
         if token == query.continue_:
-            raise ProtocolError(
-                "the server returned the continue token of the request again: the list would never end"
-            )
+            raise ProtocolError("the server returned the continue token of the request again: the list would never end")
         query = query.after(token)
 
 

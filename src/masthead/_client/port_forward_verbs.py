@@ -209,9 +209,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             )
 
         async def read() -> Backend:
-            return view_of(
-                await self._get_object(await self._build_call("get", name=name, timeout=timeout)), Backend
-            )
+            return view_of(await self._get_object(await self._build_call("get", name=name, timeout=timeout)), Backend)
 
         is_service = gvk.kind == "Service"
         return PodResolver(pods, name, title, ports, read_backend=read, is_service=is_service)

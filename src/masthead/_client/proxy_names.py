@@ -33,18 +33,14 @@ def checked_name(name: str) -> str:
     scheme = parts.pop(0) if len(parts) == 3 else ""
     port = parts.pop() if len(parts) == 2 else ""
     if len(parts) != 1 or not parts[0]:
-        raise NameFormatError(
-            f"{names.quote(name)} cannot be proxied: {_FORM}. Nothing was sent.", value=name
-        )
+        raise NameFormatError(f"{names.quote(name)} cannot be proxied: {_FORM}. Nothing was sent.", value=name)
     if scheme not in _SCHEMES:
         problem = f"its scheme is {names.quote(scheme)}"
     elif not _PORT.fullmatch(port) or (port.isdigit() and not 0 < int(port) <= _MAX_PORT):
         problem = f"{names.quote(port)} is neither a port nor the name of one"
     else:
         return name
-    raise NameFormatError(
-        f"{names.quote(name)} cannot be proxied: {problem}; {_FORM}. Nothing was sent.", value=name
-    )
+    raise NameFormatError(f"{names.quote(name)} cannot be proxied: {problem}; {_FORM}. Nothing was sent.", value=name)
 
 
 def escaped_path(path: str) -> str:
@@ -119,6 +115,4 @@ def checked_body(body: bytes | None) -> bytes | None:
 
 def _of_another_type(what: str, value: object, wanted: str) -> InvalidValueError:
     # Without the value, which may be a credential.
-    return InvalidValueError(
-        f"{what} is of type {type(value).__name__}; it must be {wanted}. Nothing was sent."
-    )
+    return InvalidValueError(f"{what} is of type {type(value).__name__}; it must be {wanted}. Nothing was sent.")

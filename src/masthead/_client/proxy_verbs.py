@@ -247,9 +247,7 @@ class ProxyVerbs(BaseResource[T], Generic[T]):
             NameFormatError: If it has another form.
         """
         checked = checked_name(name)
-        return ResourceProxy(
-            self._context.rest, lambda: self._build_call("get", name=checked, subresource="proxy")
-        )
+        return ResourceProxy(self._context.rest, lambda: self._build_call("get", name=checked, subresource="proxy"))
 
 
 def _proxied(

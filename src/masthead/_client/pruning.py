@@ -241,8 +241,7 @@ async def _find_parent(
     if not parent.is_builtin:
         definitions = client.dynamic(_DEFINITIONS, namespace=None)
         allowed = {
-            each.metadata.name
-            for each in await definitions.list(label_selector=IS_PARENT_TYPE, timeout=timeout)
+            each.metadata.name for each in await definitions.list(label_selector=IS_PARENT_TYPE, timeout=timeout)
         }
         if str(found.gvr.group_resource) not in allowed:
             raise InvalidValueError(

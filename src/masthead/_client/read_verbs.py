@@ -90,9 +90,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             timeout_seconds=timeout_seconds,
             shard_selector=shard_selector,
         )
-        return await list_all(
-            self._fetcher(timeout, timeout_seconds, on_error), query, self._page_size(page_size)
-        )
+        return await list_all(self._fetcher(timeout, timeout_seconds, on_error), query, self._page_size(page_size))
 
     async def list_pages(
         self,
@@ -263,9 +261,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         return await watch_list(
             self._list_watch(query),
             query,
-            lambda plain, on_broken: list_all(
-                self._fetcher(timeout, None, on_broken), plain, self._page_size(None)
-            ),
+            lambda plain, on_broken: list_all(self._fetcher(timeout, None, on_broken), plain, self._page_size(None)),
             timeout=self._timeout_or_default(timeout),
             checks=self._context.defaults.check_watch_lists,
             on_error=on_error,
@@ -346,22 +342,14 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             SelectorError: If a selector is invalid.
         """
         return self._list_watch(
-            ListQuery(
-                label_selector=label_selector, field_selector=field_selector, shard_selector=shard_selector
-            )
+            ListQuery(label_selector=label_selector, field_selector=field_selector, shard_selector=shard_selector)
         )
 
     @overload
-    async def wait_for(
-        self, name: str, condition: ObjectWaitCondition[T], *, timeout: float | None = None
-    ) -> T: ...
+    async def wait_for(self, name: str, condition: ObjectWaitCondition[T], *, timeout: float | None = None) -> T: ...
     @overload
-    async def wait_for(
-        self, name: str, condition: WaitCondition[T], *, timeout: float | None = None
-    ) -> T | None: ...
-    async def wait_for(
-        self, name: str, condition: WaitCondition[T], *, timeout: float | None = None
-    ) -> T | None:
+    async def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None: ...
+    async def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None:
         """Wait until a condition holds for an object, which need not exist yet.
 
         Args:

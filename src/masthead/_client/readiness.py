@@ -129,9 +129,7 @@ _RULES: Final[Mapping[tuple[str, str], Callable[[Object], str]]] = {
     ("batch", "Job"): _job_lacks,
     ("", "Pod"): _pod_lacks,
     ("", "PersistentVolumeClaim"): _claim_lacks,
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): _unless(
-        cast("WaitCondition[Object]", crd_established())
-    ),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _unless(cast("WaitCondition[Object]", crd_established())),
     ("apiregistration.k8s.io", "APIService"): _unless(condition_is("Available")),
     ("", "Namespace"): _unless(field_is("status.phase", "Active")),
 }

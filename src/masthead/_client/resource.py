@@ -116,9 +116,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         given = await self._coerce(obj, field_validation)
         name = name_of(given, "apply")
         if not given.kind:
-            raise InvalidValueError(
-                f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key
-            )
+            raise InvalidValueError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
         configuration = configuration_of(given, self._namespace)
         namespace: str = given.metadata.namespace
         read = await self._build_call("get", name=name, namespace=namespace, timeout=timeout)
@@ -195,9 +193,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         async def attempt() -> T:
             found = await self.get(name, timeout=timeout)
             if (kept := annotation_to_keep(found, manager)) is not None:
-                found = await self._apply(
-                    kept, field_manager=ANNOTATION_MANAGER, dry_run=dry_run, timeout=timeout
-                )
+                found = await self._apply(kept, field_manager=ANNOTATION_MANAGER, dry_run=dry_run, timeout=timeout)
             managers = client_side_appliers(found) if given is None else given
             patch = upgrade_managed_fields_patch(found, managers, manager, subresource=subresource)
             if patch is None:

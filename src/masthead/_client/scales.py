@@ -41,9 +41,7 @@ class Scales:
         self._find = find
         self._namespace = namespace
 
-    async def get(
-        self, resource: str | GroupVersionResource, name: str, *, timeout: float | None = None
-    ) -> Scale:
+    async def get(self, resource: str | GroupVersionResource, name: str, *, timeout: float | None = None) -> Scale:
         """Read the scale: the desired and the current number of replicas.
 
         Raises:

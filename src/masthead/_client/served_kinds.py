@@ -76,10 +76,7 @@ async def _state_of(client: _Client, gvk: GroupVersionKind) -> str:
     except MastheadError as error:
         return f"definitions cannot be read: {error}"
     for definition in definitions:
-        if (
-            definition.get("spec", "group") != gvk.group
-            or definition.get("spec", "names", "kind") != gvk.kind
-        ):
+        if definition.get("spec", "group") != gvk.group or definition.get("spec", "names", "kind") != gvk.kind:
             continue
         served = [version["name"] for version in definition["spec"]["versions"] if version.get("served")]
         if gvk.version not in served:

@@ -125,9 +125,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             InvalidValueError: If the command is empty or a plain string, or `stdin` cannot be sent.
             Exception: Whatever reading `stdin` raises.
         """
-        process = self.open_exec(
-            name, command, container=container, stdin=stdin is not None, stderr=not tty, tty=tty
-        )
+        process = self.open_exec(name, command, container=container, stdin=stdin is not None, stderr=not tty, tty=tty)
         stdout, stderr = bytearray(), bytearray()
         limit = asyncio.timeout(timeout)
         try:
@@ -288,9 +286,7 @@ def _checked(command: Sequence[str]) -> Sequence[str]:
             f'a command is a list of strings: ["sh", "-c", {command!r}] for a shell to read it', value=command
         )
     if not command or not all(isinstance(cast("object", each), str) for each in command):
-        raise InvalidValueError(
-            f"a command is a list of strings, and not empty: not {command!r}", value=command
-        )
+        raise InvalidValueError(f"a command is a list of strings, and not empty: not {command!r}", value=command)
     return command
 
 

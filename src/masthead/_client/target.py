@@ -78,9 +78,7 @@ def typed(cls: type[T]) -> ResourceTarget[T]:
 
 def _typed(cls: type[T]) -> ResourceTarget[T]:
     if cls.RESOURCE is None or not cls.GVK.kind:
-        raise UnknownKindError(
-            f"{cls.__name__} has no resource; set GVK and RESOURCE, or use client.dynamic(...)"
-        )
+        raise UnknownKindError(f"{cls.__name__} has no resource; set GVK and RESOURCE, or use client.dynamic(...)")
     resource = cls.GVK.group_version.resource(cls.RESOURCE.name)
     return ResourceTarget(resource, cls.RESOURCE.namespaced, cls, _list_of(cls), facts=cls.RESOURCE)
 

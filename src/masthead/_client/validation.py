@@ -101,9 +101,7 @@ async def validate_by_cluster(
     try:
         return _causes(validate_object(data, schema, definitions, old=before, is_builtin=is_builtin))
     except KeyError as error:
-        raise DecodeError(
-            f"a schema is missing: {error}", kind="OpenAPI document", subject=gvk.api_version
-        ) from None
+        raise DecodeError(f"a schema is missing: {error}", kind="OpenAPI document", subject=gvk.api_version) from None
 
 
 def _plain(obj: ObjectOrData) -> Plain:
@@ -155,7 +153,5 @@ def _causes(findings: ObjectFindings) -> list[StatusCause]:
         StatusCause(field=path, message=f'unknown field "{path}"', reason="FieldValueInvalid")
         for path in findings.unknown
     ]
-    errors = [
-        StatusCause(field=error.field, message=error.body, reason=error.reason) for error in findings.errors
-    ]
+    errors = [StatusCause(field=error.field, message=error.body, reason=error.reason) for error in findings.errors]
     return [*unknown, *errors]

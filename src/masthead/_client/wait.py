@@ -52,9 +52,7 @@ _TRANSIENT: Final = frozenset({408, 429, *range(500, 600)} - {501})
 """Status codes of transient failures."""
 
 
-async def wait_for(
-    resource: ReadVerbs[T], name: str, condition: WaitCondition[T], *, timeout: float
-) -> T | None:
+async def wait_for(resource: ReadVerbs[T], name: str, condition: WaitCondition[T], *, timeout: float) -> T | None:
     """Wait until a condition holds for an object, which need not exist yet.
 
     Exceptions of the condition propagate unchanged. An event that cannot be decoded is skipped. A server that

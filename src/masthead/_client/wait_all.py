@@ -90,9 +90,7 @@ async def wait_for_all(
     return [wait.last for wait in waits if wait.last is not None]
 
 
-async def _run(
-    waits: Sequence[Wait[Unstructured]], pending: set[Wait[Unstructured]], *, only_once: bool
-) -> None:
+async def _run(waits: Sequence[Wait[Unstructured]], pending: set[Wait[Unstructured]], *, only_once: bool) -> None:
     """Wait for all; those for which the condition holds are removed from `pending`.
 
     Raises:
@@ -113,9 +111,7 @@ async def _run(
         await _each(watch, [wait for wait in waits if wait in pending])
 
 
-async def _each(
-    do: Callable[[Wait[Unstructured]], Awaitable[None]], waits: Sequence[Wait[Unstructured]]
-) -> None:
+async def _each(do: Callable[[Wait[Unstructured]], Awaitable[None]], waits: Sequence[Wait[Unstructured]]) -> None:
     """Do something for all waits, a few at a time.
 
     Raises:

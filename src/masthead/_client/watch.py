@@ -307,9 +307,7 @@ class Watch(Generic[T]):
             self._closed.set()
             return
         was_initial = self._is_initial
-        step = (
-            self._machine.closed(_now()) if error is None else self._machine.failed(_now(), failure_of(error))
-        )
+        step = self._machine.closed(_now()) if error is None else self._machine.failed(_now(), failure_of(error))
         if was_initial and isinstance(error, StatusError) and not self._machine.initial_events:
             self._is_refused, error = True, None  # the state is listed: nothing to log
         self._proceed(step, error)

@@ -81,13 +81,9 @@ async def watch_list(
     else:
         if found is not None:
             if checks:
-                plain = replace(
-                    query, resource_version=found.metadata.resource_version, resource_version_match="Exact"
-                )
+                plain = replace(query, resource_version=found.metadata.resource_version, resource_version_match="Exact")
                 listed = await list_all(plain, None)
-                check_consistency(
-                    target.name, found.metadata.resource_version, versions_of(found), versions_of(listed)
-                )
+                check_consistency(target.name, found.metadata.resource_version, versions_of(found), versions_of(listed))
             return found
     listed = await list_all(query, on_error)
     # Only now: the refusal may have been about something else, for which the list is refused as well.
@@ -126,9 +122,7 @@ async def _read_initial_events(
 
 
 def _as_list(target: ResourceTarget[T], objects: dict[str, T], version: str) -> ObjectList[T]:
-    made = cast("Any", target.items)(
-        metadata=ListMeta(resource_version=version), items=list(objects.values())
-    )
+    made = cast("Any", target.items)(metadata=ListMeta(resource_version=version), items=list(objects.values()))
     return cast("ObjectList[T]", made)
 
 
@@ -137,9 +131,7 @@ def versions_of(objects: ObjectList[T]) -> dict[str, str]:
     return {item.key: item.metadata.resource_version for item in objects}
 
 
-def check_consistency(
-    resource: str, version: str, streamed: Mapping[str, str], listed: Mapping[str, str]
-) -> None:
+def check_consistency(resource: str, version: str, streamed: Mapping[str, str], listed: Mapping[str, str]) -> None:
     """Compare a watch-list with a plain list of exactly the same version.
 
     Args:

@@ -137,9 +137,7 @@ class WriteBase(BaseResource[T], Generic[T]):
         is_apply = patch.type is PatchType.APPLY
         # The API server refuses force for any other patch.
         if force is not None and not is_apply:
-            raise InvalidValueError(
-                f"force is for apply patches; this is one of {patch.type.name}", value=force
-            )
+            raise InvalidValueError(f"force is for apply patches; this is one of {patch.type.name}", value=force)
         query = self._write_params(dry_run, field_manager, field_validation, force)
         return await self._build_call(
             "apply" if is_apply else "patch",
@@ -166,9 +164,7 @@ class WriteBase(BaseResource[T], Generic[T]):
         given = await self._coerce(obj, field_validation)
         manager = self._owner(field_manager, given.key)
         if not given.kind:
-            raise InvalidValueError(
-                f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key
-            )
+            raise InvalidValueError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
         if given.metadata.managed_fields:
             raise InvalidValueError(
                 f"to apply {given.key}, leave out metadata.managedFields: send only what you want to own; "

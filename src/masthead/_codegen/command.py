@@ -30,9 +30,7 @@ def parser(name: str = _PROGRAM) -> ArgumentParser:
         description="Generate typed modules, one per group and version, for a cluster's API or for your CRDs.",
     )
     source = made.add_mutually_exclusive_group()
-    source.add_argument(
-        "--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents"
-    )
+    source.add_argument("--openapi", type=Path, metavar="DIR", help="a folder of OpenAPI v3 and discovery documents")
     source.add_argument("--server", metavar="URL", help="a live server, such as https://127.0.0.1:6443")
     source.add_argument(
         "--kubeconfig",
@@ -46,9 +44,7 @@ def parser(name: str = _PROGRAM) -> ArgumentParser:
         metavar="FILE",
         help="CRD manifests in YAML or JSON; name all that belong to the package",
     )
-    made.add_argument(
-        "--context", metavar="NAME", help="the context of the kubeconfig (default: the current context)"
-    )
+    made.add_argument("--context", metavar="NAME", help="the context of the kubeconfig (default: the current context)")
     made.add_argument("--out", type=Path, required=True, metavar="DIR", help="the package's folder")
     made.add_argument(
         "--package",
@@ -65,9 +61,7 @@ def parser(name: str = _PROGRAM) -> ArgumentParser:
     )
     made.add_argument("--docs", action="store_true", help="copy the API's documentation into docstrings")
     made.add_argument("--check", action="store_true", help="write nothing, and fail if a file would change")
-    made.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="a file with a bearer token for the server"
-    )
+    made.add_argument("--token-file", type=Path, metavar="FILE", help="a file with a bearer token for the server")
     made.add_argument("--ca-file", type=Path, metavar="FILE", help="the certificate authority of the server")
     made.add_argument("--insecure", action="store_true", help="do not verify the server's certificate")
     return made

@@ -175,8 +175,6 @@ def _resource(body: _Body, version: _Version, kind: GroupVersionKind) -> Resourc
         short_names=body.names.short_names,
         categories=body.names.categories,
         subresources=tuple(
-            Subresource(name, kinds[name], _SUBRESOURCE_VERBS)
-            for name in kinds
-            if name in version.subresources
+            Subresource(name, kinds[name], _SUBRESOURCE_VERBS) for name in kinds if name in version.subresources
         ),
     )

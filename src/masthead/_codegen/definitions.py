@@ -83,12 +83,7 @@ class ClassDef:
 
     def needs(self, module: str) -> set[str]:
         """The classes of its own module that it refers to."""
-        used = {
-            reference.name
-            for one in self.fields
-            for reference in one.references
-            if reference.module == module
-        }
+        used = {reference.name for one in self.fields for reference in one.references if reference.module == module}
         return used | ({self.item} if self.item else set())
 
 
@@ -138,9 +133,7 @@ class ModuleDef:
         return {used.module for each in self.classes for one in each.fields for used in one.references}
 
 
-def in_dependency_order(
-    classes: Iterable[ClassDef], module: str
-) -> tuple[list[ClassDef], set[tuple[str, str]]]:
+def in_dependency_order(classes: Iterable[ClassDef], module: str) -> tuple[list[ClassDef], set[tuple[str, str]]]:
     """Sort the classes of a module by name, each after the classes that it needs.
 
     Returns:

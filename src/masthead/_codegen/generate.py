@@ -76,12 +76,9 @@ def _chosen(modules: list[ModuleDef], groups: frozenset[str]) -> list[ModuleDef]
     """The modules of these groups, and the modules that they import from."""
     there = {module.group_version.group for module in modules}
     if not modules or not groups <= there:
-        missing, known = (
-            ", ".join(sorted(each or "core" for each in names)) for names in (groups - there, there)
-        )
+        missing, known = (", ".join(sorted(each or "core" for each in names)) for names in (groups - there, there))
         raise GenerateError(
-            f"there are no kinds of {missing or 'any group'} to generate types for; "
-            f"the groups here: {known or 'none'}"
+            f"there are no kinds of {missing or 'any group'} to generate types for; the groups here: {known or 'none'}"
         )
     by_name = {module.name: module for module in modules}
     wanted = [module.name for module in modules if not groups or module.group_version.group in groups]

@@ -134,9 +134,7 @@ class Homes:
 
     def _folder(self, group: str, name: str) -> str:
         """The folder of a group; it must differ from those of other groups and from ``index.py``."""
-        others = {
-            module.name.split(".")[-2] for served, module in self.modules.items() if served.group != group
-        }
+        others = {module.name.split(".")[-2] for served, module in self.modules.items() if served.group != group}
         return identifiers.numbered(name, others | {"index"})
 
 

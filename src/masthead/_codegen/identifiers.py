@@ -43,9 +43,7 @@ def attribute_name(wire: str, taken: Container[str] = RESERVED) -> str:
         wire: The field's name on the wire.
         taken: Names that are taken; an underscore is appended to such a name.
     """
-    singular = _PLURAL_ACRONYM.sub(
-        lambda found: found[1].capitalize() + "s", _NOT_A_NAME.sub("_", wire).strip("_")
-    )
+    singular = _PLURAL_ACRONYM.sub(lambda found: found[1].capitalize() + "s", _NOT_A_NAME.sub("_", wire).strip("_"))
     name = _WORD_BREAK.sub("_", singular).lower()
     if not name or name[0].isdigit():
         name = f"field_{name}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WIDTH: Final = 110
+WIDTH: Final = 120
 """The maximum length of a line."""
 
 # Quotes that would end a docstring, or join those at its ends.
@@ -116,9 +116,7 @@ def tuple_of(values: Sequence[str], opening: str = "(") -> Brackets:
 
 def docstring(content: str, *, indent: int) -> list[str]:
     """The docstring for any text, which may contain quotes, backslashes and long lines."""
-    plain = inspect.cleandoc(
-        "\n".join(re.sub(r"\s", " ", line).rstrip() for line in content.splitlines())
-    ).strip()
+    plain = inspect.cleandoc("\n".join(re.sub(r"\s", " ", line).rstrip() for line in content.splitlines())).strip()
     width = WIDTH - indent - len('""""""')
     wrapped = [line for each in _between_quotes(plain).splitlines() for line in _wrapped(each, width)]
     first, *rest = inspect.cleandoc("\n".join(wrapped)).splitlines()

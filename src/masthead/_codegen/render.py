@@ -90,9 +90,7 @@ def is_generated(source: str) -> bool:
 
 
 def _index_entry(module: ModuleDef) -> Brackets:
-    kinds = {
-        each.gvk.kind: each.resource.name if each.resource else "" for each in module.classes if each.gvk
-    }
+    kinds = {each.gvk.kind: each.resource.name if each.resource else "" for each in module.classes if each.gvk}
     pairs = [f"{text(kind)}: {text(kinds[kind])}" for kind in sorted(kinds)]
     table = Brackets("{", pairs, "}", is_call=False, is_spread=True)
     opening = f"{text(str(module.group_version))}: ("
@@ -297,7 +295,7 @@ class _Class:
                 )
                 for subresource in resource.subresources
             ]
-            parts.append(Brackets("subresources=(", each_one, is_call=False, is_spread=True))
+            parts.append(Brackets("subresources=(", each_one, is_call=False, is_spread=len(each_one) > 1))
         if resource.removed_in:
             parts.append(f"removed_in={text(resource.removed_in)}")
         if resource.replacement:

@@ -42,9 +42,7 @@ def from_folder(folder: Path) -> Spec:
     for path in sorted(folder.rglob("*.json")):
         documents.add_document(spec, _read(path), str(path))
     if not spec.schemas:
-        raise GenerateError(
-            f"{folder} has no OpenAPI v3 document, such as those of a server at /openapi/v3/apis/..."
-        )
+        raise GenerateError(f"{folder} has no OpenAPI v3 document, such as those of a server at /openapi/v3/apis/...")
     if not spec.resources:
         raise GenerateError(
             f"{folder} has no discovery document, so that resources are unknown: save the responses of a server "

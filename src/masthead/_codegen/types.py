@@ -194,9 +194,7 @@ class _Scope:
                 continue
             attribute = identifiers.attribute_name(wire, taken)
             taken.add(attribute)
-            is_section = (
-                bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and is_class(property_)
-            )
+            is_section = bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and is_class(property_)
             is_needed = wire in schema.required or is_section
             field = _Field(self, (*path, identifiers.class_name(wire)))
             into.fields.append(field.define(attribute, wire, property_, is_needed=is_needed))

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KubeContext", "KubeconfigSource", "conceal", "from_kubeconfig", "list_contexts", "load"]
 
-KubeconfigSource: TypeAlias = (
-    "str | PathLike[str] | Mapping[str, object] | Secret | SecretValue[Mapping[str, object]]"
-)
+KubeconfigSource: TypeAlias = "str | PathLike[str] | Mapping[str, object] | Secret | SecretValue[Mapping[str, object]]"
 """A kubeconfig: the path of a file, its text, or its content as plain data. A `Secret` is always text."""
 
 _ADVICE = (
@@ -177,9 +175,7 @@ def _read(
     if isinstance(given, SecretValue):
         return _parse_given(given), []
     if given is not None and not isinstance(cast("object", given), str | os.PathLike):
-        raise ConfigError(
-            f"kubeconfig is of type {type(given).__name__}; give the path of a file, its text, or a dict"
-        )
+        raise ConfigError(f"kubeconfig is of type {type(given).__name__}; give the path of a file, its text, or a dict")
     if given and (path := os.fspath(cast("str | PathLike[str]", given))):
         return _read_given(expand(path, home)), []
     found, unfit = read_files(find(environ, home))
@@ -198,11 +194,7 @@ def conceal(kubeconfig: _T) -> _T | Secret | SecretValue[Mapping[str, object]]:
     """Wrap the text or data of a kubeconfig, so that frames of tracebacks do not show its tokens."""
     if isinstance(kubeconfig, str) and _is_content(kubeconfig):
         return Secret(kubeconfig)
-    return (
-        SecretValue(cast("Mapping[str, object]", kubeconfig))
-        if isinstance(kubeconfig, Mapping)
-        else kubeconfig
-    )
+    return SecretValue(cast("Mapping[str, object]", kubeconfig)) if isinstance(kubeconfig, Mapping) else kubeconfig
 
 
 def _is_content(kubeconfig: str) -> bool:

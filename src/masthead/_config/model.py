@@ -222,11 +222,7 @@ class Config:
         scheme, separator, rest = self.server.partition("://")
         object.__setattr__(self, "server", f"{scheme}{separator}{rest.rstrip('/')}")
         if problems := find_problems(self):
-            listed = (
-                f" {problems[0]}"
-                if len(problems) == 1
-                else "".join(f"\n  - {problem}" for problem in problems)
-            )
+            listed = f" {problems[0]}" if len(problems) == 1 else "".join(f"\n  - {problem}" for problem in problems)
             raise ConfigError(f"{self.origin or 'this configuration'} is invalid:{listed}")
 
     def __repr__(self) -> str:

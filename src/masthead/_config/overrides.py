@@ -110,9 +110,7 @@ def override_user(user: KubeconfigUser, overrides: Overrides) -> KubeconfigUser:
     return user
 
 
-def adjusted(
-    config: Config, *, namespace: str | None = None, impersonate: str | Impersonation | None = None
-) -> Config:
+def adjusted(config: Config, *, namespace: str | None = None, impersonate: str | Impersonation | None = None) -> Config:
     """Apply overrides to a complete configuration; None and the empty string change nothing.
 
     Raises:

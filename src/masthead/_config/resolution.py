@@ -65,9 +65,7 @@ def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedCon
         raise ConfigError(_no_context(kubeconfig))
     cluster_name = overrides.get("cluster") or context.cluster
     user_name = overrides.get("user") or context.user
-    cluster = (
-        _find("cluster", cluster_name, kubeconfig.clusters, origin) if cluster_name else KubeconfigCluster()
-    )
+    cluster = _find("cluster", cluster_name, kubeconfig.clusters, origin) if cluster_name else KubeconfigCluster()
     if not cluster_name and not overrides.get("server"):
         raise ConfigError(f"{origin}: it names no cluster; add one, or pass cluster=")
     user = _find("user", user_name, kubeconfig.users, origin) if user_name else KubeconfigUser()

@@ -164,9 +164,7 @@ def _problem_behind_host(url: str) -> str:
     parts = urlsplit(url)
     if "@" in f"{parts.path}{parts.query}{parts.fragment}":
         return "has an @ behind the host; if a password contains / ? or #, write them as %2F %3F %23"
-    return (
-        "must end with its path; take away what begins with ? or #" if parts.query or parts.fragment else ""
-    )
+    return "must end with its path; take away what begins with ? or #" if parts.query or parts.fragment else ""
 
 
 def _address(url: str) -> Address | None:

@@ -109,9 +109,7 @@ def _read(path: Path) -> SecretValue[dict[str, object]]:
     return SecretValue(cast("dict[str, object]", read_document(content, source).reveal() or {}))
 
 
-def _config_of(
-    document: SecretValue[dict[str, object]], user: str, path: Path
-) -> SecretValue[dict[str, object]]:
+def _config_of(document: SecretValue[dict[str, object]], user: str, path: Path) -> SecretValue[dict[str, object]]:
     """Return the ``config`` of a user's auth-provider in the document."""
     fields = _user_of(document, user)
     if fields is None:

@@ -170,9 +170,7 @@ class YamlNode:
             problem = "is base64 of something that is not text; PEM is expected"
         except ValueError:
             problem = "is not base64; it must hold the PEM file's content, encoded"
-        raise self.error(
-            problem
-        )  # raised outside of the handler, because Python's error contains the content
+        raise self.error(problem)  # raised outside of the handler, because Python's error contains the content
 
     def _fields(self) -> Mapping[str, object]:
         if self.value is None:

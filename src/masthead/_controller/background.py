@@ -158,9 +158,7 @@ def start_sources(
 ) -> list[asyncio.Task[None]]:
     """Start the sources of a controller, which run until they are cancelled."""
     create_task = asyncio.get_running_loop().create_task
-    return [
-        create_task(run_source(source, services, loop), name=f"{_SOURCE}{source.name}") for source in sources
-    ]
+    return [create_task(run_source(source, services, loop), name=f"{_SOURCE}{source.name}") for source in sources]
 
 
 async def run_source(source: SourceSpec, services: ControllerServices, loop: ReconcileLoop) -> None:
@@ -204,10 +202,7 @@ def start_timers(
 ) -> list[asyncio.Task[None]]:
     """Start timers, which end when `stopping` is set; a call that is running then is finished."""
     loop = asyncio.get_running_loop()
-    return [
-        loop.create_task(_run_timer(timer, services, stopping), name=f"{_TIMER}{timer.name}")
-        for timer in timers
-    ]
+    return [loop.create_task(_run_timer(timer, services, stopping), name=f"{_TIMER}{timer.name}") for timer in timers]
 
 
 async def drain_timers(tasks: Sequence[asyncio.Task[None]], within: float) -> None:

@@ -90,9 +90,7 @@ class CacheReader:
     @overload
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None: ...
     @overload
-    def get(
-        self, kind: GroupVersionResource | str, name: str, namespace: str = ""
-    ) -> Unstructured | None: ...
+    def get(self, kind: GroupVersionResource | str, name: str, namespace: str = "") -> Unstructured | None: ...
     def get(self, kind: KindLike, name: str, namespace: str = "") -> Object | None:
         """Return an object, or None if the cache does not have it.
 
@@ -106,9 +104,7 @@ class CacheReader:
         """
         key = f"{namespace}/{name}" if namespace else name
         informers = self._of(kind)
-        found: ListOf[Object] = [
-            obj for informer in informers if (obj := informer.indexer.get_by_key(key)) is not None
-        ]
+        found: ListOf[Object] = [obj for informer in informers if (obj := informer.indexer.get_by_key(key)) is not None]
         if len(found) > 1:
             # A controller may have declared several versions of a resource.
             version = self._resource(kind).version
@@ -153,9 +149,7 @@ class CacheReader:
         for informer in self._of(kind):
             lister: Lister[Any] = informer.lister
             listed = (
-                lister.list(label_selector)
-                if namespace is None
-                else lister.namespace(namespace).list(label_selector)
+                lister.list(label_selector) if namespace is None else lister.namespace(namespace).list(label_selector)
             )
             found |= {each.key: each for each in listed}
         return list(found.values())
@@ -200,9 +194,7 @@ class CacheReader:
         for spec, informer in self._informers:
             if spec.role == "owns" and spec.resource.group_resource == resource.group_resource:
                 is_declared = True
-                found |= {
-                    each.key: each for each in informer.indexer.by_index(OWNER_INDEX, owner.metadata.uid)
-                }
+                found |= {each.key: each for each in informer.indexer.by_index(OWNER_INDEX, owner.metadata.uid)}
         if not is_declared:
             raise NotCachedError(
                 f"controller {self._name} has not declared that it owns {resource.group_resource}; add owns=[...] to it"
@@ -287,9 +279,7 @@ def _shows(informer: SharedInformer[Any], write: OwnWrite) -> bool:
     cached = None
     if found is not None:
         metadata = found.metadata
-        cached = CachedVersion(
-            metadata.uid, metadata.resource_version, metadata.deletion_timestamp is not None
-        )
+        cached = CachedVersion(metadata.uid, metadata.resource_version, metadata.deletion_timestamp is not None)
     is_selected = cached is not None or _may_hold(informer, write)
     return is_visible(write, cached, informer.last_sync_resource_version, is_selected=is_selected)
 

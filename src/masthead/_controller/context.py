@@ -354,9 +354,7 @@ class Context(Generic[T]):
         """
         generation = None if self._object is None else self._object.metadata.generation
         text = ("True" if status else "False") if isinstance(status, bool) else status
-        return Condition(
-            type=type, status=text, reason=reason, message=message, observed_generation=generation
-        )
+        return Condition(type=type, status=text, reason=reason, message=message, observed_generation=generation)
 
     async def update_status(
         self,
@@ -385,9 +383,7 @@ class Context(Generic[T]):
         generation = None if self._object is None else self._object.metadata.generation
 
         def change(current: Object) -> Mapping[str, object] | None:
-            return status_patch(
-                current, status, conditions, generation=generation, now=self._services.clock()
-            )
+            return status_patch(current, status, conditions, generation=generation, now=self._services.clock())
 
         subresource = "" if self._object is None else _status_subresource(self._object)
         return await self._primary.patch(change, subresource)
@@ -500,9 +496,7 @@ class Context(Generic[T]):
         if not isinstance(cast("object", given), Object):
             raise InvalidValueError(f"apply an object or plain data, not {type(obj).__name__}", value=obj)
         if not given.metadata.name:
-            raise InvalidValueError(
-                f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key
-            )
+            raise InvalidValueError(f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key)
         for key, value in (("apiVersion", given.api_version), ("kind", given.kind)):
             if not value:
                 raise InvalidValueError(

@@ -53,9 +53,7 @@ class DebugPages:
             if name == "threads":
                 return text_response(await self._thread.run(format_thread_stacks))
         except BusyError:
-            return text_response(
-                "too many requests, or an earlier one has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE
-            )
+            return text_response("too many requests, or an earlier one has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE)
         sections = {"version": __version__, **self._sections()}
         if name:
             if name not in sections:
@@ -106,8 +104,7 @@ def _format_table(rows: list[object]) -> str:
         lines.append([_scalar(cells.get(column, "")) for column in columns])
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
 
 

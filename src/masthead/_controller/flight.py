@@ -106,9 +106,7 @@ class Flight:
         # A client of another cluster has other versions.
         if rest is not self._rest:
             return
-        self.writes.extend(
-            write for write in own_writes_of(call, response) if self._reader.holds(write.resource)
-        )
+        self.writes.extend(write for write in own_writes_of(call, response) if self._reader.holds(write.resource))
 
     def hold(self, change: ObjectChange | None, reason: str) -> None:
         """Keep a change until it is known whether it is an own write; None for another reason to rerun."""
@@ -169,9 +167,7 @@ class Flight:
         Args:
             elapsed: The seconds since the last write.
         """
-        silence = [
-            self._reader.staleness(write) for write in self.writes if not self._reader.is_visible(write)
-        ]
+        silence = [self._reader.staleness(write) for write in self.writes if not self._reader.is_visible(write)]
         return all(elapsed - each >= VISIBLE_WITHIN for each in silence)
 
     async def wait_visible(self) -> None:

@@ -139,9 +139,7 @@ def _parse_request_line(line: str) -> tuple[str, str, str]:
         raise RequestError(HTTPStatus.BAD_REQUEST, "this is not an HTTP request")
     method, target, version = parts
     if not _VERSION.fullmatch(version):
-        raise RequestError(
-            HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1.0 and HTTP/1.1 are served here"
-        )
+        raise RequestError(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1.0 and HTTP/1.1 are served here")
     if len(target) > _MAX_TARGET:
         raise RequestError(HTTPStatus.REQUEST_URI_TOO_LONG, "the request target is too long")
     if not target.isascii() or not target.isprintable():

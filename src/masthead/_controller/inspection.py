@@ -59,9 +59,7 @@ def _describe_controller(name: str, loop: ReconcileLoop) -> Row:
         "started": loop.is_started,
         "workers": loop.controller.workers,
         "in flight": len(loop.flights),
-        **{
-            result: loop.metrics.counts[result] for result in ("success", "error", "requeue", "requeue_after")
-        },
+        **{result: loop.metrics.counts[result] for result in ("success", "error", "requeue", "requeue_after")},
     }
 
 

@@ -130,9 +130,7 @@ class ReconcileLogger(logging.LoggerAdapter[logging.Logger]):
         super().__init__(logger, {})
         self._fields = fields
 
-    def process(
-        self, msg: object, kwargs: MutableMapping[str, object]
-    ) -> tuple[object, MutableMapping[str, object]]:
+    def process(self, msg: object, kwargs: MutableMapping[str, object]) -> tuple[object, MutableMapping[str, object]]:
         """Add the fields to `extra`; what the caller gives stays."""
         extra = kwargs.get("extra")
         kwargs["extra"] = {**self._fields._asdict(), **(extra if isinstance(extra, dict) else {})}

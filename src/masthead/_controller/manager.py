@@ -272,9 +272,7 @@ class Manager:
     @overload
     def source(self, function: F, /) -> F: ...
     @overload
-    def source(
-        self, function: None = None, /, *, controller: str | Callable[..., object] = ""
-    ) -> Callable[[F], F]: ...
+    def source(self, function: None = None, /, *, controller: str | Callable[..., object] = "") -> Callable[[F], F]: ...
     def source(
         self, function: F | None = None, /, *, controller: str | Callable[..., object] = ""
     ) -> F | Callable[[F], F]:
@@ -300,9 +298,7 @@ class Manager:
             InvalidValueError: If it is not an async generator function, requires more than the client, or there is no such
                 controller.
         """
-        if function is not None and any(
-            function in (each.name, each.function.given) for each in self._controllers
-        ):
+        if function is not None and any(function in (each.name, each.function.given) for each in self._controllers):
             raise InvalidValueError(
                 "that is a controller, not a source: write @manager.source(controller=...) above the source",
                 value=function,
@@ -518,9 +514,7 @@ class Manager:
         found = {"user_agent": self._name, "metrics": metrics, **self._client_options}
         if config is not None:
             return Client(config, **cast("Any", found))
-        return Client(
-            kubeconfig=options.kubeconfig or None, context=options.context or None, **cast("Any", found)
-        )
+        return Client(kubeconfig=options.kubeconfig or None, context=options.context or None, **cast("Any", found))
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self._controllers)
@@ -547,9 +541,7 @@ class Manager:
 
     def _check_runnable(self) -> None:
         if not (self._controllers or self._timers or self._sources):
-            raise ManagerStateError(
-                "there is nothing to run; register a controller with @manager.controller(Kind)"
-            )
+            raise ManagerStateError("there is nothing to run; register a controller with @manager.controller(Kind)")
 
     def _named(self, controller: str | Callable[..., object]) -> Controller[Any]:
         """The controller of a name or of a reconciler; the only one if neither is given."""

@@ -54,9 +54,7 @@ class MetricsPage:
                 return EndpointResponse(HTTPStatus.OK, body, content_type)
             compressed = await self._thread.run(partial(gzip.compress, body, _FAST, mtime=0))
         except BusyError:
-            return text_response(
-                "too many scrapes, or an earlier one has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE
-            )
+            return text_response("too many scrapes, or an earlier one has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE)
         headers = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
         return EndpointResponse(HTTPStatus.OK, compressed, content_type, headers)
 

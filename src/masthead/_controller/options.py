@@ -110,9 +110,7 @@ class RunOptions:
         for namespace in (*self.namespaces, self.leader_election_namespace):
             if namespace and (problem := names.problem_with_dns1123_label(namespace)):
                 raise InvalidValueError(f"namespaces: {names.quote(namespace)} {problem}", value=namespace)
-        if self.leader_election_id and (
-            problem := names.problem_with_dns1123_subdomain(self.leader_election_id)
-        ):
+        if self.leader_election_id and (problem := names.problem_with_dns1123_subdomain(self.leader_election_id)):
             raise InvalidValueError(
                 f"leader_election_id: {names.quote(self.leader_election_id)} {problem}",
                 value=self.leader_election_id,

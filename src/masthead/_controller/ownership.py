@@ -89,7 +89,5 @@ def is_held_by_namesake(obj: Object, owner: Object) -> bool:
     """Whether the controller of an object has the kind and name of an owner, and another uid."""
     standing = controller_of(obj)
     return (
-        standing is not None
-        and standing.uid != owner.metadata.uid
-        and is_same_owner(standing, owner_reference(owner))
+        standing is not None and standing.uid != owner.metadata.uid and is_same_owner(standing, owner_reference(owner))
     )

@@ -94,9 +94,7 @@ def checked_permissions(given: Iterable[Permission]) -> tuple[Permission, ...]:
     found = tuple(given)
     for each in found:
         if not isinstance(cast("object", each), Permission):
-            raise InvalidValueError(
-                f"permissions has {each!r}; write masthead.Permission(Kind, 'get')", value=each
-            )
+            raise InvalidValueError(f"permissions has {each!r}; write masthead.Permission(Kind, 'get')", value=each)
     return found
 
 

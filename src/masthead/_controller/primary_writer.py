@@ -106,9 +106,7 @@ class PrimaryWriter(Generic[T]):
             self._is_confirmed = not self._was_cached and await self._read() is None
         return self._is_confirmed
 
-    async def patch(
-        self, change: Callable[[Object], Mapping[str, object] | None], subresource: str = ""
-    ) -> bool:
+    async def patch(self, change: Callable[[Object], Mapping[str, object] | None], subresource: str = "") -> bool:
         """Patch the object, with a merge patch that is made of its newest version.
 
         Args:

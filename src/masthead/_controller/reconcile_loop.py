@@ -150,9 +150,7 @@ class ReconcileLoop:
         for spec, informer in zip(self.controller.specs, self._informers, strict=True):
             if spec.role == "reads":
                 continue
-            source = EnqueueHandler(
-                self.controller.name, spec, owner, self.reader, self, self._services.failures
-            )
+            source = EnqueueHandler(self.controller.name, spec, owner, self.reader, self, self._services.failures)
             resync = self.controller.resync if spec.role == "for" else 0.0
             name = f"{self.controller.name} {spec.role}"
             self._registrations.append(informer.add_event_handler(source, resync=resync, name=name))
@@ -260,9 +258,7 @@ class ReconcileLoop:
         found = [f"controller {name}: {self._described(flight)}" for flight in self.flights.values()]
         stats = self.queue.stats()
         if stats.oldest is not None:
-            found.append(
-                f"controller {name}: {counted(len(self.queue), 'key')} in the queue, {stats.oldest[0]} first"
-            )
+            found.append(f"controller {name}: {counted(len(self.queue), 'key')} in the queue, {stats.oldest[0]} first")
         found += [
             f"controller {name}: {request} is due in {delay:g} s"
             for request, delay in self.queue.delays().items()
@@ -306,9 +302,7 @@ class ReconcileLoop:
         """Reconcile an object, unless the change is an own write that the last reconcile has seen already."""
         if self._share is not None and not self._is_own(self._share, request, change):
             return
-        if change is not None and self._reruns.drops(
-            request, change, always_counts=self._is_farewell(request, change)
-        ):
+        if change is not None and self._reruns.drops(request, change, always_counts=self._is_farewell(request, change)):
             self._deleted.discard(request)
             return
         flight = self.flights.get(request)
@@ -350,9 +344,7 @@ class ReconcileLoop:
 
     async def wait_released(self) -> None:
         """Wait until no reconcile is running of an object that this replica may no longer work on."""
-        while any(
-            flight.is_reconciling and not self._is_still_own(flight) for flight in self.flights.values()
-        ):
+        while any(flight.is_reconciling and not self._is_still_own(flight) for flight in self.flights.values()):
             self._reconcile_ended.clear()
             await self._reconcile_ended.wait()
 
@@ -454,9 +446,7 @@ class ReconcileLoop:
             return ReconcileOutcome()
         if self._share is not None and not self._may_reconcile(self._share, request, obj):
             return ReconcileOutcome()
-        with reconcile_fields(
-            controller=self.controller.name, object=request.key, reconcile_id=flight.id
-        ) as fields:
+        with reconcile_fields(controller=self.controller.name, object=request.key, reconcile_id=flight.id) as fields:
             observing = write_observer.set(flight.observe)
             try:
                 context: Context[Any] = Context(

@@ -76,9 +76,7 @@ class Result:
                 f"requeue_after is {after!r}; it must be a number of seconds, 0 or more", value=after
             )
         if self.priority is not None and not isinstance(cast("object", self.priority), int):
-            raise InvalidValueError(
-                f"priority is {self.priority!r}; it must be an integer", value=self.priority
-            )
+            raise InvalidValueError(f"priority is {self.priority!r}; it must be an integer", value=self.priority)
 
 
 def _is_number(value: object) -> bool:

@@ -203,9 +203,7 @@ def _of_shards(namespace: str) -> Iterator[Grant]:
     yield from _of_events(namespace)
 
 
-def _grants(
-    spec: WatchSpec, options: RunOptions, verbs: Iterable[str], subresource: str = ""
-) -> Iterator[Grant]:
+def _grants(spec: WatchSpec, options: RunOptions, verbs: Iterable[str], subresource: str = "") -> Iterator[Grant]:
     resource, name = spec.resource, _only_name(spec)
     for namespace in _namespaces(spec, options):
         for verb in verbs:

@@ -190,9 +190,7 @@ class ManagerRuntime:
     def failing(self) -> dict[str, RepeatedFailure]:
         """Return the functions of the user whose last call failed, by controller and object, or by name."""
         found = {
-            f"{name} {key}": failure
-            for name, loop in self._loops.items()
-            for key, failure in loop.failing().items()
+            f"{name} {key}": failure for name, loop in self._loops.items() for key, failure in loop.failing().items()
         }
         return found | self._failures.failing()
 
@@ -341,8 +339,7 @@ class ManagerRuntime:
             services = self._services(threads)
             timers = start_timers(self._manager.timers, services, self._stopping)
             tasks = [
-                self._spawn(self._run_controller(controller, services))
-                for controller in self._manager.controllers
+                self._spawn(self._run_controller(controller, services)) for controller in self._manager.controllers
             ]
             tasks += timers
             try:
@@ -407,9 +404,7 @@ class ManagerRuntime:
                 await _ended(sources)
                 self._sources.difference_update(sources)
 
-    async def _wait_ended(
-        self, tasks: Sequence[asyncio.Task[None]], guard: CallGuard, threads: ThreadRunner
-    ) -> None:
+    async def _wait_ended(self, tasks: Sequence[asyncio.Task[None]], guard: CallGuard, threads: ThreadRunner) -> None:
         """Wait until cancelled tasks have ended; not forever, if the process is to end.
 
         Raises:
@@ -450,16 +445,12 @@ class ManagerRuntime:
         return ", ".join(self._reconciles_in_flight()) or "none"
 
     def _reconciles_in_flight(self) -> list[str]:
-        return [
-            f"{name} {request}" for name, each in list(self._loops.items()) for request in list(each.flights)
-        ]
+        return [f"{name} {request}" for name, each in list(self._loops.items()) for request in list(each.flights)]
 
     def _make_elector(self) -> LeaderElector:
         options = self._options
         if not options.leader_election_id:
-            raise ManagerStateError(
-                "leader election needs the name of a Lease: Manager(leader_election='my-operator')"
-            )
+            raise ManagerStateError("leader election needs the name of a Lease: Manager(leader_election='my-operator')")
         from masthead._leaderelection.elector import LeaderElector
 
         return LeaderElector(

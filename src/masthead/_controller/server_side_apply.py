@@ -89,9 +89,7 @@ class ServerSideApply:
             if owner is not None and gains_controller(live, owner):
                 await self._confirm_owner(wanted, is_retry=attempt > 0)
             # With the version, the event of this write is known to be its own, and nothing is overwritten unseen.
-            wanted.metadata.resource_version = (
-                given_version if live is None else live.metadata.resource_version
-            )
+            wanted.metadata.resource_version = given_version if live is None else live.metadata.resource_version
             try:
                 applied: Object = await resource.apply(wanted, field_manager=field_manager, force=force)
             except InvalidError:
@@ -123,9 +121,7 @@ class ServerSideApply:
         if self._flight.has_written(wanted):
             # The cache is behind this reconcile's own write, and would compare with the past.
             return await _read(resource, wanted)
-        found: Object | None = self._reader.get(
-            target.resource, wanted.metadata.name, wanted.metadata.namespace
-        )
+        found: Object | None = self._reader.get(target.resource, wanted.metadata.name, wanted.metadata.namespace)
         return found
 
     async def _confirm_owner(self, wanted: Object, *, is_retry: bool) -> None:

@@ -76,9 +76,7 @@ class ShardGroup:
             MastheadError: As any list.
         """
         # Without a resource version: the newest state, and the same for all leases.
-        found = await self._leases.list(
-            label_selector=f"{GROUP_LABEL}={self.name}", timeout=self._timeout, page_size=0
-        )
+        found = await self._leases.list(label_selector=f"{GROUP_LABEL}={self.name}", timeout=self._timeout, page_size=0)
         self._listed = {each.metadata.name: each for each in found}
         table = self._listed.pop(self.table_name, None)
         leases = tuple(_member_lease(each) for each in self._listed.values())
@@ -107,9 +105,7 @@ class ShardGroup:
             ConflictError: If it is not.
             MastheadError: As any delete.
         """
-        await self._leases.delete(
-            lease.name, uid=lease.uid, resource_version=lease.version, timeout=self._timeout
-        )
+        await self._leases.delete(lease.name, uid=lease.uid, resource_version=lease.version, timeout=self._timeout)
         return lease.uid
 
     async def write(self, write: TableWrite) -> str:

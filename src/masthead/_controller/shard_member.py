@@ -311,9 +311,7 @@ class ShardMember:
         is_done = False
         for lease in plan.fences:
             if await self._try(self._group.end(lease)) is not None:
-                _log.info(
-                    "shard group %s: %s has not renewed its lease, and is out", self._group, lease.holder
-                )
+                _log.info("shard group %s: %s has not renewed its lease, and is out", self._group, lease.holder)
                 is_done = True
         for lease in plan.deletions:
             await self._try(self._group.delete(lease))

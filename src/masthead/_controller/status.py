@@ -104,18 +104,14 @@ def _without_removed_entries(found: shape.Shape, value: object) -> object:
         return {k: _without_removed_entries(found.value, v) for k, v in entries.items() if v is not None}
     if isinstance(found, shape.StructShape):
         fields = {**shape.fields_by_attribute(found.cls), **shape.fields_of(found.cls)}
-        return {
-            k: _without_removed_entries(fields[k].shape, v) if k in fields else v for k, v in entries.items()
-        }
+        return {k: _without_removed_entries(fields[k].shape, v) if k in fields else v for k, v in entries.items()}
     return entries
 
 
 def _without_nulls(entries: Mapping[str, object]) -> dict[str, Any]:
     """A map as the server will have it: without what is None, at every depth, and with times as text."""
     return {
-        k: _without_nulls(cast("Mapping[str, object]", v))
-        if isinstance(v, Mapping)
-        else _with_time_as_text(v)
+        k: _without_nulls(cast("Mapping[str, object]", v)) if isinstance(v, Mapping) else _with_time_as_text(v)
         for k, v in entries.items()
         if v is not None
     }
@@ -135,9 +131,7 @@ def _has_observed_generation(obj: Object, current: Mapping[str, object]) -> bool
     return "observedGeneration" in current
 
 
-def _merged_conditions(
-    current: object, conditions: Sequence[Condition], now: datetime
-) -> list[dict[str, Any]]:
+def _merged_conditions(current: object, conditions: Sequence[Condition], now: datetime) -> list[dict[str, Any]]:
     there = [Condition.from_dict(each) for each in cast("list[dict[str, Any]]", current or [])]
     for condition in conditions:
         set_condition(there, condition, now=now)

@@ -107,9 +107,7 @@ class WorkerTasks:
             return ""
         now = asyncio.get_running_loop().time()
         stuck = [
-            job.describe()
-            for job in self._jobs
-            if job.hangs_since is not None and now - job.hangs_since >= STUCK_AFTER
+            job.describe() for job in self._jobs if job.hangs_since is not None and now - job.hangs_since >= STUCK_AFTER
         ]
         return f"reconciles ignore their cancellation: {', '.join(stuck)}" if stuck else ""
 

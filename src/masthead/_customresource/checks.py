@@ -83,9 +83,7 @@ def _list_problems(schema: Schema, path: str) -> Iterator[_Problem]:
             elif key not in items.required and not field.has_default:
                 yield _Problem(path, f"list_map_keys: {key!r} must be required, or have a default")
     elif items is not None and schema.list_type == "set":
-        is_whole = items.map_type == "atomic" or (
-            items.type == "array" and items.list_type in {None, "atomic"}
-        )
+        is_whole = items.map_type == "atomic" or (items.type == "array" and items.list_type in {None, "atomic"})
         if items.type in {"object", "array"} and not is_whole:
             yield _Problem(path, 'list_type="set": the items of a set must be scalars, or atomic')
     if schema.list_map_keys and schema.list_type != "map":

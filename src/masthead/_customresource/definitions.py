@@ -161,9 +161,7 @@ def _version(options: Options, schema: Schema) -> dict[str, Any]:
     if columns := _columns(options, schema):
         made["additionalPrinterColumns"] = columns
     if options.selectable_fields:
-        made["selectableFields"] = [
-            {"jsonPath": selectable_field} for selectable_field in options.selectable_fields
-        ]
+        made["selectableFields"] = [{"jsonPath": selectable_field} for selectable_field in options.selectable_fields]
     return made
 
 

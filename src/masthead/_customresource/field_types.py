@@ -35,9 +35,7 @@ _SCALARS: Final[Mapping[object, Schema]] = {
 _TYPES: Final[Mapping[type, str]] = {str: "string", int: "integer"}
 _NUMBERS: Final = ("integer", "number")
 _APPLIES_TO: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(
-        ("minimum", "maximum", "exclusive_minimum", "exclusive_maximum", "multiple_of"), _NUMBERS
-    ),
+    **dict.fromkeys(("minimum", "maximum", "exclusive_minimum", "exclusive_maximum", "multiple_of"), _NUMBERS),
     **dict.fromkeys(("min_length", "max_length", "pattern"), ("string",)),
     **dict.fromkeys(("min_items", "max_items", "list_type", "list_map_keys"), ("array",)),
     **dict.fromkeys(("min_properties", "max_properties", "map_type"), ("object",)),
@@ -103,9 +101,7 @@ def _narrowed(schema: Schema, given: Mapping[str, object], path: str) -> Schema:
         if allowed is None or schema.type in allowed or (schema.int_or_string and name == "pattern"):
             continue
         what = schema.type or ("an integer or string" if schema.int_or_string else "any type")
-        raise CustomResourceError(
-            f"{name} is for values of type {' or '.join(allowed)}, not {what}", path=path
-        )
+        raise CustomResourceError(f"{name} is for values of type {' or '.join(allowed)}, not {what}", path=path)
     # A list of conditions has keys of its own, unless it is said to merge otherwise.
     keys = {} if given.get("list_type") in {None, "map"} else {"list_map_keys": ()}
     return replace(schema, **cast("dict[str, Any]", {**keys, **given}))

@@ -64,9 +64,7 @@ class CustomResourceType(ObjectType):
         """Create the class of a custom resource; see `CustomResource`."""
         if "api_type" in config or not (group or version):
             # A substitute, or a base that other classes have their fields from.
-            return cast(
-                "CustomResourceType", super().__new__(cls, name, bases, namespace, rules=rules, **config)
-            )
+            return cast("CustomResourceType", super().__new__(cls, name, bases, namespace, rules=rules, **config))
         _check_bases(name, bases, namespace)
         fields = {*annotations_in(namespace), *(each for base in bases for each in _fields_of(base))}
         kind = kind or name
@@ -88,9 +86,7 @@ class CustomResourceType(ObjectType):
             deprecated=bool(deprecated),
             deprecation_warning=deprecated if isinstance(deprecated, str) else "",
             conversion=conversion,
-            selectable_fields=tuple(
-                dotted(text) for text in _texts(selectable_fields, "selectable_fields", name)
-            ),
+            selectable_fields=tuple(dotted(text) for text in _texts(selectable_fields, "selectable_fields", name)),
         )
         check_options(options, name)
         namespace |= {"GVK": options.gvk, "RESOURCE": options.resource()}
@@ -123,9 +119,7 @@ def _check_bases(name: str, bases: tuple[type, ...], namespace: dict[str, Any]) 
 
 def _complete(cls: type[CustomResource]) -> None:
     """Check a class, make its list, and register both."""
-    with contextlib.suppress(
-        NameError
-    ):  # a type that is defined further down: then it is checked when first needed
+    with contextlib.suppress(NameError):  # a type that is defined further down: then it is checked when first needed
         schema_of(cls)
     gvk = cls.GVK
     namespace = {
@@ -149,9 +143,7 @@ def options_of(cls: type[CustomResource]) -> Options:
     """
     found = vars(cls.api_type).get("_options")
     if found is None:
-        raise CustomResourceError(
-            "the class has no group and version, so that it defines nothing", path=cls.__name__
-        )
+        raise CustomResourceError("the class has no group and version, so that it defines nothing", path=cls.__name__)
     return cast("Options", found)
 
 

@@ -128,9 +128,7 @@ class _Builder:
             return self._map(arguments, path)
         shown = getattr(annotation, "__name__", None) if origin is None else None
         hint = '; use list[...] and Field(list_type="set")' if annotation is set or origin is set else ""
-        raise CustomResourceError(
-            f"{shown or annotation} is not a type of a field: use {_SUPPORTED}{hint}", path=path
-        )
+        raise CustomResourceError(f"{shown or annotation} is not a type of a field: use {_SUPPORTED}{hint}", path=path)
 
     def _type(self, cls: ApiType, path: str) -> Schema:
         if is_builtin(cls):
@@ -155,9 +153,7 @@ class _Builder:
 class _FieldSchema:
     """Builds the schema of one field."""
 
-    def __init__(
-        self, builder: _Builder, cls: ApiType, attribute: str, wire: str, hint: object, path: str
-    ) -> None:
+    def __init__(self, builder: _Builder, cls: ApiType, attribute: str, wire: str, hint: object, path: str) -> None:
         self._builder = builder
         self._cls = cls
         self._attribute = attribute
@@ -242,6 +238,4 @@ def _not_removed(wire: str, path: str) -> Rule:
     name = escape(wire)
     if name is None:
         raise CustomResourceError(f"{wire} has no name in rules, so that it cannot be immutable", path=path)
-    return Rule(
-        f"!has(oldSelf.{name}) || has(self.{name})", message=f"{wire} is immutable and cannot be removed"
-    )
+    return Rule(f"!has(oldSelf.{name}) || has(self.{name})", message=f"{wire} is immutable and cannot be removed")

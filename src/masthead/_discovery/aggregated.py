@@ -214,7 +214,5 @@ def _kind(served: GroupVersion, given: _ResponseKind | None) -> GroupVersionKind
     """Return the kind; without a group and version of its own, it has those of the resource."""
     if given is None:
         return served.kind("")
-    own = (
-        served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
-    )
+    own = served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
     return own.kind(given.kind or "")

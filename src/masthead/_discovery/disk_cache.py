@@ -81,9 +81,7 @@ class DiskCache:
     Threads: all methods may be called from any thread, and from several processes at once.
     """
 
-    def __init__(
-        self, directory: str | Path, *, server: str, now: Callable[[], datetime] = _wall_clock
-    ) -> None:
+    def __init__(self, directory: str | Path, *, server: str, now: Callable[[], datetime] = _wall_clock) -> None:
         """Create a cache below a directory, which is created on the first write.
 
         Args:
@@ -144,9 +142,7 @@ class DiskCache:
     def _check_directory(self) -> None:
         facts = self.directory.lstat()
         if not stat.S_ISDIR(facts.st_mode) or not _is_ours_alone(facts):
-            raise PermissionError(
-                "the directory is not owned by this user alone; remove it, or choose another"
-            )
+            raise PermissionError("the directory is not owned by this user alone; remove it, or choose another")
 
     def _replace(self, path: Path, content: bytes) -> None:
         # mkstemp creates an unpredictable name, readable for its owner only.

@@ -48,9 +48,7 @@ class DocumentCache:
     requested again. The disk is read only if a document is not yet in memory; if a file is invalid, the server is asked.
     """
 
-    def __init__(
-        self, rest: RestClient, *, expiry: float, cache: DiskCache | None, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, rest: RestClient, *, expiry: float, cache: DiskCache | None, now: Callable[[], float]) -> None:
         """Create a cache; files on disk are trusted for `expiry` seconds."""
         self._rest = rest
         self._expiry = expiry

@@ -81,9 +81,7 @@ class Index:
             if each.kind:  # without a kind, only subresources are served
                 self._add(each)
 
-    def find(
-        self, what: str, *, api_version: str | None = None, group: str | None = None
-    ) -> ApiResource | None:
+    def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ApiResource | None:
         """Find a resource by its plural, singular, kind or short name, ignoring case.
 
         Names and kinds take precedence over short names.
@@ -141,9 +139,7 @@ class Index:
         # An exact match exists in another group or version than the requested one.
         known = sorted({*self._by_name, *self._by_kind})
         near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=_NEAR)
-        alike = [
-            each for name in near for table in (self._by_name, self._by_kind) for each in table.get(name, ())
-        ]
+        alike = [each for name in near for table in (self._by_name, self._by_kind) for each in table.get(name, ())]
         return list(dict.fromkeys(str(each.gvr.group_resource) for each in alike))[:_NEAR]
 
     def _add(self, each: ApiResource) -> None:

@@ -135,15 +135,12 @@ def _resource(
         short_names=tuple(given.short_names or ()),
         categories=tuple(given.categories or ()),
         subresources=tuple(
-            Subresource(part.name.partition("/")[2], _kind(served, part), tuple(part.verbs or ()))
-            for part in parts
+            Subresource(part.name.partition("/")[2], _kind(served, part), tuple(part.verbs or ())) for part in parts
         ),
     )
 
 
 def _kind(served: GroupVersion, given: _ApiResource) -> GroupVersionKind:
     """Return the kind; without a group and version of its own, it has those of the resource."""
-    own = (
-        served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
-    )
+    own = served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
     return own.kind(given.kind or "")

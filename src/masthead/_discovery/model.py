@@ -95,9 +95,7 @@ class DiscoveryResult:
 
     groups: tuple[ApiGroup, ...] = ()
     resources: tuple[ApiResource, ...] = ()
-    failures: Mapping[GroupVersion, MastheadError] = field(
-        default_factory=dict["GroupVersion", "MastheadError"]
-    )
+    failures: Mapping[GroupVersion, MastheadError] = field(default_factory=dict["GroupVersion", "MastheadError"])
 
     def __iter__(self) -> Iterator[ApiResource]:
         return iter(self.resources)

@@ -38,9 +38,7 @@ class RestMapper:
         self._discovery = discovery
         self._index: Index | None = None
 
-    async def find(
-        self, what: str, *, api_version: str | None = None, group: str | None = None
-    ) -> ApiResource:
+    async def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ApiResource:
         """Find a resource by its plural, singular, kind or short name, ignoring case.
 
         ``deployments``, ``Deployment``, ``deploy``, ``deployments.apps`` and ``deployments.v1.apps`` are the same.

@@ -109,9 +109,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
             'Fix the fields that the message names; field_validation="Warn" or "Ignore" has the server leave them out.',
         ),
         _Case(("cannot unmarshal",), _WRONG_TYPE),
-        _Case(
-            ("unknown conversion",), "Send an object of the kind that is served there, or send it elsewhere."
-        ),
+        _Case(("unknown conversion",), "Send an object of the kind that is served there, or send it elsewhere."),
         _Case(("object provided is unrecognized",), "Send the JSON of an object of that kind."),
         _Case(("does not match the namespace sent on the request",), _NOT_THE_URL),
         _Case(("does not match the name on the URL",), _NOT_THE_URL),

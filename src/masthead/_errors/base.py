@@ -248,9 +248,7 @@ class TemporaryError(ReconcileError):
     def __init__(self, message: str, *, delay: float = 10.0) -> None:
         is_number = isinstance(cast("object", delay), int | float) and not isinstance(delay, bool)
         if not is_number or not 0 <= delay < float("inf"):
-            raise InvalidValueError(
-                f"delay is {delay!r}; it must be a number of seconds, 0 or more", value=delay
-            )
+            raise InvalidValueError(f"delay is {delay!r}; it must be a number of seconds, 0 or more", value=delay)
         super().__init__(message)
         self.delay = delay
 
@@ -283,9 +281,7 @@ class ManifestError(MastheadError):
         done: The objects that were applied or deleted before the failure, in order.
     """
 
-    def __init__(
-        self, message: str, *, problems: Sequence[str] = (), done: Sequence[Unstructured] = ()
-    ) -> None:
+    def __init__(self, message: str, *, problems: Sequence[str] = (), done: Sequence[Unstructured] = ()) -> None:
         super().__init__(message)
         self.problems: tuple[str, ...] = tuple(problems)
         self.done: tuple[Unstructured, ...] = tuple(done)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10_000
 """The longest part of the server's message that ``str(error)`` repeats."""
-_INVALID_VALUE = re.compile(
-    r'(?:(?<!\S)(\S{1,300}): )?(Invalid value: )("[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL
-)
+_INVALID_VALUE = re.compile(r'(?:(?<!\S)(\S{1,300}): )?(Invalid value: )("[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL)
 _PUBLIC_FIELD = re.compile(
     r"\[?(metadata\.(name|generateName|namespace|labels|finalizers|ownerReferences)|type|immutable)\b"
 )
@@ -88,9 +86,7 @@ class StatusError(MastheadError):
         if self.resource.partition("/")[0] == "secrets":  # the server may repeat the rejected values
             message = _INVALID_VALUE.sub(_hide_value, message)
         message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
-        failure = (
-            f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
-        )
+        failure = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
         sentence = f"{tried}: {failure}." if tried else f"{failure}."
         return " ".join(part for part in (printable(sentence), self.next_step) if part)
 
@@ -150,7 +146,9 @@ class ForbiddenError(StatusError):
 
     reason_name: ClassVar[str] = "Forbidden"
     usual_code: ClassVar[int] = 403
-    advice = "Grant the user a role with this verb on this resource, or check the admission rule that the message names."
+    advice = (
+        "Grant the user a role with this verb on this resource, or check the admission rule that the message names."
+    )
 
 
 class NotFoundError(StatusError):

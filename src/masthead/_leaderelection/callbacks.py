@@ -43,9 +43,7 @@ class CallbackQueue:
             await asyncio.wait({self._task}, timeout=timeout)
         finally:
             if not self._task.done():
-                _log.error(
-                    "%s: a callback has not returned after %g s; it is cancelled", self._title, timeout
-                )
+                _log.error("%s: a callback has not returned after %g s; it is cancelled", self._title, timeout)
                 self._queue.clear()
                 self._task.cancel()
 

@@ -81,9 +81,7 @@ class Candidate:
         Raises:
             ClosedError: If the client is closed.
         """
-        return await self._perform(
-            self.election.begin_release(self.clock.now(), self._wall_clock(), random.random)
-        )
+        return await self._perform(self.election.begin_release(self.clock.now(), self._wall_clock(), random.random))
 
     async def release_quietly(self) -> None:
         """Release the lease, if it is ours; a failure is logged."""
@@ -103,9 +101,7 @@ class Candidate:
         """Seconds until the next try."""
         now = self.clock.now()
         usual = self.election.next_try(now, self._began, random.random)
-        return (
-            usual if self.election.transitions is not None else self.failures.delay(usual, now, random.random)
-        )
+        return usual if self.election.transitions is not None else self.failures.delay(usual, now, random.random)
 
     async def _perform(self, step: Step) -> TryResult:
         while not isinstance(step, TryResult):

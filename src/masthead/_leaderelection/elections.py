@@ -138,9 +138,7 @@ class Elections:
             RuntimeError: If it runs already.
         """
         if self._is_running:
-            raise RuntimeError(
-                f"the elector of lease {self.lock} runs already; make another one to run it twice"
-            )
+            raise RuntimeError(f"the elector of lease {self.lock} runs already; make another one to run it twice")
         self._is_running = True
 
     async def leave(self) -> None:
@@ -179,9 +177,7 @@ class Elections:
                 self.election.end_term()
             await asyncio.sleep(candidate.delay())
 
-    async def end_term(
-        self, term: Term, error: BaseException | None, *, is_lost: bool, is_stopped: bool
-    ) -> bool:
+    async def end_term(self, term: Term, error: BaseException | None, *, is_lost: bool, is_stopped: bool) -> bool:
         """End a term after its work has ended, and decide whether the elector campaigns again.
 
         Args:
@@ -283,9 +279,7 @@ def _check_names(name: str, namespace: str, labels: Mapping[str, str]) -> None:
     if problem := names.problem_with_dns1123_subdomain(name):
         raise NameFormatError(f"the name of the lease: {names.quote(name)} {problem}", value=name)
     if problem := names.problem_with_dns1123_label(namespace):
-        raise NameFormatError(
-            f"the namespace of the lease: {names.quote(namespace)} {problem}", value=namespace
-        )
+        raise NameFormatError(f"the namespace of the lease: {names.quote(namespace)} {problem}", value=namespace)
     for key, value in labels.items():
         if problem := names.problem_with_qualified_name(key) or names.problem_with_label_value(value):
             raise InvalidValueError(f"the label {names.quote(key)}: {problem}", value=key)

@@ -120,9 +120,7 @@ class LeaderElector:
             on_overdue=on_overdue,
             record=None if recorder is None else recorder.record,
         )
-        self._elections = Elections(
-            client, name, client.namespace if namespace is None else namespace, options
-        )
+        self._elections = Elections(client, name, client.namespace if namespace is None else namespace, options)
 
     @property
     def identity(self) -> str:

@@ -134,9 +134,7 @@ class LeadershipView:
         """
         if not self.is_valid:
             reason = self._state.reason or "the lease was not renewed in time"
-            raise LeadershipLostError(
-                f"{self._state.title}: {reason}; stop, and leave the rest to the leader"
-            )
+            raise LeadershipLostError(f"{self._state.title}: {reason}; stop, and leave the rest to the leader")
 
     def __repr__(self) -> str:
         left = f"valid for {self.remaining:.1f} s" if self.is_valid else "over"

@@ -34,9 +34,7 @@ class LeaseLock:
         timeout: Timeout of each request, in seconds.
     """
 
-    def __init__(
-        self, client: Client, name: str, namespace: str, *, labels: Mapping[str, str], timeout: float
-    ) -> None:
+    def __init__(self, client: Client, name: str, namespace: str, *, labels: Mapping[str, str], timeout: float) -> None:
         self.name: Final = name
         self.namespace: Final = namespace
         self._leases = client.dynamic(_LEASES, namespace=namespace)
@@ -50,9 +48,7 @@ class LeaseLock:
     @property
     def reference(self) -> Unstructured:
         """The Lease as the subject of an event: its metadata alone."""
-        made = Unstructured.new(
-            self.name, api_version="coordination.k8s.io/v1", kind="Lease", namespace=self.namespace
-        )
+        made = Unstructured.new(self.name, api_version="coordination.k8s.io/v1", kind="Lease", namespace=self.namespace)
         if self._current is not None:
             made.metadata.uid = self._current.metadata.uid
             made.metadata.resource_version = self._current.metadata.resource_version

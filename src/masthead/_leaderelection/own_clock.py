@@ -34,9 +34,7 @@ class OwnClock:
     Threads: may be read from any thread.
     """
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, suspended: Callable[[], float] = suspended_seconds
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, suspended: Callable[[], float] = suspended_seconds) -> None:
         self._loop = loop
         self._read_suspended = suspended
         # Each reading is a lower bound, because time passes between two clocks; so the highest is the best.

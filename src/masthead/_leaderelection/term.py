@@ -127,7 +127,5 @@ class Term:
     def _miss_renewal(self) -> None:
         deadline, error = self._candidate.election.timing.renew_deadline, self._candidate.failures.last
         cause = f": {error}" if error is not None else ""
-        _log.error(
-            "lease %s: not renewed for %g s; the work is stopped%s", self._candidate.lock, deadline, cause
-        )
+        _log.error("lease %s: not renewed for %g s; the work is stopped%s", self._candidate.lock, deadline, cause)
         self.state.revoke(f"the lease was not renewed for {deadline:g} s")

@@ -76,9 +76,7 @@ def subclass(cls: ApiType, annotations: Mapping[str, object], rename: Mapping[st
         **{name: standing.get(name, UNSET) for name in annotations},
     }
     make = cast("Any", type(cls))
-    return cast(
-        "ApiType", make(cls.__name__, (cls,), namespace, api_type=cls, plain=True, rename=dict(rename))
-    )
+    return cast("ApiType", make(cls.__name__, (cls,), namespace, api_type=cls, plain=True, rename=dict(rename)))
 
 
 @functools.cache

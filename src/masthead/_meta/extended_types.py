@@ -45,9 +45,7 @@ class _TypeExtender:
 
     def _widened(self, cls: ApiType) -> ApiType:
         fields = shape.fields_by_attribute(cls)
-        wider = {
-            name: self.of(hint) for name, hint in shape.annotations_of(cls).items() if not is_lazy(cls, name)
-        }
+        wider = {name: self.of(hint) for name, hint in shape.annotations_of(cls).items() if not is_lazy(cls, name)}
         changed = {
             name: Union[hint, None, UnsetType] if fields[name].default is UNSET else hint
             for name, hint in wider.items()

@@ -31,14 +31,10 @@ def decode_by_field(cls: KindType, data: bytes) -> object:
     """
     try:
         parts = split_fields(data)
-        check_kind(
-            cls, {name: wire.decode_plain(parts[name]) for name in ("apiVersion", "kind") if name in parts}
-        )
+        check_kind(cls, {name: wire.decode_plain(parts[name]) for name in ("apiVersion", "kind") if name in parts})
         return _build_parts(cls, parts)
     except shape.ShapeError as fault:
-        raise DecodeError(
-            fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path
-        ) from None
+        raise DecodeError(fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path) from None
 
 
 def split_fields(data: bytes) -> dict[str, Raw]:

@@ -455,6 +455,4 @@ class _Parser:
         return self._error(f"expected {what}, found {found}. {_EXAMPLE}", self._position)
 
     def _error(self, problem: str, position: int) -> SelectorError:
-        return SelectorError(
-            f"label selector {quote(self._text)}, position {position}: {problem}", value=self._text
-        )
+        return SelectorError(f"label selector {quote(self._text)}, position {position}: {problem}", value=self._text)

@@ -73,9 +73,7 @@ class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
     def decode_error(self, fault: ShapeError) -> DecodeError:
         """Create the error for an invalid field; metadata knows the name of its object, but not the kind."""
         subject = "/".join(part for part in (self.namespace, self.name) if part)
-        return DecodeError(
-            fault.problem, kind=type(self).__name__, subject=subject, path=f"metadata.{fault.path}"
-        )
+        return DecodeError(fault.problem, kind=type(self).__name__, subject=subject, path=f"metadata.{fault.path}")
 
 
 @set_module("masthead.meta.v1")

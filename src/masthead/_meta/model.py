@@ -92,9 +92,7 @@ class StructType(ApiType):
         def __call__(cls, *positional, **values):  # noqa: ANN002, ANN003, ANN204
             if positional:
                 example = next(iter(shape.fields_by_attribute(cls.api_type)), "field")
-                raise TypeError(
-                    f"{cls.__name__} takes keyword arguments only, such as {cls.__name__}({example}=...)"
-                )
+                raise TypeError(f"{cls.__name__} takes keyword arguments only, such as {cls.__name__}({example}=...)")
             try:
                 built = {key: _build_argument(cls, key, value) for key, value in values.items()}
             except shape.ShapeError as fault:
@@ -179,9 +177,7 @@ class Struct(
     else:
 
         def __hash__(self):  # noqa: ANN204
-            raise TypeError(
-                f"unhashable type: {type(self).__name__!r}, because it can change. {self._INSTEAD_OF_HASH}"
-            )
+            raise TypeError(f"unhashable type: {type(self).__name__!r}, because it can change. {self._INSTEAD_OF_HASH}")
 
     _INSTEAD_OF_HASH: ClassVar[str] = "Use one of its fields, or its to_json(), as the key."
 

@@ -154,9 +154,7 @@ def check_dns1123_subdomain(value: str) -> None:
     Raises:
         NameFormatError: If it is invalid.
     """
-    _check(
-        value, problem_with_dns1123_subdomain, noun="a DNS subdomain (RFC 1123)", example="web.example.com"
-    )
+    _check(value, problem_with_dns1123_subdomain, noun="a DNS subdomain (RFC 1123)", example="web.example.com")
 
 
 def check_dns1035_label(value: str) -> None:

@@ -188,9 +188,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
             check_kind(cls, data)
             return cast("Self", shape.StructShape(cls).build(data, rules))
         except shape.ShapeError as fault:
-            raise DecodeError(
-                fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
-            ) from None
+            raise DecodeError(fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path) from None
         except RecursionError:
             raise DecodeError("nested too deeply", kind=cls.__name__, subject=subject_in(data)) from None
 
@@ -249,11 +247,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
     def glance(self, look: Callable[[Self], R]) -> R:
         """Return the result of a function of the object; sections that it decodes are not kept."""
-        waiting = [
-            (member, value)
-            for member in lazy_members(type(self))
-            if type(value := member.__get__(self)) is Raw
-        ]
+        waiting = [(member, value) for member in lazy_members(type(self)) if type(value := member.__get__(self)) is Raw]
         try:
             return look(self)
         finally:
@@ -304,9 +298,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         except shape.ShapeError as fault:
             raise self.decode_error(fault) from None
         except DecodeError as error:  # in a lazy field
-            raise DecodeError(
-                error.problem, kind=type(self).__name__, subject=self.key, path=error.path
-            ) from None
+            raise DecodeError(error.problem, kind=type(self).__name__, subject=self.key, path=error.path) from None
         return data
 
 

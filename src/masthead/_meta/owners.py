@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 @set_module("masthead.meta")
-def owner_reference(
-    owner: Object, *, controller: bool = False, block_deletion: bool = False
-) -> OwnerReference:
+def owner_reference(owner: Object, *, controller: bool = False, block_deletion: bool = False) -> OwnerReference:
     """Create a reference to an object that exists on the server.
 
     Args:
@@ -74,9 +72,7 @@ def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = T
 
 
 @set_module("masthead.meta")
-def set_owner(
-    dependent: Object, owner: Object, *, controller: bool = False, block_deletion: bool = False
-) -> bool:
+def set_owner(dependent: Object, owner: Object, *, controller: bool = False, block_deletion: bool = False) -> bool:
     """Add an owner, or update its reference; return whether anything changed.
 
     Raises:

@@ -284,8 +284,7 @@ class _Unit(NamedTuple):
 
 
 _UNITS: Final = {
-    suffix: _Unit(_ONE * 1024**power, 1, QuantityFormat.BINARY_SI)
-    for power, suffix in enumerate(_BINARY_SUFFIXES)
+    suffix: _Unit(_ONE * 1024**power, 1, QuantityFormat.BINARY_SI) for power, suffix in enumerate(_BINARY_SUFFIXES)
 } | {
     suffix: _Unit(1000**power, 1, QuantityFormat.DECIMAL_SI)  # also for no suffix, which is in both lists
     for power, suffix in enumerate(_DECIMAL_SUFFIXES)

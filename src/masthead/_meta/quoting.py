@@ -23,9 +23,7 @@ _LONG: Final = 10_000
 
 def quoted(value: str) -> str:
     """Write a string as Go's ``%q`` does."""
-    if (
-        value.isprintable() and '"' not in value and "\\" not in value
-    ):  # nearly every one, and long ones at once
+    if value.isprintable() and '"' not in value and "\\" not in value:  # nearly every one, and long ones at once
         return f'"{value}"'
     if len(value) > _LONG:
         # differs from Go, which escapes only what is not printable, and some of it otherwise: checking each

@@ -79,9 +79,7 @@ def _repr_value(value: object) -> str:
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
         # The annotation of kubectl apply contains the whole object, with the data of a Secret.
-        pairs = (
-            f"{brief(key)}: {_HIDDEN if key == LAST_APPLIED else _repr_value(item)}" for key, item in items
-        )
+        pairs = (f"{brief(key)}: {_HIDDEN if key == LAST_APPLIED else _repr_value(item)}" for key, item in items)
         return "{" + _joined(pairs) + "}"
     return brief(value) if isinstance(value, str) else repr(value)
 

@@ -72,9 +72,7 @@ class Registry:
             UnknownKindError: If the class has no GVK.
         """
         if not cls.GVK.kind:
-            raise UnknownKindError(
-                f"{cls.__name__} has no GVK; set GVK = GroupVersionKind(group, version, kind)"
-            )
+            raise UnknownKindError(f"{cls.__name__} has no GVK; set GVK = GroupVersionKind(group, version, kind)")
         with _changing:
             self._classes[cls.GVK] = cls
             if resource := getattr(cls, "RESOURCE", None):

@@ -52,11 +52,7 @@ class Resource(msgspec.Struct, frozen=True):
     @property
     def removal(self) -> str:
         """A sentence that says since when it is not served, and what to use instead; empty if it is served."""
-        return (
-            removal_sentence(self.removed_in, self.replacement)
-            if self.removed_in and self.replacement
-            else ""
-        )
+        return removal_sentence(self.removed_in, self.replacement) if self.removed_in and self.replacement else ""
 
     def subresource(self, name: str) -> Subresource | None:
         """Find a subresource by its name."""

@@ -309,9 +309,7 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
     return construct_with_unknown(cls, known, unknown)
 
 
-def construct_with_unknown(
-    cls: ApiType, known: Mapping[str, object], unknown: Mapping[str, object]
-) -> object:
+def construct_with_unknown(cls: ApiType, known: Mapping[str, object], unknown: Mapping[str, object]) -> object:
     """Create an instance of the substitute of `cls` that has the unknown fields.
 
     Raises:
@@ -319,9 +317,7 @@ def construct_with_unknown(
     """
     for key in unknown:
         if _NO_NAME.search(key):
-            raise ShapeError(
-                f"{describe(key)} is not a field name: it has a quote, backslash or control character"
-            )
+            raise ShapeError(f"{describe(key)} is not a field name: it has a quote, backslash or control character")
     UNKNOWN_FIELDS.learn(cls.api_type, unknown)
     variant = with_unknown(cls.api_type, tuple(unknown))
     extra = dict(zip(variant.__struct_fields__[-len(unknown) :], unknown.values(), strict=True))
@@ -421,9 +417,7 @@ def shape_of(annotation: object) -> Shape:
     if origin is dict:
         return MapShape(_inner_shape(arguments[1]))
     if origin in _UNIONS:
-        return _union(
-            tuple(argument for argument in arguments if argument not in {type(None), msgspec.UnsetType})
-        )
+        return _union(tuple(argument for argument in arguments if argument not in {type(None), msgspec.UnsetType}))
     return _time() if annotation is datetime else _scalar((annotation,), annotation)
 
 

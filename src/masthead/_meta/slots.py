@@ -138,9 +138,7 @@ class LazySlot(Slot):
         try:
             return self.read(raw)
         except ShapeError as fault:
-            names = dict(
-                zip(type(instance).__struct_fields__, type(instance).__struct_encode_fields__, strict=True)
-            )
+            names = dict(zip(type(instance).__struct_fields__, type(instance).__struct_encode_fields__, strict=True))
             fault.steps.append(f".{names[self.name]}")
             raise cast("Any", instance).decode_error(fault) from None
 
@@ -195,11 +193,7 @@ class SlotPlan:
         self.makers: dict[str, Callable[[MemberDescriptorType, ApiType], Slot]] = {}
         self.nullable: tuple[str, ...] = (
             *namespace.get("NULLABLE", ()),
-            *(
-                name
-                for name, given in annotations.items()
-                if is_nullable(given, namespace.get(name, _ABSENT))
-            ),
+            *(name for name, given in annotations.items() if is_nullable(given, namespace.get(name, _ABSENT))),
         )
         if self.nullable:
             namespace["NULLABLE"] = self.nullable
@@ -208,9 +202,7 @@ class SlotPlan:
             on_wire = list[Raw] if name in in_parts else annotation
             self._plan(namespace, name, on_wire, lazy=name in lazy, plain=plain)
 
-    def _plan(
-        self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool
-    ) -> None:
+    def _plan(self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool) -> None:
         given, wire_name = _given_in(namespace, name)
         if type(given) is int and is_float(annotation):
             given = float(given)  # as it is decoded
@@ -268,9 +260,7 @@ def _evaluated_annotations(namespace: dict[str, Any]) -> dict[str, Any]:
     if annotate is None:
         return {}
     annotationlib: Any = importlib.import_module("annotationlib")
-    return cast(
-        "dict[str, Any]", annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
-    )
+    return cast("dict[str, Any]", annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF))
 
 
 def _given_in(namespace: dict[str, Any], name: str) -> tuple[object, str | None]:

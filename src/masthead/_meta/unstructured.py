@@ -71,9 +71,7 @@ class Unstructured(Object):
         try:
             made = _from_parts(cls, split_fields(data))
         except shape.ShapeError as fault:
-            raise DecodeError(
-                fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path
-            ) from None
+            raise DecodeError(fault.problem, kind=cls.__name__, subject=subject_of(data), path=fault.path) from None
         SOURCE.__set__(made, data)
         return made
 
@@ -91,9 +89,7 @@ class Unstructured(Object):
         try:
             return cls.from_plain(data, shape.STRICT if strict else shape.FROM_WIRE)
         except shape.ShapeError as fault:
-            raise DecodeError(
-                fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path
-            ) from None
+            raise DecodeError(fault.problem, kind=cls.__name__, subject=subject_in(data), path=fault.path) from None
 
     @classmethod
     def from_plain(cls, data: object, rules: shape.Rules) -> Self:
@@ -180,10 +176,7 @@ class Unstructured(Object):
             "apiVersion": self.api_version,
             "kind": self.kind,
             "metadata": self._metadata_to_write(parts.get("metadata")),
-            **{
-                name: self._section_to_write(value, parts.get(name))
-                for name, value in self._sections_held().items()
-            },
+            **{name: self._section_to_write(value, parts.get(name)) for name, value in self._sections_held().items()},
         }
 
     def is_modified(self) -> bool:

@@ -61,9 +61,7 @@ _JSON_TAGS: Final = frozenset({_BOOL_TAG, _INT_TAG, _FLOAT_TAG, _STR_TAG}) | {
     f"tag:yaml.org,2002:{name}" for name in ("null", "map", "seq")
 }
 # The last is "=", the unused value tag of YAML 1.1.
-_REPLACED_TAGS: Final = frozenset(
-    {"tag:yaml.org,2002:timestamp", _INT_TAG, _FLOAT_TAG, "tag:yaml.org,2002:value"}
-)
+_REPLACED_TAGS: Final = frozenset({"tag:yaml.org,2002:timestamp", _INT_TAG, _FLOAT_TAG, "tag:yaml.org,2002:value"})
 
 
 class _Loader(_BaseLoader):
@@ -204,8 +202,7 @@ def _events(document: object) -> Iterator[yaml.Event]:
 def _scalar(writer: Any, value: object) -> yaml.Event:  # noqa: ANN401 - PyYAML's own types are private
     node = writer.represent_data(value)
     plain, quoted = (
-        writer.resolve(yaml.ScalarNode, node.value, implicit) == node.tag
-        for implicit in ((True, False), (False, True))
+        writer.resolve(yaml.ScalarNode, node.value, implicit) == node.tag for implicit in ((True, False), (False, True))
     )
     return yaml.ScalarEvent(None, node.tag, (plain, quoted), node.value, style=node.style)
 
@@ -213,11 +210,7 @@ def _scalar(writer: Any, value: object) -> yaml.Event:  # noqa: ANN401 - PyYAML'
 def _problem(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     message = getattr(error, "problem", None) or str(error)
-    return (
-        f"not YAML: {message} (line {mark.line + 1}, column {mark.column + 1})"
-        if mark
-        else f"not YAML: {message}"
-    )
+    return f"not YAML: {message} (line {mark.line + 1}, column {mark.column + 1})" if mark else f"not YAML: {message}"
 
 
 class AliasExpansion(NamedTuple):
@@ -381,9 +374,7 @@ def _refuse_bad_keys(place: _NodePath, kind: str, *, allow_duplicates: bool) -> 
             continue  # `<<` may occur more than once, and its keys may be overridden.
         if key.tag != _STR_TAG:
             shown = key.value if isinstance(key.value, str) else "a list or map"
-            raise DecodeError(
-                _at(key, f"the key {shown} is not text; put it in quotes"), kind=kind, path=place.path()
-            )
+            raise DecodeError(_at(key, f"the key {shown} is not text; put it in quotes"), kind=kind, path=place.path())
         if key.value in seen and not allow_duplicates:
             where = _NodePath(key, f".{key.value}", place).path()
             raise DecodeError(_at(key, f'the key "{key.value}" appears twice'), kind=kind, path=where)

@@ -66,10 +66,7 @@ def _priority_level(obj: Plain, now: datetime) -> list[Cell]:
         name_of(obj),
         text(spec, "type"),
         integer(limited, "nominalConcurrencyShares") if has(spec, "limited") else "<none>",
-        *(
-            integer(queuing, name) if has_queues else "<none>"
-            for name in ("queues", "handSize", "queueLengthLimit")
-        ),
+        *(integer(queuing, name) if has_queues else "<none>" for name in ("queues", "handSize", "queueLengthLimit")),
         age_of(obj, now),
     ]
 
@@ -78,8 +75,7 @@ def _storage_version(obj: Plain, now: datetime) -> list[Cell]:
     status = part(obj, "status")
     common = status.get("commonEncodingVersion")
     versions = [
-        f"{text(entry, 'apiServerID')}={text(entry, 'encodingVersion')}"
-        for entry in entries(status, "storageVersions")
+        f"{text(entry, 'apiServerID')}={text(entry, 'encodingVersion')}" for entry in entries(status, "storageVersions")
     ]
     return [
         name_of(obj),

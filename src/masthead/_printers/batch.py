@@ -88,9 +88,7 @@ def _cron_job(obj: Plain, now: datetime) -> list[Cell]:
 
 
 PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
-    ("batch", "Job"): Printer(
-        (NAME, Column("Status"), Column("Completions"), Column("Duration"), AGE, *_WIDE), _job
-    ),
+    ("batch", "Job"): Printer((NAME, Column("Status"), Column("Completions"), Column("Duration"), AGE, *_WIDE), _job),
     ("batch", "CronJob"): Printer(
         (
             NAME,

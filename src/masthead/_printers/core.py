@@ -60,8 +60,6 @@ PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
     ("", "ServiceAccount"): Printer((NAME, AGE), name_and_age),
     ("", "ResourceQuota"): Printer((NAME, Column("Request"), Column("Limit"), AGE), _resource_quota),
     ("", "LimitRange"): CREATED_AT,
-    ("", "ComponentStatus"): Printer(
-        (NAME, Column("Status"), Column("Message"), Column("Error")), _component_status
-    ),
+    ("", "ComponentStatus"): Printer((NAME, Column("Status"), Column("Message"), Column("Error")), _component_status),
 }
 """The printers, by group and kind."""

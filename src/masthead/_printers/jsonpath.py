@@ -92,9 +92,7 @@ class JsonPath:
     text: str
     _steps: tuple[_Step, ...]
 
-    def find(
-        self, obj: object, *, allows_missing: bool = True, limit: VisitLimit | None = None
-    ) -> list[object]:
+    def find(self, obj: object, *, allows_missing: bool = True, limit: VisitLimit | None = None) -> list[object]:
         """Return the values that the path selects in plain data.
 
         Args:
@@ -302,9 +300,7 @@ def _field(name: str) -> _Step:
         if not values:
             return []
         found = [
-            cast("dict[str, object]", value)[name]
-            for value in values
-            if isinstance(value, dict) and name in value
+            cast("dict[str, object]", value)[name] for value in values if isinstance(value, dict) and name in value
         ]
         if not found and not search.allows_missing:
             raise JsonPathError(f"{name} is not found")

@@ -87,9 +87,7 @@ def _parent(spec: Plain) -> str:
     return f"{place}/{text(reference, 'name')}"
 
 
-_INGRESS: Final = Printer(
-    (NAME, Column("Class"), Column("Hosts"), Column("Address"), Column("Ports"), AGE), _ingress
-)
+_INGRESS: Final = Printer((NAME, Column("Class"), Column("Hosts"), Column("Address"), Column("Ports"), AGE), _ingress)
 _NETWORK_POLICY: Final = Printer((NAME, Column("Pod-Selector"), AGE), _network_policy)
 
 PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {

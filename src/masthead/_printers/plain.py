@@ -32,9 +32,7 @@ def entries(owner: Plain, name: str) -> list[Plain]:
     found = owner.get(name)
     if not isinstance(found, list):
         return []
-    return [
-        cast("Plain", each) if isinstance(each, dict) else _NOTHING for each in cast("list[object]", found)
-    ]
+    return [cast("Plain", each) if isinstance(each, dict) else _NOTHING for each in cast("list[object]", found)]
 
 
 def text(owner: Plain, name: str) -> str:

@@ -83,9 +83,7 @@ class _Summary:
             text(init_container, "name"): init_container.get("restartPolicy") == "Always"
             for init_container in init_containers
         }
-        self.total += sum(
-            init_container.get("restartPolicy") == "Always" for init_container in init_containers
-        )
+        self.total += sum(init_container.get("restartPolicy") == "Always" for init_container in init_containers)
         of_sidecars = _Restarts()
         for index, status in enumerate(entries(self._status, "initContainerStatuses")):
             is_sidecar = sidecars.get(text(status, "name"), False)
@@ -178,8 +176,7 @@ def _condition_status(status: Plain, kind: str) -> str:
 
 def _is_ready(status: Plain) -> bool:
     return any(
-        entry.get("type") == "Ready" and entry.get("status") == "True"
-        for entry in entries(status, "conditions")
+        entry.get("type") == "Ready" and entry.get("status") == "True" for entry in entries(status, "conditions")
     )
 
 

@@ -35,9 +35,7 @@ def _binding(obj: Plain, now: datetime) -> list[Cell]:
     ]
 
 
-_BINDING: Final = Printer(
-    (NAME, Column("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), _binding
-)
+_BINDING: Final = Printer((NAME, Column("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), _binding)
 
 PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
     ("rbac.authorization.k8s.io", "Role"): CREATED_AT,

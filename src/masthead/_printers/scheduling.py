@@ -64,8 +64,6 @@ PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
         _priority_class,
     ),
     (_SCHEDULING, "Workload"): Printer((NAME, AGE), name_and_age),
-    (_SCHEDULING, "PodGroup"): Printer(
-        (NAME, Column("Policy"), Column("Workload"), Column("Status"), AGE), _pod_group
-    ),
+    (_SCHEDULING, "PodGroup"): Printer((NAME, Column("Policy"), Column("Workload"), Column("Status"), AGE), _pod_group),
 }
 """The printers, by group and kind."""

@@ -175,9 +175,7 @@ PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
         ),
         _storage_class,
     ),
-    ("storage.k8s.io", "VolumeAttributesClass"): Printer(
-        (NAME, Column("DriverName"), AGE), _volume_attributes_class
-    ),
+    ("storage.k8s.io", "VolumeAttributesClass"): Printer((NAME, Column("DriverName"), AGE), _volume_attributes_class),
     ("storage.k8s.io", "VolumeAttachment"): Printer(
         (
             NAME,

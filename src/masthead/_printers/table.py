@@ -129,9 +129,7 @@ class PrintedTable:
     def _repr_html_(self) -> str:
         """The table as notebooks show it: at most 200 rows."""
         shown = self.rows[:_MOST_IN_HTML]
-        header, *lines = self._lines(
-            shown, wide=self.wide, namespaces=self.namespaces, labels=False, headers=True
-        )
+        header, *lines = self._lines(shown, wide=self.wide, namespaces=self.namespaces, labels=False, headers=True)
         rest = len(self.rows) - len(shown)
         caption = f"{rest} more rows" if rest else "" if shown else "no rows"
         return as_html(header, lines, caption)
@@ -203,8 +201,7 @@ def table(
             first, printer = kind, _printer_of(kind, definition)
         elif (kind.group, kind.kind) != (first.group, first.kind):
             raise InvalidValueError(
-                f"a table has objects of one kind, and these are of {first.kind} and {kind.kind}; "
-                "make a table of each",
+                f"a table has objects of one kind, and these are of {first.kind} and {kind.kind}; make a table of each",
                 value=kind.kind,
             )
         rows.append(PrintedRow(tuple(printer.cells(_plain(obj), moment)), obj))

@@ -139,9 +139,7 @@ _DAEMON_SET: Final = Printer(
 
 PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
     ("", "ReplicationController"): Printer(_REPLICAS, _replication_controller),
-    ("", "PodTemplate"): Printer(
-        (NAME, Column("Containers"), Column("Images"), Column("Pod Labels")), _pod_template
-    ),
+    ("", "PodTemplate"): Printer((NAME, Column("Containers"), Column("Images"), Column("Pod Labels")), _pod_template),
     ("apps", "Deployment"): _DEPLOYMENT,
     ("apps", "ReplicaSet"): _REPLICA_SET,
     ("apps", "DaemonSet"): _DAEMON_SET,

@@ -78,9 +78,7 @@ class EventBuffer:
         random: The source of jitter.
     """
 
-    def __init__(
-        self, limit: int, options: CorrelatorOptions | None, metrics: RecorderMetrics, random: Random
-    ) -> None:
+    def __init__(self, limit: int, options: CorrelatorOptions | None, metrics: RecorderMetrics, random: Random) -> None:
         self._limit = limit
         self._metrics = metrics
         self._random = random
@@ -128,9 +126,7 @@ class EventBuffer:
             writes: list[EventWrite] = []
             while (write := self._queue.take(now)) is not None:
                 writes.append(write)
-            times = [
-                each for each in (self._queue.wake_at(now), self._correlator.next_due()) if each is not None
-            ]
+            times = [each for each in (self._queue.wake_at(now), self._correlator.next_due()) if each is not None]
         self._metrics.pending(len(self))
         if rest:
             return writes, 0.0

@@ -36,16 +36,12 @@ class RecorderMetrics:
 
     def sent(self, verb: str) -> None:
         """A write has succeeded."""
-        self._count(
-            lambda: self._metrics.counter(known.EVENTS_SENT, component=self._component, verb=verb).inc()
-        )
+        self._count(lambda: self._metrics.counter(known.EVENTS_SENT, component=self._component, verb=verb).inc())
 
     def failed(self, reason: str, amount: int = 1) -> None:
         """Writes were given up."""
         self._count(
-            lambda: self._metrics.counter(known.EVENTS_FAILED, component=self._component, reason=reason).inc(
-                amount
-            )
+            lambda: self._metrics.counter(known.EVENTS_FAILED, component=self._component, reason=reason).inc(amount)
         )
 
     def dropped(self) -> None:
@@ -67,7 +63,5 @@ class RecorderMetrics:
             count()
         except Exception:  # noqa: BLE001 - whatever it is, it is not about the Event
             if not self._is_broken:
-                _log.exception(
-                    "metrics of recorder %s failed; further failures are not logged", self._component
-                )
+                _log.exception("metrics of recorder %s failed; further failures are not logged", self._component)
             self._is_broken = True

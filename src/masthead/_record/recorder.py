@@ -126,9 +126,7 @@ class EventRecorder:
             InvalidValueError: If an argument is invalid; never for failures of the API.
             TimeError: If the clock returns a time without a time zone.
         """
-        self._buffer.offer(
-            occurrence_of(obj, type, reason, message, action=action, related=related, at=self._clock())
-        )
+        self._buffer.offer(occurrence_of(obj, type, reason, message, action=action, related=related, at=self._clock()))
 
     def for_object(self, obj: EventSubject) -> ObjectEventRecorder:
         """Return a recorder of Events about one object.

@@ -103,9 +103,7 @@ def reference_to(obj: EventSubject) -> EventReference:
     """
     if isinstance(obj, Object):
         meta = obj.metadata
-        found = EventReference(
-            obj.api_version, obj.kind, meta.namespace, meta.name, meta.uid, meta.resource_version
-        )
+        found = EventReference(obj.api_version, obj.kind, meta.namespace, meta.name, meta.uid, meta.resource_version)
     elif isinstance(obj, Mapping):
         found = _from_plain(obj)
     else:
@@ -164,9 +162,7 @@ def checked_source(component: str, instance: str | None, host: str) -> tuple[str
             '"example.com/my-operator"',
             value=component,
         )
-    found = (
-        truncated(f"{component}-{host}" if host else component, _LONGEST) if instance is None else instance
-    )
+    found = truncated(f"{component}-{host}" if host else component, _LONGEST) if instance is None else instance
     if not found or len(found.encode()) > _LONGEST:
         raise InvalidValueError(
             f"the instance that reports Events has 1 to {_LONGEST} bytes, not {len(found.encode())}; give the name of the pod",

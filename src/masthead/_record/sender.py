@@ -56,9 +56,7 @@ class EventSender:
         component: Who reports, for logs.
     """
 
-    def __init__(
-        self, buffer: EventBuffer, sink: EventSink, monotonic: Callable[[], float], component: str
-    ) -> None:
+    def __init__(self, buffer: EventBuffer, sink: EventSink, monotonic: Callable[[], float], component: str) -> None:
         self._buffer = buffer
         self._sink = sink
         self._monotonic = monotonic

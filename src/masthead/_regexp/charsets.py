@@ -114,7 +114,9 @@ NAMED_CLASSES: Final = {
 }
 """The ranges of ``[:alnum:]`` and so on."""
 
-_CATEGORY_NAMES: Final = "C Cc Cf Cn Co Cs L LC Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs"
+_CATEGORY_NAMES: Final = (
+    "C Cc Cf Cn Co Cs L LC Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs"
+)
 _SCRIPT_NAMES: Final = """
     Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Bhaiksuki Bopomofo
     Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Common
@@ -142,9 +144,7 @@ _CATEGORY_ALIASES: Final = """
     """
 _CATEGORIES: Final = frozenset(_CATEGORY_NAMES.split())
 _SCRIPTS: Final = frozenset(_SCRIPT_NAMES.split())
-_ALIASES: Final = {
-    alias: name for alias, _, name in (each.partition(":") for each in _CATEGORY_ALIASES.split())
-}
+_ALIASES: Final = {alias: name for alias, _, name in (each.partition(":") for each in _CATEGORY_ALIASES.split())}
 _OTHER_CLASSES: Final = ("Any", "ASCII", "Assigned")
 
 

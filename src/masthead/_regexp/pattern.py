@@ -163,9 +163,7 @@ class Pattern:
 
     # Both
 
-    def _reach(
-        self, starts: Iterable[int], before: str, after: str, seen: set[int]
-    ) -> Iterator[tuple[Op, int]]:
+    def _reach(self, starts: Iterable[int], before: str, after: str, seen: set[int]) -> Iterator[tuple[Op, int]]:
         """Yield the instructions that read or match, reached without reading, in the order of preference."""
         program = self._program
         stack = list(starts)

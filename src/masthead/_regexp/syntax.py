@@ -265,9 +265,7 @@ class _Parser:
             return None
         return int(digits) if len(digits) <= _MAX_DIGITS else -1
 
-    def _repeat(
-        self, least: int, most: int, start: int, repeat_start: int | None, *, is_counted: bool
-    ) -> None:
+    def _repeat(self, least: int, most: int, start: int, repeat_start: int | None, *, is_counted: bool) -> None:
         prefers_few = self._flags.prefers_few
         if self._text.startswith("?", self._at):
             self._at += 1

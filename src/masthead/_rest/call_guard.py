@@ -24,9 +24,7 @@ __all__ = ["CallGuard", "admit_call", "call_guard", "explain_closed"]
 
 _UNGUARDED: Final = nullcontext()
 _LOOK_EVERY: Final = 0.05
-_STOPPED: Final = (
-    "not sent, because the manager has stopped this work, or lost its lease; end when you are cancelled"
-)
+_STOPPED: Final = "not sent, because the manager has stopped this work, or lost its lease; end when you are cancelled"
 
 
 class CallGuard:

@@ -292,9 +292,7 @@ class RestClient:
         Raises:
             MastheadError: As `call`.
         """
-        return await self.call(
-            _raw("POST", path, query, body, content_type, headers=headers, timeout=timeout)
-        )
+        return await self.call(_raw("POST", path, query, body, content_type, headers=headers, timeout=timeout))
 
     async def put(
         self,
@@ -328,9 +326,7 @@ class RestClient:
         Raises:
             MastheadError: As `call`.
         """
-        return await self.call(
-            _raw("PATCH", path, query, body, content_type, headers=headers, timeout=timeout)
-        )
+        return await self.call(_raw("PATCH", path, query, body, content_type, headers=headers, timeout=timeout))
 
     async def verb(
         self,
@@ -416,9 +412,7 @@ class RestClient:
                 return result
             if may_renew and result.is_unauthorized:
                 may_renew = False
-                if await self._rate_limiter.until_closed(
-                    self._credentials.renew(result.authorization), deadline
-                ):
+                if await self._rate_limiter.until_closed(self._credentials.renew(result.authorization), deadline):
                     continue
             decision = retry.decide(
                 call.method,
@@ -463,9 +457,7 @@ class RestClient:
             # The caller's own header wins; credentials would be obtained for nothing, perhaps by running a
             # plugin.
             if not has_header(call.headers, "authorization"):
-                authorization = await self._rate_limiter.until_closed(
-                    self._credentials.authorization(), deadline
-                )
+                authorization = await self._rate_limiter.until_closed(self._credentials.authorization(), deadline)
             # After all waiting: the caller's right to act may have ended meanwhile.
             with admit_call(call.subject):
                 response = await self._send(
@@ -547,9 +539,7 @@ class RestClient:
         body = await read_bounded(response)
         error = failure(call, response.status, header("Content-Type"), body, header("Location"))
         retry_after = header("Retry-After") or (f"{error.retry_after:.0f}" if error.retry_after else "")
-        if error.retry_after is None and (
-            seconds := retry.parse_retry_after(retry_after, date=header("Date"))
-        ):
+        if error.retry_after is None and (seconds := retry.parse_retry_after(retry_after, date=header("Date"))):
             # A request rejected before it was decoded, as by priority and fairness, has the header but no Status.
             error.details = error.details or StatusDetails()
             error.details.retry_after_seconds = round(seconds)

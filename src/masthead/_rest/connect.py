@@ -174,9 +174,7 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
         # The cluster's proxy-url is not for the issuer; the environment's proxy is.
         transport = HttpTransport(
             f"{parts.scheme}://{parts.netloc}",
-            tls=TlsContexts(
-                ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic
-            ),
+            tls=TlsContexts(ca_file=oidc.ca_file, ca_data=oidc.ca_data, key_data=Secret(), now=time.monotonic),
             proxy_url=Secret(proxy_for(url, os.environ)),
             max_response_bytes=_ISSUER_MAX_BYTES,
         )

@@ -143,9 +143,7 @@ def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
     try:
         return f"{path}?{urlencode(query)}"
     except UnicodeEncodeError as error:
-        raise InvalidValueError(
-            f"the query of {path} cannot be encoded: {error.reason}. Nothing was sent."
-        ) from None
+        raise InvalidValueError(f"the query of {path} cannot be encoded: {error.reason}. Nothing was sent.") from None
 
 
 def logged(path: str, query: Sequence[tuple[str, str]]) -> str:

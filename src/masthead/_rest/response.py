@@ -80,11 +80,7 @@ class Response(RedactedRepr, frozen=True):
             return msgspec.json.decode(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             # A UnicodeDecodeError would carry the whole body.
-            why = (
-                str(error)
-                if isinstance(error, msgspec.DecodeError)
-                else "it is not UTF-8, or nested too deep"
-            )
+            why = str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested too deep"
             what = f"the response to {self.about}" if self.about else "the response"
             raise DecodeError(f"{what} is not JSON: {why}") from None
 

@@ -21,9 +21,7 @@ __all__ = ["ResponseStream"]
 class ResponseStream:
     """An open response; close it, or leave its ``async with`` block, to release its connection."""
 
-    def __init__(
-        self, call: Call, response: TransportResponse, warnings: tuple[ServerWarning, ...] = ()
-    ) -> None:
+    def __init__(self, call: Call, response: TransportResponse, warnings: tuple[ServerWarning, ...] = ()) -> None:
         self._call = call
         self._warnings = warnings
         self._response = response

@@ -30,9 +30,7 @@ class WarningHandler:
         server: The server's name in logs.
     """
 
-    def __init__(
-        self, callback: Callable[[ServerWarning], None] | None, server: str = "the API server"
-    ) -> None:
+    def __init__(self, callback: Callable[[ServerWarning], None] | None, server: str = "the API server") -> None:
         self._server = server
         self._callback = callback
         self._logged: set[str] = set()

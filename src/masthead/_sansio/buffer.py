@@ -134,9 +134,7 @@ class HandlerBuffer(Generic[V]):
 
     def __init__(self, limit: int = LIMIT) -> None:
         if limit < 0:
-            raise InvalidValueError(
-                f"a buffer cannot keep {limit} notifications; give 0 or more", value=limit
-            )
+            raise InvalidValueError(f"a buffer cannot keep {limit} notifications; give 0 or more", value=limit)
         self._limit = limit
         self._kept: deque[Notification[V]] = deque()
         # A dict finds its last item at once, but its first ever later as the first is removed again and again. So the
@@ -278,9 +276,7 @@ class HandlerBuffer(Generic[V]):
         return taken
 
 
-def _joined(
-    waiting: tuple[Notification[V], ...], notification: Notification[V]
-) -> tuple[Notification[V], ...]:
+def _joined(waiting: tuple[Notification[V], ...], notification: Notification[V]) -> tuple[Notification[V], ...]:
     """What waits for a key once a notification has come; the table above."""
     if not waiting:
         return (notification,)

@@ -149,9 +149,7 @@ class EventWriteQueue:
         self._in_flight[record] = lane
         lane.attempts += 1
         self._serial += 1
-        return EventWrite(
-            record, record.count, record.last_at, record.written == 0, lane.attempts, self._serial
-        )
+        return EventWrite(record, record.count, record.last_at, record.written == 0, lane.attempts, self._serial)
 
     def succeeded(self, write: EventWrite) -> None:
         """Note that the server has responded as wished; the record follows again if it still needs a write."""

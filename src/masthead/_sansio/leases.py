@@ -100,9 +100,7 @@ class Election:
 
     def __init__(self, identity: str, timing: LeaseTiming) -> None:
         if not identity:
-            raise InvalidValueError(
-                "the identity is empty; it must be unique among the replicas", value=identity
-            )
+            raise InvalidValueError("the identity is empty; it must be unique among the replicas", value=identity)
         self._identity = identity
         self._timing = timing
         self._observed: Lease | None = None
@@ -225,9 +223,7 @@ class Election:
         if lease.record != step.record:
             # Only admission may do that. Others wait by what is stored, so that nothing can be concluded from ours.
             self._own.clear()
-            return self._not_own(
-                "the server has stored another record than was sent; see its admission webhooks"
-            )
+            return self._not_own("the server has stored another record than was sent; see its admission webhooks")
         self._own.clear()
         self._own.append(lease.record)
         if self._is_release:

@@ -146,9 +146,7 @@ def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
     of_object = [write for write in writes if write.uid == change.uid and write.resource == change.resource]
     if not change.new:
         return any(not each.version for each in of_object)
-    next_versions = {
-        each.replaced: each.version for each in of_object if each.replaced is not None and each.version
-    }
+    next_versions = {each.replaced: each.version for each in of_object if each.replaced is not None and each.version}
     version = change.old
     while (following := next_versions.pop(version, None)) is not None:
         if following == change.new:
@@ -173,9 +171,7 @@ def is_own_version(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
     return any(write.version == change.new and not write.is_deletion for write in of_object)
 
 
-def is_visible(
-    write: OwnWrite, cached: CachedVersion | None, store_version: str, *, is_selected: bool = True
-) -> bool:
+def is_visible(write: OwnWrite, cached: CachedVersion | None, store_version: str, *, is_selected: bool = True) -> bool:
     """Whether a cache is at least as new as a write.
 
     Args:

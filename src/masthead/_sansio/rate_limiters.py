@@ -159,13 +159,9 @@ class FastSlowRateLimiter(Generic[K]):
         InvalidValueError: If a delay or `max_fast_attempts` is negative, or `max_tracked` is less than 1.
     """
 
-    def __init__(
-        self, fast: float, slow: float, max_fast_attempts: int, *, max_tracked: int = MAX_TRACKED
-    ) -> None:
+    def __init__(self, fast: float, slow: float, max_fast_attempts: int, *, max_tracked: int = MAX_TRACKED) -> None:
         if not (fast >= 0 and slow >= 0 and max_fast_attempts >= 0):
-            raise InvalidValueError(
-                f"delays and attempts must not be negative: {fast=}, {slow=}, {max_fast_attempts=}"
-            )
+            raise InvalidValueError(f"delays and attempts must not be negative: {fast=}, {slow=}, {max_fast_attempts=}")
         self._fast, self._slow, self._max_fast = fast, slow, max_fast_attempts
         self._failures: _FailureCounts[K] = _FailureCounts(max_tracked)
 

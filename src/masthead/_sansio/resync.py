@@ -154,6 +154,4 @@ class ResyncSchedule:
 
 def _refuse_nonsense(period: float) -> None:
     if not 0 <= period < math.inf:
-        raise InvalidValueError(
-            f"a resync period of {period} s is invalid; give 0, or more, seconds", value=period
-        )
+        raise InvalidValueError(f"a resync period of {period} s is invalid; give 0, or more, seconds", value=period)

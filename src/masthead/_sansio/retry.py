@@ -124,9 +124,7 @@ class _Rule:
         return (self.methods is None or method in self.methods) and (self.takes_streams or not stream)
 
 
-_RETRY_AFTER: Final = _Rule(
-    "the server asked to retry later", first=0.1, attempts=None, jitter=_RETRY_AFTER_JITTER
-)
+_RETRY_AFTER: Final = _Rule("the server asked to retry later", first=0.1, attempts=None, jitter=_RETRY_AFTER_JITTER)
 _BUSY: Final = _Rule("the server was not ready", first=0.1, methods=_READS, takes_streams=False)
 _UNREACHED: Final = _Rule("connecting failed", first=1.0)
 _NEVER_REACHED: Final = _Rule("connecting failed", first=0.1, attempts=3)
@@ -178,9 +176,7 @@ def decide(
 
 def _retry_after(outcome: Outcome) -> float | None:
     """The delay in seconds that the server asks for."""
-    if not isinstance(outcome, ResponseHead) or not (
-        outcome.status == _TOO_MANY_REQUESTS or outcome.status >= 500
-    ):
+    if not isinstance(outcome, ResponseHead) or not (outcome.status == _TOO_MANY_REQUESTS or outcome.status >= 500):
         return None
     return parse_retry_after(outcome.retry_after, date=outcome.date)
 
@@ -204,9 +200,7 @@ def _rule_for(outcome: Outcome, *, has_reached: bool) -> _Rule | None:
 _DIGITS: Final = 9
 _VERY_LONG: Final = 10.0**_DIGITS
 
-_HTTP_DATE: Final = re.compile(
-    r"[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT", re.ASCII
-)
+_HTTP_DATE: Final = re.compile(r"[A-Z][a-z]{2}, (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT", re.ASCII)
 """The only date format that HTTP allows senders: ``Sun, 06 Nov 1994 08:49:37 GMT``."""
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

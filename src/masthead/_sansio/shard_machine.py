@@ -142,9 +142,7 @@ class ShardMachine:
         """
         self._view = view
         self._note_records(view.leases, now)
-        self._member = next(
-            (lease.name for lease in view.leases if lease.token == self._token and lease.is_held), ""
-        )
+        self._member = next((lease.name for lease in view.leases if lease.token == self._token and lease.is_held), "")
         if not self._member:
             self._lose(self._owned)
             return Plan(is_member=False)
@@ -250,17 +248,13 @@ class ShardMachine:
     @property
     def _has_veterans(self) -> bool:
         """Whether others have been here for so long that they must have had a table."""
-        return any(
-            lease.is_held and not lease.is_new and lease.token != self._token for lease in self._view.leases
-        )
+        return any(lease.is_held and not lease.is_new and lease.token != self._token for lease in self._view.leases)
 
     def _waits_for_table(self, table: ShardTable | None, now: float) -> str:
         stored = self._view.table
         if table is None and self._creates_from is not None:
             problem = f"cannot be read: {stored.problem}" if stored is not None else "is gone"
-            return (
-                f"the table {problem}; unless others do, it is replaced in {self._creates_from - now:.1f} s"
-            )
+            return f"the table {problem}; unless others do, it is replaced in {self._creates_from - now:.1f} s"
         seconds = max(self._duration, table.settling if table is not None else 0.0)
         left = self._settling[1] + seconds - now
         return f"the table was lost; who owned slots may work for another {left:.1f} s"
@@ -275,17 +269,10 @@ class ShardMachine:
         empty = ShardTable(self._empty.total, self._empty.by, writes=table.writes + 1)
         return Plan(fences, TableWrite(empty, self._version))
 
-    def _next_write(
-        self, table: ShardTable, over: Collection[str], now: float
-    ) -> tuple[TableWrite | None, str]:
+    def _next_write(self, table: ShardTable, over: Collection[str], now: float) -> tuple[TableWrite | None, str]:
         members = self._members(now)
         named = table.owners.get(self._token, _NOTHING)
-        owners = {
-            slot: members[token]
-            for token, slots in table.owners.items()
-            if token in members
-            for slot in slots
-        }
+        owners = {slot: members[token] for token, slots in table.owners.items() if token in members for slot in slots}
         assigned = assign(members.values(), table.total, owners)
         wanted = frozenset(slot for slot, member in assigned.items() if member == self._member)
         self._lose(self._owned - named)
@@ -293,9 +280,7 @@ class ShardMachine:
         # What is not in the table any more need not be taken from it.
         self._leaving -= self._drained - named
         self._drained &= self._leaving
-        others = (
-            slots for token, slots in table.owners.items() if token != self._token and token not in over
-        )
+        others = (slots for token, slots in table.owners.items() if token != self._token and token not in over)
         taken = frozenset[int]().union(*others)
         claims = wanted - taken - self._owned - self._leaving
         # Drained ones, and those of a claim that was not acknowledged and that are now another's turn.

@@ -97,9 +97,7 @@ class ShardRanges:
             keys.add(key)
             found.append((int(start, 16), int(end, 16)))
         if len(keys) > 1:
-            raise SelectorError(
-                "all ranges of a shard selector must be of uids, or all of namespaces", value=selector
-            )
+            raise SelectorError("all ranges of a shard selector must be of uids, or all of namespaces", value=selector)
         try:
             return cls(found, by="uid" if "uid" in keys else "namespace")
         except InvalidValueError as error:
@@ -189,9 +187,7 @@ class ShardSet:
     def ranges(self) -> ShardRanges:
         """The ranges of hashes in the slots."""
         if self._ranges is None:
-            bounds = (
-                (first_hash(slot, self.total), first_hash(slot + 1, self.total)) for slot in self._slots
-            )
+            bounds = ((first_hash(slot, self.total), first_hash(slot + 1, self.total)) for slot in self._slots)
             self._ranges = ShardRanges(bounds, by=self.by)
         return self._ranges
 
@@ -235,9 +231,7 @@ class ShardSet:
         return hash((self._slots, self.total, self.by))
 
     def __repr__(self) -> str:
-        return (
-            f"<ShardSet {write_slots(self._slots) or 'of nothing'}; {len(self)} of {self.total} by {self.by}>"
-        )
+        return f"<ShardSet {write_slots(self._slots) or 'of nothing'}; {len(self)} of {self.total} by {self.by}>"
 
     def _with(self, slots: Iterable[int]) -> ShardSet:
         return ShardSet(slots, total=self.total, by=self.by)
@@ -296,12 +290,7 @@ def _quotas(owned: Mapping[str, Collection[int]], total: int) -> dict[str, int]:
 def _fill(assigned: dict[int, str], room: dict[str, int], total: int) -> None:
     """Assign the other slots to members that have room, the highest ranks first."""
     takers = [member for member, count in room.items() if count]
-    pairs = [
-        (-_rank(member, slot), slot, member)
-        for slot in range(total)
-        if slot not in assigned
-        for member in takers
-    ]
+    pairs = [(-_rank(member, slot), slot, member) for slot in range(total) if slot not in assigned for member in takers]
     for _, slot, member in sorted(pairs):
         if slot not in assigned and room[member]:
             assigned[slot] = member

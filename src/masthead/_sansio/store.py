@@ -206,9 +206,7 @@ class IndexedStore(Generic[V, T]):
         keys = self._owners.keys(scope, items)
         return items.copy() if len(keys) == len(items) else {key: items[key] for key in keys}
 
-    def put(
-        self, key: str, value: V, *, obj: T | None = None, version: str = "", scope: str = ""
-    ) -> V | None:
+    def put(self, key: str, value: V, *, obj: T | None = None, version: str = "", scope: str = "") -> V | None:
         """Store a value, and return the one that it takes the place of.
 
         Args:
@@ -415,9 +413,7 @@ class _State(Generic[V, T]):
         index = self.indices.get(name)
         if index is None:
             known = ", ".join(f'"{known}"' for known in sorted(self.indices)) or "none at all"
-            raise UnknownIndexError(
-                f'there is no index "{name}", only these: {known}; add it with add_indexers'
-            )
+            raise UnknownIndexError(f'there is no index "{name}", only these: {known}; add it with add_indexers')
         return index
 
     def blank(self) -> _State[V, T]:
@@ -486,9 +482,7 @@ class _Index(Generic[V, T]):
         for value, bucket in other.buckets.items():
             if value in self.buckets:
                 self.buckets[value].update(bucket)
-        self.buckets.update(
-            {value: bucket for value, bucket in other.buckets.items() if value not in self.buckets}
-        )
+        self.buckets.update({value: bucket for value, bucket in other.buckets.items() if value not in self.buckets})
         self.values.update(other.values)
         self.failures.update(other.failures)
 
@@ -572,9 +566,7 @@ class _Owners:
             self._keys.setdefault(scope, {})[key] = None
             self.scopes[key] = scope
 
-    def replace(
-        self, scope: str, leaving: AbstractSet[str], coming: Mapping[str, V], moved: Iterable[str]
-    ) -> None:
+    def replace(self, scope: str, leaving: AbstractSet[str], coming: Mapping[str, V], moved: Iterable[str]) -> None:
         """Give a scope what comes, and nothing else; what moved belonged to other scopes."""
         if not scope and not self.scopes:
             # Without scopes, no owner is recorded: there is only one.
@@ -616,9 +608,7 @@ def _checked(found: object) -> _Values:
     values: dict[str, None] = {}
     for value in cast("Iterable[object]", found):
         if not isinstance(value, str):
-            raise InvalidValueError(
-                _invalid_result(f"a value of type {type(value).__name__} among its values")
-            )
+            raise InvalidValueError(_invalid_result(f"a value of type {type(value).__name__} among its values"))
         # str() of an enum's member may give its name; this gives its value.
         values[str.__str__(value)] = None
     plain = tuple(values)

@@ -249,8 +249,7 @@ class WorkQueueState(Generic[K]):
                 lane[key] += offset
         self._dirty = {key: (since + offset, priority) for key, (since, priority) in self._dirty.items()}
         self._delayed = {
-            key: (due + offset, sequence, priority)
-            for key, (due, sequence, priority) in self._delayed.items()
+            key: (due + offset, sequence, priority) for key, (due, sequence, priority) in self._delayed.items()
         }
         self._rebuild_heap()
 

@@ -63,9 +63,7 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     metadata = taken.get("metadata", {})
     names = {name: value for name in _NAMES if (value := data["metadata"].get(name))}
     type_meta = {"apiVersion": obj.api_version, "kind": obj.kind}
-    return cast("type[T]", type(obj).api_type).from_dict(
-        {**type_meta, **taken, "metadata": {**names, **metadata}}
-    )
+    return cast("type[T]", type(obj).api_type).from_dict({**type_meta, **taken, "metadata": {**names, **metadata}})
 
 
 def applied_entry_of(obj: Object, manager: str, subresource: str = "") -> ManagedFieldsEntry | None:
@@ -73,9 +71,7 @@ def applied_entry_of(obj: Object, manager: str, subresource: str = "") -> Manage
     found = [
         entry
         for entry in obj.metadata.managed_fields
-        if entry.operation == "Apply"
-        and entry.manager == manager
-        and (entry.subresource or "") == subresource
+        if entry.operation == "Apply" and entry.manager == manager and (entry.subresource or "") == subresource
     ]
     # One manager can have applied with several API versions, whose fields may differ.
     fitting = (entry for entry in found if entry.api_version == obj.api_version)

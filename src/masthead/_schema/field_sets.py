@@ -193,11 +193,7 @@ def _intersection(one: Node, other: Node) -> Node:
         match = large.get(element)
         if match is None or element == SELF:
             continue
-        both = (
-            node
-            if node is match
-            else _node(_intersection(node, match), member=is_member(node) and is_member(match))
-        )
+        both = node if node is match else _node(_intersection(node, match), member=is_member(node) and is_member(match))
         if both is not None:
             found[element] = both
     return found
@@ -225,9 +221,7 @@ def _node_outside(node: Node, taken: Node) -> Node | None:
         return None
     below = _outside(node, taken)
     return (
-        below
-        if below is node
-        else _node({each: below[each] for each in below if each != SELF}, member=is_member(node))
+        below if below is node else _node({each: below[each] for each in below if each != SELF}, member=is_member(node))
     )
 
 

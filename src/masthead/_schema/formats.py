@@ -159,9 +159,7 @@ def _is_hostname(text: str) -> bool:
 _HEX: Final = "[0-9a-fA-F]"
 _is_mac: Final = _fully(
     "|".join(
-        f"{_HEX}{{2}}(?:{separator}{_HEX}{{2}}){{{count - 1}}}"
-        for separator in (":", "-", "")
-        for count in (6, 8, 20)
+        f"{_HEX}{{2}}(?:{separator}{_HEX}{{2}}){{{count - 1}}}" for separator in (":", "-", "") for count in (6, 8, 20)
     )
     + "|"
     + "|".join(rf"{_HEX}{{4}}(?:\.{_HEX}{{4}}){{{count // 2 - 1}}}" for count in (6, 8, 20))
@@ -197,9 +195,7 @@ def _is_isbn_10(text: str) -> bool:
 
 def _is_isbn_13(text: str) -> bool:
     digits = _SPACES_AND_DASHES.sub("", text)
-    return (
-        _ISBN_13(digits) and sum(int(each) * (1, 3)[place % 2] for place, each in enumerate(digits)) % 10 == 0
-    )
+    return _ISBN_13(digits) and sum(int(each) * (1, 3)[place % 2] for place, each in enumerate(digits)) % 10 == 0
 
 
 def _is_ssn(text: str) -> bool:

@@ -45,11 +45,7 @@ def find_fields_owners(
         DecodeError: If `fields` is invalid.
     """
     wanted = FieldSet.from_fields_v1(fields)
-    return [
-        entry
-        for entry in obj.metadata.managed_fields
-        if entry.operation == operation and _owns(entry, wanted)
-    ]
+    return [entry for entry in obj.metadata.managed_fields if entry.operation == operation and _owns(entry, wanted)]
 
 
 @set_module("masthead")
@@ -124,9 +120,7 @@ def _upgraded(
 ) -> list[ManagedFieldsEntry]:
     def find(manager: str, operation: str) -> list[ManagedFieldsEntry]:
         wanted = (manager, operation, subresource)
-        return [
-            entry for entry in entries if (entry.manager, entry.operation, entry.subresource or "") == wanted
-        ]
+        return [entry for entry in entries if (entry.manager, entry.operation, entry.subresource or "") == wanted]
 
     updates = find(csa_manager, "Update")
     if not updates:

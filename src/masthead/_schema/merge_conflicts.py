@@ -73,9 +73,7 @@ def _lists_conflict(left: list[Any], right: list[Any], rules: MergeRules, field:
         if kind is not dict:
             return False
         mine, others = _by_key(left, field.merge_key), _by_key(right, field.merge_key)
-        return any(
-            key in others and _fields_conflict(value, others[key], rules, None) for key, value in mine.items()
-        )
+        return any(key in others and _fields_conflict(value, others[key], rules, None) for key, value in mine.items())
     if len(left) != len(right):
         return True
     if kind is not dict:
@@ -91,8 +89,6 @@ def _by_key(items: list[Any], merge_key: str) -> Plain:
     found: Plain = {}
     for item in items:
         if merge_key not in item:
-            raise StrategicMergeError(
-                f"cannot find merge key `{merge_key}` in merging list element:{go_value(item)}"
-            )
+            raise StrategicMergeError(f"cannot find merge key `{merge_key}` in merging list element:{go_value(item)}")
         found[go_string(item[merge_key])] = item
     return found

@@ -125,9 +125,7 @@ def _version_2(schema: Schema) -> Schema:
         return replace(schema, ref=REF_PREFIX_V2 + target, all_of=(), default=msgspec.UNSET, nullable=False)
     is_open = bool(schema.preserve_unknown)
     items = None if schema.nullable or is_open else schema.items
-    is_untyped = (
-        schema.nullable or (schema.type == "array" and items is None) or (schema.type == "object" and is_open)
-    )
+    is_untyped = schema.nullable or (schema.type == "array" and items is None) or (schema.type == "object" and is_open)
     return replace(
         schema,
         type="" if is_untyped else schema.type,

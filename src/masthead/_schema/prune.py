@@ -41,17 +41,13 @@ def _prune(value: Json, schema: Schema | None, path: str, dropped: list[str]) ->
             if item.__class__ in CONTAINERS:
                 _prune_item(item, items, f"{path}[{index}]", dropped, keeps_unknown=keeps_unknown)
     elif schema is not None:
-        _prune_object(
-            value, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=keeps_unknown
-        )
+        _prune_object(value, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=keeps_unknown)
     elif is_object(value):
         dropped.extend(_child(path, key) for key in value)
         value.clear()
 
 
-def _prune_item(
-    item: Json, schema: Schema | None, path: str, dropped: list[str], *, keeps_unknown: bool
-) -> None:
+def _prune_item(item: Json, schema: Schema | None, path: str, dropped: list[str], *, keeps_unknown: bool) -> None:
     """Prune an item. In a list that keeps unknown fields, its items do so, too."""
     if not keeps_unknown:
         _prune(item, schema, path, dropped)

@@ -166,9 +166,7 @@ class _Review:
         if compiled.error:
             self.compiled.append(invalid(f"{path}.rule", _shown(compiled.rule), compiled.error))
         if compiled.message_error:
-            self.compiled.append(
-                invalid(f"{path}.messageExpression", _shown(compiled.rule), compiled.message_error)
-            )
+            self.compiled.append(invalid(f"{path}.messageExpression", _shown(compiled.rule), compiled.message_error))
         elif compiled.message_program is not None:
             message_cost = compiled.message_program.estimate(declared.size_of)
             self._observe(f"{path}.messageExpression", message_cost, "estimated messageExpression cost")
@@ -177,7 +175,9 @@ class _Review:
     def _review_old_self(self, compiled: CompiledRule, place: _Place, path: str) -> None:
         if compiled.uses_old_self:
             if place.uncorrelated:
-                detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
+                detail = (
+                    f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
+                )
                 self.compiled.append(invalid(f"{path}.rule", compiled.rule.rule, detail))
         elif compiled.rule.optional_old_self is not None:
             detail = "may not be set if oldSelf is not used in rule"

@@ -154,11 +154,7 @@ def declare(schema: Schema, *, is_root: bool) -> DeclaredType | None:
     if schema.type == "array":
         return _declare_list(schema)
     if schema.type == "object":
-        return (
-            _declare_map(schema)
-            if isinstance(schema.additional_properties, Schema)
-            else _declare_object(schema)
-        )
+        return _declare_map(schema) if isinstance(schema.additional_properties, Schema) else _declare_object(schema)
     if schema.type == "string":
         return _declare_string(schema)
     return {"boolean": _BOOL, "number": _DOUBLE, "integer": _INT}.get(schema.type)
@@ -168,9 +164,7 @@ def _declare_list(schema: Schema) -> DeclaredType | None:
     items = None if schema.items is None else declare(schema.items, is_root=schema.items.embedded_resource)
     if items is None:
         return None
-    count = (
-        (MAX_REQUEST - 2) // (items.min_size + 1) if schema.max_items is None else max(schema.max_items, 0)
-    )
+    count = (MAX_REQUEST - 2) // (items.min_size + 1) if schema.max_items is None else max(schema.max_items, 0)
     return DeclaredType(list_of(items.type), min_size=2, max_elements=count, items=items)
 
 

@@ -39,10 +39,10 @@ COST_BUDGET: Final = 10_000_000
 """What all rules of one object may cost."""
 
 _MAX_MESSAGE: Final = 5 * 1024
-_OUT_OF_BUDGET: Final = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
+_OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+_MESSAGE_OUT_OF_BUDGET: Final = (
+    "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
 )
-_MESSAGE_OUT_OF_BUDGET: Final = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
 _SELF_TYPE: Final = "selfType"
 _NO_PATH: Final = "<nil>"
 """How the server writes the path of the object itself."""
@@ -267,9 +267,7 @@ class _Level:
                 inner = f"{path}.{name}" if path else name
                 self.fields[name].validate(run, inner, each, old.get(name), ratchet.key(name))
 
-    def _validate_items(
-        self, run: _Run, path: str, value: list[Json], old: list[Json], ratchet: Ratcheting
-    ) -> None:
+    def _validate_items(self, run: _Run, path: str, value: list[Json], old: list[Json], ratchet: Ratcheting) -> None:
         if self.items is None:
             return
         before = Correlated(value, old, self._schema)
@@ -320,22 +318,20 @@ class _Level:
             return
         run.budget -= outcome.cost
         if outcome.error is not None:
-            self._report_failure(
-                run, path, compiled, str(outcome.error), is_cost=isinstance(outcome.error, CostError)
-            )
+            self._report_failure(run, path, compiled, str(outcome.error), is_cost=isinstance(outcome.error, CostError))
         elif outcome.value is not True:
             self._report_violation(run, path, value, compiled, values, ratchet)
 
-    def _report_failure(
-        self, run: _Run, path: str, compiled: CompiledRule, error: str, *, is_cost: bool
-    ) -> None:
+    def _report_failure(self, run: _Run, path: str, compiled: CompiledRule, error: str, *, is_cost: bool) -> None:
         """A rule has no value: that is an error of the object, too."""
         path = path or _NO_PATH
         if is_cost:
             detail = f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: "
             run.stop(invalid(path, self._kind, f"{detail}{compiled.text}"))
         elif error.startswith(NO_OVERLOAD):
-            detail = f"'{error}': call arguments did not match a supported operator, function or macro signature for rule: "
+            detail = (
+                f"'{error}': call arguments did not match a supported operator, function or macro signature for rule: "
+            )
             run.errors.append(invalid(path, self._kind, f"{detail}{compiled.text}"))
         else:
             run.errors.append(invalid(path, self._kind, f"{error} evaluating rule: {compiled.text}"))

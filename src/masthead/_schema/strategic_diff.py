@@ -129,9 +129,7 @@ class _Diff:
         if original != modified:
             patch[PATCH] = modified
 
-    def _diff_object(
-        self, key: str, original: Plain, modified: Plain, patch: Plain, rules: MergeRules
-    ) -> None:
+    def _diff_object(self, key: str, original: Plain, modified: Plain, patch: Plain, rules: MergeRules) -> None:
         try:
             field = rules.field(key)
         except StrategicMergeError:
@@ -142,14 +140,10 @@ class _Diff:
         if field.strategy == "replace":
             if not self.ignores_additions:
                 patch[key] = modified
-        elif changes := replace(self, retains_keys=field.retains_keys).objects(
-            original, modified, field.rules
-        ):
+        elif changes := replace(self, retains_keys=field.retains_keys).objects(original, modified, field.rules):
             patch[key] = changes
 
-    def _diff_list(
-        self, key: str, original: list[Any], modified: list[Any], patch: Plain, rules: MergeRules
-    ) -> None:
+    def _diff_list(self, key: str, original: list[Any], modified: list[Any], patch: Plain, rules: MergeRules) -> None:
         try:
             field = rules.list_field(key)
         except StrategicMergeError:
@@ -204,9 +198,7 @@ class _Diff:
                 if not self.ignores_deletions:
                     deleted.append({merge_key: gone[merge_key], PATCH: "delete"})
         patch = [*sort_by(changed, modified, merge_key, are_objects=True), *deleted]
-        has_moved = [identity(each[merge_key]) for each in original] != [
-            identity(each[merge_key]) for each in modified
-        ]
+        has_moved = [identity(each[merge_key]) for each in original] != [identity(each[merge_key]) for each in modified]
         is_ordered = (not self.ignores_additions and (bool(patch) or has_moved)) or (
             not self.ignores_deletions and bool(patch)
         )

@@ -236,9 +236,7 @@ class _Merge:
             key = _list_name(name, SET_ORDER, BAD_ORDER_LIST)
             self._merge_one_ordered(original, patch, key, order, rules)
 
-    def _merge_one_ordered(
-        self, original: Plain, patch: Plain, key: str, order: list[Any], rules: MergeRules
-    ) -> None:
+    def _merge_one_ordered(self, original: Plain, patch: Plain, key: str, order: list[Any], rules: MergeRules) -> None:
         present, change = original.get(key, []), patch.get(key, [])
         for each in (present, change):
             if not is_list(each):
@@ -306,9 +304,7 @@ def _follow_item_directives(
     return *_without_deleted(original, deleted, merge_key), plain, replaces
 
 
-def _without_deleted(
-    original: list[Plain], deleted: list[Hashable], merge_key: str
-) -> tuple[list[Plain], list[Plain]]:
+def _without_deleted(original: list[Plain], deleted: list[Hashable], merge_key: str) -> tuple[list[Plain], list[Plain]]:
     """Return the items that are left, and what Go leaves behind them when it moves items to the front."""
     places: dict[Hashable, list[int]] = {}
     for index, item in enumerate(original):

@@ -118,9 +118,7 @@ def _meta_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
     if is_object and metadata.type != "object":
         errors.append(invalid(f"{path}.type", metadata.type, "must be object"))
     if level is _ROOT and not _restricts_names_only(metadata):
-        why = (
-            "must not specify anything other than name and generateName, but metadata is implicitly specified"
-        )
+        why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
         errors.append(forbidden(path, why))
     return errors
 
@@ -173,9 +171,7 @@ def _condition_errors(schema: Schema, path: str, *, may_be_int_or_string: bool =
         errors += _condition_errors(schema.items, f"{path}.items")
     for name, field in schema.properties.items():
         errors += _condition_errors(field, f"{path}.properties[{name}]")
-    errors += [
-        forbidden(f"{path}.{name}", f"must be {needs} to be structural") for name, needs in _misplaced(schema)
-    ]
+    errors += [forbidden(f"{path}.{name}", f"must be {needs} to be structural") for name, needs in _misplaced(schema)]
     if "metadata" in schema.properties:
         errors.append(forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context"))
     return errors

@@ -250,9 +250,7 @@ class _Node:
         if not valid:
             result.merge(max(results, key=lambda each: each.matches))  # the first of those
 
-    def _list_result(
-        self, value: list[Json], path: str, link: Correlated | None, *, is_alternative: bool
-    ) -> _Result:
+    def _list_result(self, value: list[Json], path: str, link: Correlated | None, *, is_alternative: bool) -> _Result:
         schema = self.schema
         result = _Result(matches=2)
         if self.items is not None:

@@ -146,14 +146,7 @@ class DataFrame(msgspec.Struct, frozen=True):
 
 
 Frame: TypeAlias = (
-    SynStreamFrame
-    | SynReplyFrame
-    | HeadersFrame
-    | RstStreamFrame
-    | PingFrame
-    | GoAwayFrame
-    | IgnoredFrame
-    | DataFrame
+    SynStreamFrame | SynReplyFrame | HeadersFrame | RstStreamFrame | PingFrame | GoAwayFrame | IgnoredFrame | DataFrame
 )
 
 

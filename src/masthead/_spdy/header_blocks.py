@@ -77,9 +77,7 @@ class HeaderDecompressor:
     def _parse(self, plain: bytes) -> dict[str, str]:
         count, at = _read_length(plain, 0)
         if count > self._max_headers:
-            raise SpdyError(
-                f"a SPDY header block has {count} headers; at most {self._max_headers} are allowed"
-            )
+            raise SpdyError(f"a SPDY header block has {count} headers; at most {self._max_headers} are allowed")
         headers: dict[str, str] = {}
         for _ in range(count):
             name, at = _read_text(plain, at)

@@ -58,17 +58,11 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(
             self._async.update_approval(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )
 
-    def approve(
-        self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None
-    ) -> T:
+    def approve(self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None) -> T:
         """Approve a request. An approved request is left as it is; a denied request stays denied.
 
         Raises:
@@ -76,9 +70,7 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(self._async.approve(name, reason=reason, message=message, timeout=timeout))
 
-    def deny(
-        self, name: str, *, reason: str = "Denied", message: str = "", timeout: float | None = None
-    ) -> T:
+    def deny(self, name: str, *, reason: str = "Denied", message: str = "", timeout: float | None = None) -> T:
         """Deny a request.
 
         Raises:
@@ -106,9 +98,7 @@ class BindingVerbs(BaseResource[T], Generic[T]):
         Raises:
             ConflictError: If the pod is bound already.
         """
-        self._portal.call(
-            self._async.bind(name, node, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
-        )
+        self._portal.call(self._async.bind(name, node, dry_run=dry_run, field_manager=field_manager, timeout=timeout))
 
 
 class EphemeralContainerVerbs(BaseResource[T], Generic[T]):
@@ -132,11 +122,7 @@ class EphemeralContainerVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(
             self._async.update_ephemeral_containers(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )
 
@@ -198,11 +184,7 @@ class FinalizeVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(
             self._async.finalize(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )
 
@@ -228,11 +210,7 @@ class ResizeVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(
             self._async.update_resize(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )
 

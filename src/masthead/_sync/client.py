@@ -254,9 +254,7 @@ class Client(ManifestVerbs):
             )
         )
 
-    def wait_until_served(
-        self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0
-    ) -> ApiResource:
+    def wait_until_served(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ApiResource:
         """Wait until the cluster serves a kind, such as one that was defined a moment ago, and return its resource.
 
         Args:

@@ -107,11 +107,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         """
         return self._portal.call(
             self._async.update(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )
 
@@ -170,11 +166,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             if wanted is None:
                 return known
             return self.update(
-                wanted,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                wanted, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
 
         return retry_on_conflict(attempt, attempts=attempts)

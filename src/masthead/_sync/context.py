@@ -87,9 +87,7 @@ class Context(ContextFacade[T], Generic[T]):
     def get(self, kind: type[K], name: str, namespace: str | None = None) -> K | None: ...
 
     @overload
-    def get(
-        self, kind: GroupVersionResource | str, name: str, namespace: str | None = None
-    ) -> Unstructured | None: ...
+    def get(self, kind: GroupVersionResource | str, name: str, namespace: str | None = None) -> Unstructured | None: ...
 
     def get(self, kind: KindLike, name: str, namespace: str | None = None) -> Object | None:
         """Return an object from the cache, or None; never older than what this reconcile has written.
@@ -153,12 +151,7 @@ class Context(ContextFacade[T], Generic[T]):
         return self._portal.call(self._async.owned(kind))
 
     def apply(
-        self,
-        obj: K | Mapping[str, object],
-        *,
-        owned: bool = True,
-        force: bool = True,
-        field_manager: str | None = None,
+        self, obj: K | Mapping[str, object], *, owned: bool = True, force: bool = True, field_manager: str | None = None
     ) -> K:
         """Apply an object with server-side apply; the reconciled object becomes its owner.
 
@@ -186,9 +179,7 @@ class Context(ContextFacade[T], Generic[T]):
             UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
         """
-        return self._portal.call(
-            self._async.apply(obj, owned=owned, force=force, field_manager=field_manager)
-        )
+        return self._portal.call(self._async.apply(obj, owned=owned, force=force, field_manager=field_manager))
 
     def delete(self, obj: Object) -> None:
         """Delete an object, if it still exists; one of the same name that was created since is left alone.
@@ -254,9 +245,7 @@ class Context(ContextFacade[T], Generic[T]):
         """
         self._async.record(type, reason, message, regarding=regarding, related=related, action=action)
 
-    def condition(
-        self, type: str, status: bool | ConditionStatus, reason: str, message: str = ""
-    ) -> Condition:
+    def condition(self, type: str, status: bool | ConditionStatus, reason: str, message: str = "") -> Condition:
         """Make a condition for `update_status`, with the generation of the object that was reconciled.
 
         Args:

@@ -49,12 +49,7 @@ class DynamicResource(
     _async: AsyncDynamicResource
 
     def get(
-        self,
-        name: str,
-        *,
-        subresource: str = "",
-        resource_version: str | None = None,
-        timeout: float | None = None,
+        self, name: str, *, subresource: str = "", resource_version: str | None = None, timeout: float | None = None
     ) -> Unstructured:
         """Read one object, or a subresource of it.
 

@@ -222,11 +222,7 @@ class SharedInformerFactory(InformerGroups):
         return Informers(
             self._portal,
             self._async.dynamic(
-                what,
-                resource,
-                namespace=namespace,
-                label_selector=label_selector,
-                field_selector=field_selector,
+                what, resource, namespace=namespace, label_selector=label_selector, field_selector=field_selector
             ),
         )
 
@@ -250,11 +246,7 @@ class SharedInformerFactory(InformerGroups):
         return Informers(
             self._portal,
             self._async.metadata(
-                what,
-                resource,
-                namespace=namespace,
-                label_selector=label_selector,
-                field_selector=field_selector,
+                what, resource, namespace=namespace, label_selector=label_selector, field_selector=field_selector
             ),
         )
 

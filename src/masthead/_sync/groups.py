@@ -9,12 +9,8 @@ from masthead._sync.lifecycle import FactoryFacade
 
 if TYPE_CHECKING:
     from masthead._sync.informer_groups.admissionregistration_v1 import AdmissionregistrationV1Informers
-    from masthead._sync.informer_groups.admissionregistration_v1alpha1 import (
-        AdmissionregistrationV1alpha1Informers,
-    )
-    from masthead._sync.informer_groups.admissionregistration_v1beta1 import (
-        AdmissionregistrationV1beta1Informers,
-    )
+    from masthead._sync.informer_groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1Informers
+    from masthead._sync.informer_groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1Informers
     from masthead._sync.informer_groups.apiextensions_v1 import ApiextensionsV1Informers
     from masthead._sync.informer_groups.apiregistration_v1 import ApiregistrationV1Informers
     from masthead._sync.informer_groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1Informers
@@ -85,20 +81,14 @@ class InformerGroups(FactoryFacade):
     @cached_property
     def admissionregistration_v1alpha1(self) -> AdmissionregistrationV1alpha1Informers:
         """The informers of admissionregistration.k8s.io/v1alpha1."""
-        from masthead._sync.informer_groups.admissionregistration_v1alpha1 import (
-            AdmissionregistrationV1alpha1Informers,
-        )
+        from masthead._sync.informer_groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1Informers
 
-        return AdmissionregistrationV1alpha1Informers(
-            self._portal, self._async.admissionregistration_v1alpha1
-        )
+        return AdmissionregistrationV1alpha1Informers(self._portal, self._async.admissionregistration_v1alpha1)
 
     @cached_property
     def admissionregistration_v1beta1(self) -> AdmissionregistrationV1beta1Informers:
         """The informers of admissionregistration.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.admissionregistration_v1beta1 import (
-            AdmissionregistrationV1beta1Informers,
-        )
+        from masthead._sync.informer_groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1Informers
 
         return AdmissionregistrationV1beta1Informers(self._portal, self._async.admissionregistration_v1beta1)
 
@@ -119,9 +109,7 @@ class InformerGroups(FactoryFacade):
     @cached_property
     def apiserverinternal_v1alpha1(self) -> ApiserverinternalV1alpha1Informers:
         """The informers of internal.apiserver.k8s.io/v1alpha1."""
-        from masthead._sync.informer_groups.apiserverinternal_v1alpha1 import (
-            ApiserverinternalV1alpha1Informers,
-        )
+        from masthead._sync.informer_groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1Informers
 
         return ApiserverinternalV1alpha1Informers(self._portal, self._async.apiserverinternal_v1alpha1)
 

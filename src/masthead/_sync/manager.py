@@ -93,9 +93,7 @@ class ReconcilerThreads:
                     limit,
                 )
                 await asyncio.wait({future})
-                raise ReconcileTimeoutError(
-                    f"the reconcile of {context.request} took longer than {limit:g} s"
-                )
+                raise ReconcileTimeoutError(f"the reconcile of {context.request} took longer than {limit:g} s")
         except asyncio.CancelledError:
             # Nobody else may work on the object while the thread still does.
             await asyncio.wait({future})
@@ -111,9 +109,7 @@ class ReconcilerThreads:
         """
         blocking = [client_of_loop(self._portal, client) for client in clients]
         copied = contextvars.copy_context()
-        future = asyncio.get_running_loop().run_in_executor(
-            self._timers, lambda: copied.run(function, *blocking)
-        )
+        future = asyncio.get_running_loop().run_in_executor(self._timers, lambda: copied.run(function, *blocking))
         self._track(future)
         try:
             await asyncio.wait({future})

@@ -313,6 +313,4 @@ class ManifestVerbs(Clientset):
             InvalidValueError: If the condition or the timeout is invalid.
             MastheadError: If a list or a watch fails, and the failure is not transient.
         """
-        return self._portal.call(
-            self._async.wait_for_all(source, condition, namespace=namespace, timeout=timeout)
-        )
+        return self._portal.call(self._async.wait_for_all(source, condition, namespace=namespace, timeout=timeout))

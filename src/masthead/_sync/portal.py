@@ -49,9 +49,7 @@ _AT_EXIT: Final = 2.0
 """Seconds that the interpreter waits at exit for a client that was not closed."""
 _LOOK_UP: Final = 1.0
 """Seconds between two checks of a waiting thread for signals."""
-_FORKED: Final = (
-    "the client was used before the process was forked, and cannot be used after it; make a new one here"
-)
+_FORKED: Final = "the client was used before the process was forked, and cannot be used after it; make a new one here"
 _WITHIN: Final = (
     "a blocking call was made on the client's own event loop, which would wait for itself; what is called back there, "
     "such as on_warning, a condition, an index function, a transform or a handler of watch errors, must not call the "

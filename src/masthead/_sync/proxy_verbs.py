@@ -124,9 +124,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
             MastheadError: As `request`.
         """
         return self._portal.call(
-            self._async.post(
-                path, body, content_type=content_type, query=query, headers=headers, timeout=timeout
-            )
+            self._async.post(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
         )
 
     def put(
@@ -145,9 +143,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
             MastheadError: As `request`.
         """
         return self._portal.call(
-            self._async.put(
-                path, body, content_type=content_type, query=query, headers=headers, timeout=timeout
-            )
+            self._async.put(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
         )
 
     def patch(
@@ -166,9 +162,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
             MastheadError: As `request`.
         """
         return self._portal.call(
-            self._async.patch(
-                path, body, content_type=content_type, query=query, headers=headers, timeout=timeout
-            )
+            self._async.patch(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
         )
 
     def request(
@@ -202,13 +196,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         """
         return self._portal.call(
             self._async.request(
-                method,
-                path,
-                query=query,
-                body=body,
-                content_type=content_type,
-                headers=headers,
-                timeout=timeout,
+                method, path, query=query, body=body, content_type=content_type, headers=headers, timeout=timeout
             )
         )
 

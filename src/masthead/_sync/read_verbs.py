@@ -310,14 +310,10 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         )
 
     @overload
-    def wait_for(
-        self, name: str, condition: ObjectWaitCondition[T], *, timeout: float | None = None
-    ) -> T: ...
+    def wait_for(self, name: str, condition: ObjectWaitCondition[T], *, timeout: float | None = None) -> T: ...
 
     @overload
-    def wait_for(
-        self, name: str, condition: WaitCondition[T], *, timeout: float | None = None
-    ) -> T | None: ...
+    def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None: ...
 
     def wait_for(self, name: str, condition: WaitCondition[T], *, timeout: float | None = None) -> T | None:
         """Wait until a condition holds for an object, which need not exist yet.

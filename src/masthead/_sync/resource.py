@@ -100,11 +100,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         """
         return self._portal.call(
             self._async.apply_client_side(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )
 

@@ -67,9 +67,7 @@ class RestClient(Facade[AsyncRestClient]):
         Raises:
             MastheadError: As `call`.
         """
-        return self._portal.call(
-            self._async.get(path, query=query, accept=accept, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.get(path, query=query, accept=accept, headers=headers, timeout=timeout))
 
     def delete(
         self,
@@ -85,9 +83,7 @@ class RestClient(Facade[AsyncRestClient]):
         Raises:
             MastheadError: As `call`.
         """
-        return self._portal.call(
-            self._async.delete(path, query=query, body=body, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.delete(path, query=query, body=body, headers=headers, timeout=timeout))
 
     def post(
         self,
@@ -105,9 +101,7 @@ class RestClient(Facade[AsyncRestClient]):
             MastheadError: As `call`.
         """
         return self._portal.call(
-            self._async.post(
-                path, body, query=query, content_type=content_type, headers=headers, timeout=timeout
-            )
+            self._async.post(path, body, query=query, content_type=content_type, headers=headers, timeout=timeout)
         )
 
     def put(
@@ -126,9 +120,7 @@ class RestClient(Facade[AsyncRestClient]):
             MastheadError: As `call`.
         """
         return self._portal.call(
-            self._async.put(
-                path, body, query=query, content_type=content_type, headers=headers, timeout=timeout
-            )
+            self._async.put(path, body, query=query, content_type=content_type, headers=headers, timeout=timeout)
         )
 
     def patch(
@@ -147,9 +139,7 @@ class RestClient(Facade[AsyncRestClient]):
             MastheadError: As `call`.
         """
         return self._portal.call(
-            self._async.patch(
-                path, body, content_type=content_type, query=query, headers=headers, timeout=timeout
-            )
+            self._async.patch(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
         )
 
     def verb(
@@ -216,12 +206,7 @@ class RestClient(Facade[AsyncRestClient]):
             self._portal,
             self._portal.call(
                 self._async.stream(
-                    path,
-                    query=query,
-                    accept=accept,
-                    headers=headers,
-                    timeout=timeout,
-                    read_timeout=read_timeout,
+                    path, query=query, accept=accept, headers=headers, timeout=timeout, read_timeout=read_timeout
                 )
             ),
         )

@@ -25,12 +25,7 @@ class RestartVerbs(ReadVerbs[T], PatchVerbs[T], Generic[T]):
     _async: AsyncRestartVerbs[T]
 
     def restart(
-        self,
-        name: str,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        timeout: float | None = None,
+        self, name: str, *, dry_run: bool = False, field_manager: str | None = None, timeout: float | None = None
     ) -> T:
         """Replace all pods of a workload by a new rollout, as ``kubectl rollout restart`` does.
 

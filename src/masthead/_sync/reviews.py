@@ -44,10 +44,6 @@ class Reviews(BaseResource[T], Generic[T]):
         """
         return self._portal.call(
             self._async.create(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )

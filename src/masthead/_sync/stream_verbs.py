@@ -119,20 +119,11 @@ class ExecVerbs(BaseResource[T], Generic[T]):
         return RemoteProcess(
             self._portal,
             self._async.open_exec(
-                name,
-                command,
-                container=container,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                tty=tty,
-                timeout=timeout,
+                name, command, container=container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty, timeout=timeout
             ),
         )
 
-    def exec_interactive(
-        self, name: str, command: Sequence[str] = ("sh",), *, container: str | None = None
-    ) -> int:
+    def exec_interactive(self, name: str, command: Sequence[str] = ("sh",), *, container: str | None = None) -> int:
         """Run a command at the local terminal until it ends, such as a shell, and return its exit code.
 
         The terminal is in raw mode meanwhile, so that Ctrl-C reaches the command; changes of its size are passed on. It is

@@ -140,9 +140,7 @@ class StreamFacade(Facade[AsyncStream[Item]], Generic[Item]):
 class _Pump(Generic[Item]):
     """The state that thread and task share. It does not reference the iterator, which can thus be collected."""
 
-    def __init__(
-        self, source: AsyncIterator[Item], limit: int, close: Callable[[], Awaitable[object]]
-    ) -> None:
+    def __init__(self, source: AsyncIterator[Item], limit: int, close: Callable[[], Awaitable[object]]) -> None:
         self._source = source
         self._limit = limit
         self._close = close

@@ -45,11 +45,7 @@ class StatusVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(
             self._async.update_status(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
+                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
             )
         )
 

@@ -42,9 +42,7 @@ class ServerAddress:
             name = (parts.hostname or "").replace("%25", "%")  # the escape of an IPv6 zone
             host = name if name.isascii() else name.encode("idna").decode()
         except ValueError as error:
-            raise ConfigError(
-                f"the server's address is not one ({error}); write it as https://host:port"
-            ) from None
+            raise ConfigError(f"the server's address is not one ({error}); write it as https://host:port") from None
         if parts.scheme not in _PORTS or not host:
             raise ConfigError("the server's address needs a scheme and a host; write it as https://host:port")
         return cls(

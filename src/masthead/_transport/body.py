@@ -158,9 +158,7 @@ class HttpResponse:
 
     def _broken(self, fault: TransportFault) -> MastheadError:
         if fault is TransportFault.CLOSED:
-            return ClosedError(
-                f"{self._failures.what(self._request)}: closed before all of the response was read"
-            )
+            return ClosedError(f"{self._failures.what(self._request)}: closed before all of the response was read")
         return self._failures.broken(fault, self._response.cause, self._request)
 
     def __del__(self) -> None:

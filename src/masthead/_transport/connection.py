@@ -128,9 +128,7 @@ class Connection(asyncio.BufferedProtocol):
         self.is_reused = not self._is_first
         self._is_first = False
         if transport is None or not self.is_open:
-            response.fail(
-                TransportFault.LOST if self._cause is not None else TransportFault.HUNG_UP, self._cause
-            )
+            response.fail(TransportFault.LOST if self._cause is not None else TransportFault.HUNG_UP, self._cause)
             self._owner.done(self)
             return response
         self._response = response
@@ -177,9 +175,7 @@ class Connection(asyncio.BufferedProtocol):
         """Whether bytes have arrived within the last second."""
         return self._loop.time() - self._last_read <= _RECENT
 
-    def give_up(
-        self, response: IncomingResponse, fault: TransportFault, cause: OSError | None = None
-    ) -> None:
+    def give_up(self, response: IncomingResponse, fault: TransportFault, cause: OSError | None = None) -> None:
         """Close the connection in the middle of a response; does nothing if it has moved on to another one."""
         # It has completed or failed already, and the connection may serve another request.
         if response is not self._response:
@@ -216,9 +212,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_paused and response is self._response and self._transport is not None:
             self._is_paused = False
             self._transport.resume_reading()
-            self._last_read = (
-                self._loop.time()
-            )  # the pause was ours: it does not count against the read timeout
+            self._last_read = self._loop.time()  # the pause was ours: it does not count against the read timeout
             self._set_timer(self._due())
 
     # Called by the loop:
@@ -232,9 +226,7 @@ class Connection(asyncio.BufferedProtocol):
         """The buffer for the next read."""
         # With TLS, the loop reads once more after the peer's close, and drops what does not fit into the buffer.
         needed = sizehint + _RECORD if self.context is not None else 0
-        self._buffer = (
-            self._read_buffer if needed <= len(self._read_buffer) else memoryview(bytearray(needed))
-        )
+        self._buffer = self._read_buffer if needed <= len(self._read_buffer) else memoryview(bytearray(needed))
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -300,9 +292,7 @@ class Connection(asyncio.BufferedProtocol):
         self._stop_coalescing()
         transport = self._transport
         # A response that arrives before the whole request was sent ends the connection: the rest would be misread.
-        if self.is_open and (
-            not self._parser.can_reuse or transport is None or transport.get_write_buffer_size()
-        ):
+        if self.is_open and (not self._parser.can_reuse or transport is None or transport.get_write_buffer_size()):
             self.abort()
         if self.is_open:
             self._last_read = self._loop.time()
@@ -319,9 +309,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._response is None:
             return self._last_read + self._idle
         # A paused connection reads nothing, so its silence says nothing about the server.
-        return (
-            self._deadline if self._is_paused else min(self._deadline, self._last_read + self._read_timeout)
-        )
+        return self._deadline if self._is_paused else min(self._deadline, self._last_read + self._read_timeout)
 
     def _read_by_pausing_peer(self) -> int | None:
         if not self._is_upgrade or self._transport is None:

@@ -43,9 +43,7 @@ _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
 LONGEST_PAUSE: Final = 600.0
 """How many seconds a peer that is there may read nothing behind an upgrade."""
-_BROKE_OFF: Final = (
-    "closed the connection during the handshake; check that the API server listens on that port"
-)
+_BROKE_OFF: Final = "closed the connection during the handshake; check that the API server listens on that port"
 _BY_ERRNO: Final = {
     errno.ECONNREFUSED: "refused the connection; check that the API server runs there and that the port is right",
     errno.ECONNRESET: _BROKE_OFF,
@@ -57,8 +55,7 @@ _BY_ERRNO: Final = {
 
 # OpenSSL's X509_V_ERR_* numbers.
 _UNKNOWN_AUTHORITY: Final = (
-    "is signed by an authority that is not trusted; "
-    "set certificate-authority (ca_file, ca_data) to the cluster's"
+    "is signed by an authority that is not trusted; set certificate-authority (ca_file, ca_data) to the cluster's"
 )
 _OTHER_NAME: Final = (
     "is for another name; use one of its names as the address, or set tls-server-name. If it has only a common name, "
@@ -135,9 +132,7 @@ class ErrorFactory:
         max_response_bytes: The maximum size of a body.
     """
 
-    def __init__(
-        self, server: str, proxy: Proxy | None, connect_timeout: float, max_response_bytes: float
-    ) -> None:
+    def __init__(self, server: str, proxy: Proxy | None, connect_timeout: float, max_response_bytes: float) -> None:
         self.server = server
         self.max_response_bytes = max_response_bytes
         self._via = f" through the proxy {proxy.place}" if proxy is not None else ""
@@ -157,18 +152,14 @@ class ErrorFactory:
         """The request's name in messages."""
         return f"{request.method} {_path(request)}"
 
-    def broken(
-        self, fault: TransportFault, cause: OSError | None, request: TransportRequest
-    ) -> TransportError:
+    def broken(self, fault: TransportFault, cause: OSError | None, request: TransportRequest) -> TransportError:
         """The error for a fault other than CLOSED."""
         return self._explanations[fault](request, cause)
 
     def not_dialled(self, error: DialError, request: TransportRequest) -> ConnectError:
         """The error for a failed dial."""
         is_certificate = isinstance(error.cause, ssl.SSLCertVerificationError)
-        return self._make(
-            CertificateError if is_certificate else ConnectError, str(error), request, error.cause
-        )
+        return self._make(CertificateError if is_certificate else ConnectError, str(error), request, error.cause)
 
     def not_connected(self, request: TransportRequest) -> ConnectError:
         """The connect timeout expired."""
@@ -208,9 +199,7 @@ class ErrorFactory:
 
     def _hung_up(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         problem = f"{self.server}{self._via} closed the connection without a response"
-        return self._make(
-            ProtocolError, f"{problem}; check whether the request was carried out", request, cause
-        )
+        return self._make(ProtocolError, f"{problem}; check whether the request was carried out", request, cause)
 
     def _lost(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
         refused = _by_reason(str(cause))
@@ -234,9 +223,7 @@ class ErrorFactory:
 
     def _read_timeout(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
         waited = f"{self.server} sent nothing for {request.read_timeout or 0:g} s"
-        return self._make(
-            DeadlineError, f"{waited}; the connection may be dead, so try again", request, cause
-        )
+        return self._make(DeadlineError, f"{waited}; the connection may be dead, so try again", request, cause)
 
     def _unread(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
         problem = f"{self.server} has read nothing for {LONGEST_PAUSE:g} s of what waits for it"
@@ -253,9 +240,7 @@ class ErrorFactory:
         return self._make(DeadlineError, f"{waited}; {advice}", request, cause)
 
     def _too_large(self, request: TransportRequest, cause: OSError | None) -> ResponseTooLargeError:
-        problem = (
-            f"the response of {self.server} has more than {self.max_response_bytes:,.0f} bytes decompressed"
-        )
+        problem = f"the response of {self.server} has more than {self.max_response_bytes:,.0f} bytes decompressed"
         advice = "request less at once (page_size, a selector), or raise max_response_bytes"
         return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
 

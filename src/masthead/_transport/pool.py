@@ -52,9 +52,7 @@ class ConnectionPool:
             self._in_use += 1
         return found
 
-    async def enter(
-        self, context: ssl.SSLContext | None, *, anew: bool, counts: bool = True
-    ) -> Connection | None:
+    async def enter(self, context: ssl.SSLContext | None, *, anew: bool, counts: bool = True) -> Connection | None:
         """Wait until the limit allows another connection in use.
 
         Args:

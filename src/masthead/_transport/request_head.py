@@ -37,9 +37,7 @@ class RequestHeadEncoder:
 
     def __init__(self, base: str, headers: Mapping[str, str | Secret]) -> None:
         self._base = base
-        self._headers = {
-            name.lower(): SecretValue(_line(name, value).encode()) for name, value in headers.items()
-        }
+        self._headers = {name.lower(): SecretValue(_line(name, value).encode()) for name, value in headers.items()}
         self._lines = SecretValue(b"".join([header.reveal() for header in self._headers.values()]))
         self._special = frozenset(self._headers) | _LENGTHS
 
@@ -63,9 +61,7 @@ class RequestHeadEncoder:
             )
         line = f"{request.method} {self._base}{request.target} HTTP/1.1\r\n"
         if line.count(" ") != 2 or line.count("\n") != 1 or line.count("\r") != 1 or "\0" in line:
-            raise InvalidValueError(
-                f"{_what(request)}: the target is not escaped: it holds a space or line break"
-            )
+            raise InvalidValueError(f"{_what(request)}: the target is not escaped: it holds a space or line break")
         try:
             given = SecretValue("".join([_line(name, value) for name, value in headers]).encode())
             first = line.encode()
@@ -74,16 +70,12 @@ class RequestHeadEncoder:
         if given is None:  # raised here, because Python's error holds the text
             raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it cannot be encoded")
         if _has_line_break("".join([value if type(value) is str else reveal(value) for _, value in headers])):
-            raise InvalidValueError(
-                f"{_what(request)}: a header cannot be sent: it holds a line break or NUL"
-            )
+            raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it holds a line break or NUL")
         others = self._lines if not special else self._others(special)
         return SecretValue(b"".join((first, others.reveal(), given.reveal(), _length(request), b"\r\n")))
 
     def _others(self, given: frozenset[str]) -> SecretValue[bytes]:
-        return SecretValue(
-            b"".join([line.reveal() for name, line in self._headers.items() if name not in given])
-        )
+        return SecretValue(b"".join([line.reveal() for name, line in self._headers.items() if name not in given]))
 
 
 def _has_line_break(values: str) -> bool:

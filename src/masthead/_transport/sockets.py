@@ -20,9 +20,7 @@ __all__ = [
     "read_by_pausing_peer",
 ]
 
-AddressInfo: TypeAlias = (
-    "tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, tuple[object, ...]]"
-)
+AddressInfo: TypeAlias = "tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, tuple[object, ...]]"
 """An address, as ``getaddrinfo`` returns it."""
 
 # client-go pings an HTTP/2 connection after 30 s without a byte and waits 15 s for the response. HTTP/1.1 has no

@@ -71,8 +71,7 @@ async def _greet(connection: socket.socket, proxy: Proxy) -> None:
     # Also 0xFF, "no acceptable methods", and a method that was not offered.
     if method != _WITH_PASSWORD or not has_password:
         raise DialError(
-            f"the proxy {proxy.place} requires authentication;"
-            " write proxy-url as socks5://user:password@host:port"
+            f"the proxy {proxy.place} requires authentication; write proxy-url as socks5://user:password@host:port"
         )
     # RFC 1929 has one byte for each length.
     if max(len(each.reveal().encode()) for each in (proxy.user, proxy.password)) > _LONGEST:

@@ -35,9 +35,7 @@ class Tunnel(asyncio.Protocol):
         self._error: Exception | None = None
         self._over: asyncio.Future[None] = loop.create_future()
 
-    async def open(
-        self, transport: asyncio.WriteTransport, server: str, headers: Mapping[str, str | Secret]
-    ) -> None:
+    async def open(self, transport: asyncio.WriteTransport, server: str, headers: Mapping[str, str | Secret]) -> None:
         """Open a tunnel to a server, ``host:port``.
 
         Raises:

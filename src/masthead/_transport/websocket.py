@@ -86,7 +86,9 @@ class Handshake:
             problem = "the answer to the WebSocket handshake belongs to another request"
         elif chosen not in self._protocols:
             offered = ", ".join(self._protocols)
-            problem = f"the server chose the subprotocol {chosen!r} of the offered {offered}; it may be too old for them"
+            problem = (
+                f"the server chose the subprotocol {chosen!r} of the offered {offered}; it may be too old for them"
+            )
         else:
             return chosen
         raise ProtocolError(f"{problem}; look for a proxy in between, or an API server without WebSockets")
@@ -269,11 +271,7 @@ class WebSocket:
         self._stop()
         if isinstance(frames.parser_exc, PayloadTooBig):
             raise self._lost(f"the peer sent a message of more than {MAX_MESSAGE:,} bytes")
-        if (
-            frames.parser_exc is not None
-            and frames.close_rcvd is None
-            and not isinstance(frames.parser_exc, EOFError)
-        ):
+        if frames.parser_exc is not None and frames.close_rcvd is None and not isinstance(frames.parser_exc, EOFError):
             raise self._lost(f"the peer broke the WebSocket protocol ({frames.parser_exc})")
         if frames.close_rcvd is None:
             raise self._lost("the connection ended without a close")

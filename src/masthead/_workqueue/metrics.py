@@ -34,9 +34,7 @@ class QueueMetrics(Generic[K]):
         clock: The queue's clock.
     """
 
-    def __init__(
-        self, metrics: Metrics, name: str, state: WorkQueueState[K], clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, metrics: Metrics, name: str, state: WorkQueueState[K], clock: Callable[[], float]) -> None:
         self._name, self._state, self._clock = name, state, clock
         self._adds = metrics.counter(known.WORKQUEUE_ADDS, name=name)
         self._retries = metrics.counter(known.WORKQUEUE_RETRIES, name=name)

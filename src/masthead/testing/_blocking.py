@@ -170,9 +170,7 @@ class BlockingEnvironment:
 
     def __enter__(self) -> Self:
         entered: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._thread = threading.Thread(
-            target=self._run, args=(entered,), name="masthead-testing", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, args=(entered,), name="masthead-testing", daemon=True)
         self._thread.start()
         try:
             entered.result()

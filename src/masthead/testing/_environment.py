@@ -307,9 +307,7 @@ class Environment:
         """
         server = self.server
         if "data" not in self._server_options:
-            raise RuntimeError(
-                "the server's objects would be lost: keep them, with server_options={'data': path}"
-            )
+            raise RuntimeError("the server's objects would be lost: keep them, with server_options={'data': path}")
         self._server_options |= {"port": urlsplit(server.url).port, "token": server.token}
         await self._stop_server()
 
@@ -365,9 +363,7 @@ class Environment:
         name = name or f"{manager.name}-{len(self._replicas)}"
         base: RunOverrides = {"metrics_bind": "0", "probe_bind": "0", "identity": name}
         options: RunOverrides = {**base, **self._overrides, **overrides}
-        replica = Replica(
-            name, manager, self.config, self._log, self._clock, options, self._detects_mutations
-        )
+        replica = Replica(name, manager, self.config, self._log, self._clock, options, self._detects_mutations)
         await replica.start()
         self._replicas.append(replica)
         return replica
@@ -588,9 +584,7 @@ class Environment:
         done = self._reconciles() - before
         if done > _MAX_RECONCILES + _MAX_RECONCILES_PER_OBJECT * objects:
             hot = self._hottest(began, min_count=1)
-            problem = (
-                f"there were {done} reconciles of {objects} objects, and no end{f'; {hot}' if hot else ''}"
-            )
+            problem = f"there were {done} reconciles of {objects} objects, and no end{f'; {hot}' if hot else ''}"
             raise NotSettledError(self._report(problem, []))
 
     def _report(self, problem: str, left: list[str]) -> str:
@@ -623,9 +617,7 @@ def _make(manager: Manager | Callable[[], Manager]) -> Manager:
     """
     made = cast("object", manager if isinstance(manager, Manager) or not callable(manager) else manager())
     if not isinstance(made, Manager):
-        raise InvalidValueError(
-            f"{made!r} is not a manager: pass one, or a function that makes one", value=manager
-        )
+        raise InvalidValueError(f"{made!r} is not a manager: pass one, or a function that makes one", value=manager)
     return made
 
 

@@ -65,9 +65,7 @@ class FailureReport:
         return _describe(self._unseen_of(self._mutations_of(replicas)))
 
     def _unseen_of(self, failures: Mapping[str, FailedCall]) -> dict[str, FailedCall]:
-        return {
-            what: failure for what, failure in failures.items() if (what, failure.message) not in self._seen
-        }
+        return {what: failure for what, failure in failures.items() if (what, failure.message) not in self._seen}
 
     def _failures_of(self, replicas: Sequence[Replica]) -> dict[str, FailedCall]:
         found = _failures_of(replicas)
@@ -76,11 +74,7 @@ class FailureReport:
 
     def _mutations_of(self, replicas: Sequence[Replica]) -> dict[str, FailedCall]:
         """Mutations of all replicas: those of one that has ended are no less of a bug."""
-        return {
-            what: failure
-            for replica in replicas
-            for what, failure in replica.mutations(self._reported).items()
-        }
+        return {what: failure for replica in replicas for what, failure in replica.mutations(self._reported).items()}
 
 
 def _failures_of(replicas: Sequence[Replica]) -> dict[str, FailedCall]:
@@ -99,6 +93,4 @@ def _has_successor(ended: Replica, replicas: Iterable[Replica]) -> bool:
 
 
 def _describe(failures: Mapping[str, FailedCall]) -> list[str]:
-    return [
-        f"{what}: {failure.message} ({counted(failure.times, 'time')})" for what, failure in failures.items()
-    ]
+    return [f"{what}: {failure.message} ({counted(failure.times, 'time')})" for what, failure in failures.items()]

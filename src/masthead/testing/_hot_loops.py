@@ -34,7 +34,9 @@ class HotKey(NamedTuple):
     seconds: float
 
     def __str__(self) -> str:
-        return f"controller {self.controller} has reconciled {self.key} {self.times:,} times within {self.seconds:.3g} s"
+        return (
+            f"controller {self.controller} has reconciled {self.key} {self.times:,} times within {self.seconds:.3g} s"
+        )
 
 
 def find_hot_key(

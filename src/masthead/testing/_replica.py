@@ -217,9 +217,7 @@ class Replica:
     def reasons(self) -> Mapping[str, tuple[str, ...]]:
         """Why keys are enqueued or delayed, by controller and key."""
         return {
-            f"{name} {key}": why
-            for name, loop in self.runtime.loops.items()
-            for key, why in loop.waiting().items()
+            f"{name} {key}": why for name, loop in self.runtime.loops.items() for key, why in loop.waiting().items()
         }
 
     def failures(self) -> Mapping[str, FailedCall]:
@@ -263,9 +261,7 @@ class Replica:
                 informer.check_mutations()
             except MutationError as error:
                 names = self._reconcilers_of(informer)
-                if not all(
-                    any(f"{name} {key} in the cache" in reported for name in names) for key in error.keys
-                ):
+                if not all(any(f"{name} {key} in the cache" in reported for name in names) for key in error.keys):
                     found[f"cache of {informer.name}"] = FailedCall(str(error))
         return found
 

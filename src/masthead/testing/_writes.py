@@ -163,9 +163,7 @@ class WriteLog:
     def events(self) -> list[str]:
         """The Events that were created, such as ``Normal Deployed default/web: the site is up``."""
         bodies = [
-            each.body
-            for each in self._all
-            if each.resource in _EVENTS and each.verb == "create" and each.is_accepted
+            each.body for each in self._all if each.resource in _EVENTS and each.verb == "create" and each.is_accepted
         ]
         return [_event_text(cast("dict[str, Any]", each)) for each in bodies if isinstance(each, dict)]
 

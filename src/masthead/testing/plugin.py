@@ -130,9 +130,7 @@ def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
     options: dict[str, object] = {}
     for mark in reversed(list(request.node.iter_markers("kube_server"))):
         if mark.args:
-            raise pytest.UsageError(
-                "the mark kube_server accepts keyword arguments only, as masthead.server.run does"
-            )
+            raise pytest.UsageError("the mark kube_server accepts keyword arguments only, as masthead.server.run does")
         options |= mark.kwargs
     return options
 

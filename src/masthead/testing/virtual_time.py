@@ -251,9 +251,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """
         self._ready.frozen.setdefault(frozen, [])
         sockets = [
-            key
-            for key in self._impatient.get_map().values()
-            if any(_process_of(h) is frozen for h in key.data or ())
+            key for key in self._impatient.get_map().values() if any(_process_of(h) is frozen for h in key.data or ())
         ]
         for key in sockets:
             self._impatient.unregister(key.fileobj)
@@ -267,9 +265,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._ready.extend(self._ready.frozen.pop(frozen, ()))
         self._impatient.has_suspended = bool(self._unplugged)
 
-    def run_in_executor(
-        self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
-    ) -> asyncio.Future[T]:
+    def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """Run a function in a thread; time stands still until it returns."""
         future = super().run_in_executor(executor, func, *args)
         self._impatient.at_work += 1

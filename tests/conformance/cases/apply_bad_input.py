@@ -143,9 +143,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     spec = {"containers": [{"name": "a", "image": 2}, {"name": "b", "ports": "all"}, {"name": "c", "tty": 1}]}
     api.apply("pods", "a", {**named("v1", "Pod", "a"), "spec": spec})
-    api.apply(
-        "pods", "a", {**named("v1", "Pod", "a"), "spec": {"containers": [{"name": 1}, {"name": "b", "x": 1}]}}
-    )
+    api.apply("pods", "a", {**named("v1", "Pod", "a"), "spec": {"containers": [{"name": 1}, {"name": "b", "x": 1}]}})
     api.apply("configmaps", "a", config_map("a", finalizers=[1, "a", None, {}]))
 
 
@@ -194,9 +192,7 @@ def _(api: Api) -> None:
 
 @case("media types near that of apply")
 def _(api: Api) -> None:
-    api.patch(
-        "configmaps", "a", config_map("a"), by="application/apply-patch+yaml; charset=utf-8", fieldManager="a"
-    )
+    api.patch("configmaps", "a", config_map("a"), by="application/apply-patch+yaml; charset=utf-8", fieldManager="a")
     for media in ("application/apply-patch+json", "application/apply-patch", "application/yaml"):
         api.patch("configmaps", "a", config_map("a"), by=media, fieldManager="one")
 

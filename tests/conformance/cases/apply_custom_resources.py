@@ -99,9 +99,7 @@ def _(api: Api) -> None:
     item = object_of(name=TEXT, value=TEXT, size=NUMBER) | {"required": ["name"]}
     resource = serve(api, items=list_of(item, "map", "name"))
     api.apply(resource, "a", widget(api, items=[{"name": "a", "value": "1"}]))
-    api.apply(
-        resource, "a", widget(api, items=[{"name": "b", "value": "1"}, {"name": "a", "size": 1}]), "two"
-    )
+    api.apply(resource, "a", widget(api, items=[{"name": "b", "value": "1"}, {"name": "a", "size": 1}]), "two")
     api.apply(resource, "a", widget(api, items=[{"name": "a", "value": "2", "size": 2}]))
     api.apply(resource, "a", widget(api, items=[]))
     api.apply(resource, "a", widget(api, items=[{"name": "a"}, {"name": "a"}]))
@@ -303,9 +301,7 @@ def _(api: Api) -> None:
     await_served(api)
     api.apply(resource_of(api), "a", widget(api, color="red"))
     narrow = named("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
-    api.apply(
-        DEFINITIONS, name, {**narrow, "metadata": {"name": name, "labels": {"l": "1"}}}, "two", dryRun="All"
-    )
+    api.apply(DEFINITIONS, name, {**narrow, "metadata": {"name": name, "labels": {"l": "1"}}}, "two", dryRun="All")
 
 
 @case("labels and annotations of a custom resource")

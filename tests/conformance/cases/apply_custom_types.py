@@ -144,9 +144,7 @@ def _(api: Api) -> None:
         atomic={"type": "object", "additionalProperties": TEXT, "x-kubernetes-map-type": "atomic"},
         struct=object_of(a=TEXT, b=TEXT) | {"x-kubernetes-map-type": "atomic"},
     )
-    api.apply(
-        widgets, "a", _widget(api, {"granular": {"a": "1"}, "atomic": {"a": "1"}, "struct": {"a": "1"}})
-    )
+    api.apply(widgets, "a", _widget(api, {"granular": {"a": "1"}, "atomic": {"a": "1"}, "struct": {"a": "1"}}))
     api.apply(widgets, "a", _widget(api, {"granular": {"b": "1"}}), "two")
     api.apply(widgets, "a", _widget(api, {"atomic": {"b": "1"}}), "two")
     api.apply(widgets, "a", _widget(api, {"struct": {"b": "1"}}), "two")
@@ -211,9 +209,7 @@ def _(api: Api) -> None:
 
 @case("defaults are set after the merge, and owned by nobody")
 def _(api: Api) -> None:
-    widgets = _install(
-        api, a={**TEXT, "default": "x"}, inner=object_of(b={**NUMBER, "default": 1}) | {"default": {}}
-    )
+    widgets = _install(api, a={**TEXT, "default": "x"}, inner=object_of(b={**NUMBER, "default": 1}) | {"default": {}})
     api.apply(widgets, "a", _widget(api, {}))
     api.apply(widgets, "a", _widget(api, {"a": "y"}), "two")
     api.apply(widgets, "a", _widget(api, {"a": "z"}))
@@ -294,9 +290,7 @@ def _(api: Api) -> None:
 @case("what is validated is what was merged")
 def _(api: Api) -> None:
     spec = object_of(a={**TEXT, "maxLength": 2}, b=NUMBER) | {"required": ["a"]}
-    spec["x-kubernetes-validations"] = [
-        {"rule": "!has(self.b) || self.b > 0", "message": "b must be positive"}
-    ]
+    spec["x-kubernetes-validations"] = [{"rule": "!has(self.b) || self.b > 0", "message": "b must be positive"}]
     install(api, definition(api, object_of(spec=spec)))
     widgets = resource_of(api)
     api.apply(widgets, "a", _widget(api, {"b": 1}))
@@ -312,9 +306,7 @@ def _(api: Api) -> None:
     item = object_of(name=TEXT, value=TEXT) | {"required": ["name"]}
     widgets = _install(api, list=_list(item))
     api.apply(widgets, "a", _widget(api, {"list": [{"name": "a", "value": "1"}, {"name": "b"}]}))
-    api.patch(
-        widgets, "a", {"spec": {"list": [{"name": "a", "value": "1"}, {"name": "b"}]}}, fieldManager="two"
-    )
+    api.patch(widgets, "a", {"spec": {"list": [{"name": "a", "value": "1"}, {"name": "b"}]}}, fieldManager="two")
 
     def granular(found: Plain) -> None:
         schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

@@ -263,9 +263,7 @@ def _(api: Api) -> None:
 
 @case("a configuration in YAML")
 def _(api: Api) -> None:
-    body = (
-        "# made by hand\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: &x '1'\n  l: *x\n"
-    )
+    body = "# made by hand\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: &x '1'\n  l: *x\n"
     api.apply("configmaps", "a", body)
     api.apply("configmaps", "a", body + "---\n" + body.replace("name: a", "name: b"))
     api.apply("configmaps", "a", "---\n" + body)
@@ -279,9 +277,7 @@ def _(api: Api) -> None:
     ):
         headers = {"Content-Type": "application/apply-patch+yaml", "Accept": accept}
         path = api.path("configmaps", "a")
-        api.request(
-            "PATCH", path, config_map("a", data={"k": "1"}), query={"fieldManager": "one"}, headers=headers
-        )
+        api.request("PATCH", path, config_map("a", data={"k": "1"}), query={"fieldManager": "one"}, headers=headers)
 
 
 @case("secrets whose values are written as text")
@@ -329,9 +325,7 @@ def _(api: Api) -> None:
     api.apply("namespaces", f"{api.namespace}-b", namespace(f"{api.namespace}-b", labels={"l": "1"}))
     api.apply("nodes", f"{api.namespace}-n", named("v1", "Node", f"{api.namespace}-n"))
     name = f"{api.namespace}-s"
-    api.apply(
-        "storageclasses", name, named("storage.k8s.io/v1", "StorageClass", name, provisioner="example.com/p")
-    )
+    api.apply("storageclasses", name, named("storage.k8s.io/v1", "StorageClass", name, provisioner="example.com/p"))
 
 
 @case("workloads of all kinds")
@@ -365,6 +359,4 @@ def _(api: Api) -> None:
     strange = {"example.com/a.b": "1", "k.l-m_n": "2"}
     api.apply("configmaps", "a", config_map("a", annotations=strange, data={".k": "1", "a..b": "2"}))
     api.apply("configmaps", "a", config_map("a", annotations={**strange, "k.l-m_n": "3"}), "two")
-    api.apply(
-        "configmaps", "a", {**config_map("a"), "metadata": metadata("a", annotations={"x": "\n\u2028é"})}
-    )
+    api.apply("configmaps", "a", {**config_map("a"), "metadata": metadata("a", annotations={"x": "\n\u2028é"})})

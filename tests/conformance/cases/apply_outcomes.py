@@ -113,18 +113,14 @@ def _(api: Api) -> None:
     api.apply("pods", "a/ephemeralcontainers", {**head, "spec": {"ephemeralContainers": [debug]}})
     api.apply("pods", "a", pod("a"))
     api.apply("pods", "a/ephemeralcontainers", {**head, "spec": {"ephemeralContainers": [debug]}})
-    api.apply(
-        "pods", "a/ephemeralcontainers", {**pod("a", labels={"a": "b"}), "status": {"phase": "Failed"}}, "two"
-    )
+    api.apply("pods", "a/ephemeralcontainers", {**pod("a", labels={"a": "b"}), "status": {"phase": "Failed"}}, "two")
     api.apply("pods", "a/ephemeralcontainers", head)
 
 
 @case("resources are applied by their subresource")
 def _(api: Api) -> None:
     requests = {"requests": {"cpu": "2"}}
-    api.apply(
-        "pods", "a", pod("a", spec={"containers": [{"name": "main", "image": "a", "resources": requests}]})
-    )
+    api.apply("pods", "a", pod("a", spec={"containers": [{"name": "main", "image": "a", "resources": requests}]}))
     container = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
     api.apply("pods", "a/resize", {**named("v1", "Pod", "a"), "spec": {"containers": [container]}})
     api.apply("pods", "a/resize", {**named("v1", "Pod", "a"), "spec": {"containers": [container]}}, "two")
@@ -164,9 +160,7 @@ def _(api: Api) -> None:
     path = f"/api/v1/namespaces/{api.namespace}-no/configmaps/a"
     query = {"fieldManager": "one"}
     api.request("PATCH", path, config_map("a"), query=query, headers={"Content-Type": APPLY})
-    api.request(
-        "PATCH", path, config_map("a", labels={"a b": "c"}), query=query, headers={"Content-Type": APPLY}
-    )
+    api.request("PATCH", path, config_map("a", labels={"a b": "c"}), query=query, headers={"Content-Type": APPLY})
     api.request("PATCH", path, {**config_map("a"), "x": 1}, query=query, headers={"Content-Type": APPLY})
     api.request(
         "PATCH",
@@ -180,9 +174,7 @@ def _(api: Api) -> None:
 @case("a namespace that is going takes nothing new")
 def _(api: Api) -> None:
     other = f"{api.namespace}-going"
-    api.apply(
-        "namespaces", other, {**named("v1", "Namespace", other), "spec": {"finalizers": ["kubernetes"]}}
-    )
+    api.apply("namespaces", other, {**named("v1", "Namespace", other), "spec": {"finalizers": ["kubernetes"]}})
     api.request("POST", f"/api/v1/namespaces/{other}/configmaps", config_map("b"))
     api.delete("namespaces", other)
     query, headers = {"fieldManager": "one"}, {"Content-Type": APPLY}

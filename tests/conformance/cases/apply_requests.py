@@ -163,9 +163,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.apply("configmaps", "a", {"apiVersion": "v1", "kind": "ConfigMap", "data": {"one": "1"}})
-    api.apply(
-        "configmaps", "a", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}, "data": {"one": "1"}}
-    )
+    api.apply("configmaps", "a", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}, "data": {"one": "1"}})
     api.apply("configmaps", "a", config_map("b"))
     api.apply("configmaps", "a", config_map("a", generateName="a-"))
     api.apply("configmaps", "a", config_map("a", namespace="elsewhere"))
@@ -324,20 +322,14 @@ def _(api: Api) -> None:
     api.apply("pods", "a", of({"name": None, "image": "a"}))
     api.apply("pods", "a", of({"name": 1, "image": "a"}))
     api.apply("pods", "a", of({"name": ["a"], "image": "a"}))
-    api.apply(
-        "pods", "a", of({**one, "ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "TCP"}]})
-    )
-    api.apply(
-        "pods", "a", of({**one, "ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]})
-    )
+    api.apply("pods", "a", of({**one, "ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "TCP"}]}))
+    api.apply("pods", "a", of({**one, "ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]}))
     api.apply("pods", "a", of({**one, "ports": [{"protocol": "TCP"}]}))
     api.apply("pods", "a", of({**one, "ports": [{"containerPort": "80"}]}))
     api.apply("pods", "a", of({**one, "env": [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]}))
     api.apply("pods", "a", of({**one, "volumeMounts": [{"name": "a"}]}))
     api.apply("services", "a", service("a", spec={"ports": [{"port": 80}, {"port": 80}]}))
-    api.apply(
-        "services", "a", service("a", spec={"ports": [{"port": 80, "name": "a"}, {"port": 80, "name": "b"}]})
-    )
+    api.apply("services", "a", service("a", spec={"ports": [{"port": 80, "name": "a"}, {"port": 80, "name": "b"}]}))
     references = [{"apiVersion": "v1", "kind": "Pod", "name": name, "uid": "a"} for name in ("a", "b")]
     api.apply("configmaps", "a", config_map("a", ownerReferences=references))
     api.apply("configmaps", "a", config_map("a", ownerReferences=[*references[:1], {"name": "a"}]))

@@ -80,9 +80,7 @@ def _(api: Api) -> None:
     name = f"{api.namespace}-n"
     api.apply("nodes", name, named("v1", "Node", name))
     addresses = [{"type": "InternalIP", "address": "10.1.1.1"}, {"type": "Hostname", "address": "a"}]
-    api.apply(
-        "nodes", f"{name}/status", named("v1", "Node", name, status={"addresses": addresses}), "kubelet"
-    )
+    api.apply("nodes", f"{name}/status", named("v1", "Node", name, status={"addresses": addresses}), "kubelet")
     api.apply("services", "a", service("a", spec={"type": "LoadBalancer"}))
     balancer = {"loadBalancer": {"ingress": [{"ip": "10.1.1.1"}]}}
     api.apply("services", "a/status", named("v1", "Service", "a", status=balancer), "cloud")
@@ -154,9 +152,7 @@ def _(api: Api) -> None:
 @case("resources of a pod that is resized")
 def _(api: Api) -> None:
     resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}
-    api.apply(
-        "pods", "a", pod("a", spec={"containers": [{"name": "main", "image": "i", "resources": resources}]})
-    )
+    api.apply("pods", "a", pod("a", spec={"containers": [{"name": "main", "image": "i", "resources": resources}]}))
     larger = {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}
     body = named("v1", "Pod", "a", spec={"containers": [{"name": "main", "resources": larger}]})
     api.apply("pods", "a/resize", body, "resizer")

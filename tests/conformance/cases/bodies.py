@@ -224,9 +224,7 @@ def _(api: Api) -> None:
 
 @case("keys that stand twice")
 def _(api: Api) -> None:
-    body = (
-        '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "%s"}, "data": {"k": "1", "k": "2"}}'
-    )
+    body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "%s"}, "data": {"k": "1", "k": "2"}}'
     api.create("configmaps", body % "a")
     api.create("configmaps", body % "b", fieldValidation="Strict")
     api.create("configmaps", body % "c", fieldValidation="Ignore")
@@ -341,9 +339,7 @@ def _(api: Api) -> None:
             "application/x-yaml",
         )
     ):
-        api.request(
-            "POST", api.path("configmaps"), config_map(f"a{number}"), headers={"Content-Type": media_type}
-        )
+        api.request("POST", api.path("configmaps"), config_map(f"a{number}"), headers={"Content-Type": media_type})
 
 
 @case("media types of updates and of options")
@@ -357,9 +353,7 @@ def _(api: Api) -> None:
 
 @case("text with every kind of character")
 def _(api: Api) -> None:
-    api.create(
-        "configmaps", config_map("a", data={"k": 'tab\t quote" <html> & \u2028 \U0001f600 \u0000 \\ /'})
-    )
+    api.create("configmaps", config_map("a", data={"k": 'tab\t quote" <html> & \u2028 \U0001f600 \u0000 \\ /'}))
     api.get("configmaps", "a")
 
 

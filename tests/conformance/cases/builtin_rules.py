@@ -246,9 +246,7 @@ def _(api: Api) -> None:
     path = f"/apis/{version}"
     specs: list[Plain | None] = [{}, {"resourceAttributes": {}, "nonResourceAttributes": {}}, None]
     for spec in specs:
-        api.request(
-            "POST", f"{path}/selfsubjectaccessreviews", named(version, "SelfSubjectAccessReview", spec=spec)
-        )
+        api.request("POST", f"{path}/selfsubjectaccessreviews", named(version, "SelfSubjectAccessReview", spec=spec))
         api.request("POST", f"{path}/subjectaccessreviews", named(version, "SubjectAccessReview", spec=spec))
 
 

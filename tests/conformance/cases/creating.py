@@ -190,6 +190,4 @@ def _(api: Api) -> None:
 
 @case("create returns 201 without a Location header")
 def _(api: Api) -> None:
-    api.request(
-        "POST", api.path("configmaps"), config_map("a"), compare=("Location", "Cache-Control", "ETag")
-    )
+    api.request("POST", api.path("configmaps"), config_map("a"), compare=("Location", "Cache-Control", "ETag"))

@@ -101,9 +101,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     install(api, definition(api, object_of(spec=SMALL)))
     api.create(resource_of(api), widget(api, {"c": 1}), fieldValidation="Strict")
-    api.create(
-        resource_of(api), widget(api, {"d": 1, "a": {"x": 1}, "c": {"e": 1}}), fieldValidation="Strict"
-    )
+    api.create(resource_of(api), widget(api, {"d": 1, "a": {"x": 1}, "c": {"e": 1}}), fieldValidation="Strict")
     api.create(resource_of(api), widget(api, {"c": 1}), fieldValidation="Ignore")
     api.patch(resource_of(api), "a", {"spec": {"c": 1}}, fieldValidation="Strict")
 
@@ -122,9 +120,7 @@ _fields("null is kept where it is allowed", object_of(a=TEXT | {"nullable": True
 _fields("null is dropped in maps", {"type": "object", "additionalProperties": TEXT}, {"a": None, "b": "x"})
 _fields("null is replaced by a default", object_of(a=ONE), {"a": None})
 _fields("a null that is allowed is not replaced", object_of(a=ONE | {"nullable": True}), {"a": None}, {})
-_fields(
-    "null in a list is replaced by a default", object_of(l={"type": "array", "items": ONE}), {"l": [None, 2]}
-)
+_fields("null in a list is replaced by a default", object_of(l={"type": "array", "items": ONE}), {"l": [None, 2]})
 
 # Defaults
 
@@ -146,9 +142,7 @@ _fields(
     {"type": "object", "additionalProperties": object_of(a=ONE)},
     {"x": {}, "y": {"a": 2}},
 )
-_fields(
-    "lists may have defaults", object_of(l={"type": "array", "items": TEXT, "default": ["a"]}), {}, {"l": []}
-)
+_fields("lists may have defaults", object_of(l={"type": "array", "items": TEXT, "default": ["a"]}), {}, {"l": []})
 _fields(
     "defaults are set before required fields are checked",
     SMALL | object_of(a=ONE, b=NUMBER) | {"required": ["a"]},
@@ -241,9 +235,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     _install_loosely(api, {"l": [{"a": "x", "b": "bad"}, {"a": "y", "b": "bad"}]})
     items = {"type": "array", "items": SMALL | {"required": ["a"]}}
-    _change_schema(
-        api, object_of(l=items | {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"]})
-    )
+    _change_schema(api, object_of(l=items | {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"]}))
     bad, good = {"a": "y", "b": "bad"}, {"a": "x", "b": 1}
     api.patch(resource_of(api), "a", {"spec": {"l": [bad, good]}})
     api.patch(resource_of(api), "a", {"spec": {"l": [bad | {"b": "worse"}, good]}})

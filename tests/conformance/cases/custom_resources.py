@@ -223,9 +223,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     widgets = _widgets(api)
     api.request("POST", api.path(widgets), _widget(api), headers={"Content-Type": "text/plain"})
-    document = (
-        f"apiVersion: {group_of(api)}/v1\nkind: Widget\nmetadata: {{name: a}}\nspec: {{color: red, foo: 1}}\n"
-    )
+    document = f"apiVersion: {group_of(api)}/v1\nkind: Widget\nmetadata: {{name: a}}\nspec: {{color: red, foo: 1}}\n"
     api.request("POST", api.path(widgets), document, headers={"Content-Type": "application/yaml"})
     document = document.replace("name: a", "name: b")
     strict: dict[str, Any] = {"fieldValidation": "Strict"}
@@ -380,9 +378,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     item = object_of(port=NUMBER, protocol={"type": "string", "default": "TCP"})
     schema = object_of(
-        spec=object_of(
-            list={"type": "array", "items": item}, map={"type": "object", "additionalProperties": item}
-        )
+        spec=object_of(list={"type": "array", "items": item}, map={"type": "object", "additionalProperties": item})
     )
     widgets = _widgets(api, schema)
     spec = {"list": [{"port": 1}, {"protocol": "UDP"}], "map": {"x": {}, "y": {"port": 2}}}
@@ -621,9 +617,7 @@ def _(api: Api) -> None:
 
 @case("field selectors name selectable fields")
 def _(api: Api) -> None:
-    schema = object_of(
-        spec=object_of(color=TEXT, size=NUMBER, on={"type": "boolean"}, deep=object_of(er=TEXT))
-    )
+    schema = object_of(spec=object_of(color=TEXT, size=NUMBER, on={"type": "boolean"}, deep=object_of(er=TEXT)))
     fields = [{"jsonPath": path} for path in (".spec.color", ".spec.size", ".spec.on", ".spec.deep.er")]
     widgets = _widgets(api, schema, version={"selectableFields": fields})
     api.create(widgets, _widget(api, "a", spec={"color": "red", "size": 5, "on": True, "deep": {"er": "x"}}))
@@ -782,9 +776,7 @@ def _(api: Api) -> None:
     }
     widgets = _widgets(api, object_of(spec=object_of(template=embedded)))
     head = {"apiVersion": "v1", "kind": "Pod"}
-    api.create(
-        widgets, _widget(api, spec={"template": {**head, "metadata": {"name": "x", "bogus": 1}, "spec": 5}})
-    )
+    api.create(widgets, _widget(api, spec={"template": {**head, "metadata": {"name": "x", "bogus": 1}, "spec": 5}}))
     strict = {"template": {**head, "metadata": {"name": "x", "bogus": 1}}}
     api.create(widgets, _widget(api, "b", spec=strict), fieldValidation="Strict")
     templates: tuple[Plain, ...] = (

@@ -91,9 +91,7 @@ def _(api: Api) -> None:
 
 @case("the value of a scalar is shown, that of an object is not")
 def _(api: Api) -> None:
-    _judge(
-        api, object_of(t=_ruled(SHORT, "self == 'x'"), n=_ruled(NUMBER, "self == 1")), {"t": "y"}, {"n": 2}
-    )
+    _judge(api, object_of(t=_ruled(SHORT, "self == 'x'"), n=_ruled(NUMBER, "self == 1")), {"t": "y"}, {"n": 2})
 
 
 @case("a message replaces the rule")
@@ -119,9 +117,7 @@ def _(api: Api) -> None:
 @case("a reason decides the kind of error")
 def _(api: Api) -> None:
     reasons = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-    fields = {
-        reason[10:].lower(): _ruled(NUMBER, "self < 5", reason=reason, message="no") for reason in reasons
-    }
+    fields = {reason[10:].lower(): _ruled(NUMBER, "self < 5", reason=reason, message="no") for reason in reasons}
     # One at a time: the real server reports several in random order.
     _judge(api, object_of(**fields), *({field: 7} for field in fields))
 
@@ -533,9 +529,7 @@ def _(api: Api) -> None:
 @case("bytes are decoded")
 def _(api: Api) -> None:
     encoded = {"type": "string", "format": "byte", "maxLength": 20}
-    _values(
-        api, object_of(b=encoded), {"b": "aGVsbG8="}, "self.b.size()", "string(self.b)", "self.b == b'hello'"
-    )
+    _values(api, object_of(b=encoded), {"b": "aGVsbG8="}, "self.b.size()", "string(self.b)", "self.b == b'hello'")
 
 
 @case("numbers are doubles")
@@ -589,9 +583,7 @@ def _(api: Api) -> None:
 
 @case("names of fields are escaped")
 def _(api: Api) -> None:
-    spec = object_of(
-        **{"x-y": NUMBER, "a.b": NUMBER, "c/d": NUMBER, "e__f": NUMBER, "namespace": NUMBER, "1": NUMBER}
-    )
+    spec = object_of(**{"x-y": NUMBER, "a.b": NUMBER, "c/d": NUMBER, "e__f": NUMBER, "namespace": NUMBER, "1": NUMBER})
     _values(
         api,
         spec,

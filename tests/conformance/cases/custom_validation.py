@@ -80,9 +80,7 @@ _values(
 _values("a number has a minimum", NUMBER | {"minimum": 2}, 1, 2, 1.0)
 _values("a number has a maximum", NUMBER | {"maximum": 2}, 3, 2, 3.0)
 _values("limits may be exclusive", {"type": "number", "minimum": 0, "exclusiveMinimum": True}, 0, 0.1, -1)
-_values(
-    "an upper limit may be exclusive", {"type": "number", "maximum": 1.5, "exclusiveMaximum": True}, 1.5, 1.4
-)
+_values("an upper limit may be exclusive", {"type": "number", "maximum": 1.5, "exclusiveMaximum": True}, 1.5, 1.4)
 _values("a limit with a fraction is cut for an integer", {"type": "number", "maximum": 2.5}, 2, 3, 2.6)
 _values("an integer with such a limit is never valid", NUMBER | {"maximum": 2.5}, 1)
 _values("a number is a multiple of another", NUMBER | {"multipleOf": 3}, 9, 10, -3)
@@ -118,9 +116,7 @@ _strings("null is no member of an enumeration", {"enum": ["a"], "nullable": True
 
 # Formats
 
-_strings(
-    "format date-time", {"format": "date-time"}, "2024-02-29T23:59:59Z", "2024-02-30T00:00:00Z", "2024-01-01"
-)
+_strings("format date-time", {"format": "date-time"}, "2024-02-29T23:59:59Z", "2024-02-30T00:00:00Z", "2024-01-01")
 _strings("format date", {"format": "date"}, "2024-02-29", "2023-02-29", "2023-2-1")
 _strings("format duration", {"format": "duration"}, "1h30m", "3 days", "1.5", "")
 _strings("format byte", {"format": "byte"}, "aGk=", "aGk", "", "a-k=")
@@ -154,9 +150,7 @@ _values(
     ["a"],
     ["a", "b", "c"],
 )
-_values(
-    "an item of a list is named by its index", {"type": "array", "items": SMALL}, [{}, {"b": "x"}], [{}, 1]
-)
+_values("an item of a list is named by its index", {"type": "array", "items": SMALL}, [{}, {"b": "x"}], [{}, 1])
 _values(
     "a list in a list is named by both indices",
     {"type": "array", "items": {"type": "array", "items": NUMBER}},
@@ -224,9 +218,7 @@ _values(
 
 _values("all of several schemas hold", NUMBER | {"allOf": [{"minimum": 1}, {"maximum": 3}]}, 2, 0, 4)
 _values("none of all schemas holds", NUMBER | {"allOf": [{"minimum": 5}, {"multipleOf": 2}]}, 3)
-_values(
-    "any of several schemas holds", TEXT | {"anyOf": [{"pattern": "^a"}, {"maxLength": 1}]}, "abc", "x", "xyz"
-)
+_values("any of several schemas holds", TEXT | {"anyOf": [{"pattern": "^a"}, {"maxLength": 1}]}, "abc", "x", "xyz")
 _values("one of several schemas holds", NUMBER | {"oneOf": [{"minimum": 5}, {"multipleOf": 2}]}, 2, 5, 6, 3)
 _values("a schema does not hold", NUMBER | {"not": {"enum": [3]}}, 2, 3)
 _values(

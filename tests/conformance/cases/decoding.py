@@ -64,9 +64,7 @@ def _(api: Api) -> None:
 
 @case("an integer of 32 bits of the wrong type")
 def _(api: Api) -> None:
-    send_each(
-        api, "pods", lambda value: pod_with(priority=value), (*WRONG, 2**31, -(2**31), -(2**31) - 1, 2**63)
-    )
+    send_each(api, "pods", lambda value: pod_with(priority=value), (*WRONG, 2**31, -(2**31), -(2**31) - 1, 2**63))
 
 
 @case("an integer of 64 bits of the wrong type")
@@ -121,9 +119,7 @@ def _(api: Api) -> None:
 @case("a list of resources of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: container(resources={"limits": value}))
-    send_each(
-        api, "resourcequotas", lambda value: named("v1", "ResourceQuota", "a", spec={"hard": value}), WRONG
-    )
+    send_each(api, "resourcequotas", lambda value: named("v1", "ResourceQuota", "a", spec={"hard": value}), WRONG)
 
 
 @case("quantities that are none")
@@ -337,14 +333,10 @@ def _(api: Api) -> None:
     api.create("jobs", named("batch/v1", "Job", "a", spec={"completionMode": 1}))
     api.create("cronjobs", named("batch/v1", "CronJob", "a", spec={"concurrencyPolicy": 1}))
     api.create("ingresses", named("networking.k8s.io/v1", "Ingress", "a", spec={"rules": [{"http": []}]}))
-    api.create(
-        "networkpolicies", named("networking.k8s.io/v1", "NetworkPolicy", "a", spec={"policyTypes": [1]})
-    )
+    api.create("networkpolicies", named("networking.k8s.io/v1", "NetworkPolicy", "a", spec={"policyTypes": [1]}))
     api.create("roles", named("rbac.authorization.k8s.io/v1", "Role", "a", rules=[{"verbs": "get"}]))
     api.create("storageclasses", named("storage.k8s.io/v1", "StorageClass", "a", reclaimPolicy=1))
-    api.create(
-        "poddisruptionbudgets", named("policy/v1", "PodDisruptionBudget", "a", spec={"minAvailable": []})
-    )
+    api.create("poddisruptionbudgets", named("policy/v1", "PodDisruptionBudget", "a", spec={"minAvailable": []}))
     api.create("priorityclasses", named("scheduling.k8s.io/v1", "PriorityClass", "a", value="x"))
     metrics = [{"type": "Resource", "resource": {"name": 1}}]
     api.create(
@@ -404,9 +396,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     quota = named("v1", "ResourceQuota", "a", spec={"hard": {"limits.cpu": None, "pods": "1"}})
     api.create("resourcequotas", quota)
-    api.create(
-        "pods", container(resources={"limits": {"cpu": None}, "requests": {"memory": None}}), dryRun="All"
-    )
+    api.create("pods", container(resources={"limits": {"cpu": None}, "requests": {"memory": None}}), dryRun="All")
 
 
 @case("null in a list of integers is zero")
@@ -429,9 +419,7 @@ def _(api: Api) -> None:
         "tolerations": None,
         "overhead": None,
     }
-    api.create(
-        "pods", pod_with(**nothing, securityContext=None, terminationGracePeriodSeconds=None), dryRun="All"
-    )
+    api.create("pods", pod_with(**nothing, securityContext=None, terminationGracePeriodSeconds=None), dryRun="All")
     api.create("services", service("a", spec={"ports": [{"port": 80, "targetPort": None}]}), dryRun="All")
 
 
@@ -446,23 +434,17 @@ def _(api: Api) -> None:
 @case("zeros that stay and zeros that do not")
 def _(api: Api) -> None:
     fields: Plain = {"nodeName": "", "hostNetwork": False, "priority": 0, "tolerations": []}
-    api.create(
-        "pods", pod_with(**fields, terminationGracePeriodSeconds=0, enableServiceLinks=False), dryRun="All"
-    )
+    api.create("pods", pod_with(**fields, terminationGracePeriodSeconds=0, enableServiceLinks=False), dryRun="All")
     secure: Plain = {"runAsUser": 0, "privileged": False, "capabilities": {}, "readOnlyRootFilesystem": False}
     api.create("pods", container(securityContext=secure, tty=False, stdin=False, workingDir=""), dryRun="All")
-    api.create(
-        "configmaps", {**config_map("a"), "immutable": False, "data": {}, "binaryData": {}}, dryRun="All"
-    )
+    api.create("configmaps", {**config_map("a"), "immutable": False, "data": {}, "binaryData": {}}, dryRun="All")
 
 
 @case("what is written even if it is empty")
 def _(api: Api) -> None:
     api.create("roles", named("rbac.authorization.k8s.io/v1", "Role", "a"), dryRun="All")
     api.create("roles", named("rbac.authorization.k8s.io/v1", "Role", "a", rules=[]), dryRun="All")
-    api.create(
-        "endpointslices", named("discovery.k8s.io/v1", "EndpointSlice", "a", addressType="IPv4"), dryRun="All"
-    )
+    api.create("endpointslices", named("discovery.k8s.io/v1", "EndpointSlice", "a", addressType="IPv4"), dryRun="All")
     api.create("leases", named("coordination.k8s.io/v1", "Lease", "a"), dryRun="All")
     api.create(
         "replicationcontrollers",

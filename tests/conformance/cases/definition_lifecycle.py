@@ -314,9 +314,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     install(api, definition(api))
     update(api, "widgets", lambda found: found["status"]["acceptedNames"].update(singular="X Y"), status=True)
-    update(
-        api, "widgets", lambda found: found["status"]["acceptedNames"].update(listKind="Widget"), status=True
-    )
+    update(api, "widgets", lambda found: found["status"]["acceptedNames"].update(listKind="Widget"), status=True)
     update(api, "widgets", lambda found: found["status"].update(storedVersions=[]), status=True)
 
 

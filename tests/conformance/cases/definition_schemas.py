@@ -52,9 +52,7 @@ def _(api: Api) -> None:
 
 @case("a list has items of one schema")
 def _(api: Api) -> None:
-    _field(
-        api, {"type": "array"}, {"type": "array", "items": [TEXT]}, {"type": "array", "items": [TEXT, NUMBER]}
-    )
+    _field(api, {"type": "array"}, {"type": "array", "items": [TEXT]}, {"type": "array", "items": [TEXT, NUMBER]})
 
 
 @case("fields of JSON Schema that are not supported")
@@ -192,8 +190,7 @@ def _(api: Api) -> None:
         object_of(spec=object_of()) | {EMBEDDED: True},
         {"type": "object", EMBEDDED: True, "additionalProperties": TEXT},
         object_of(kind=NUMBER, metadata=TEXT) | {EMBEDDED: True},
-        object_of(metadata=object_of(labels={"type": "object", "additionalProperties": TEXT}))
-        | {EMBEDDED: True},
+        object_of(metadata=object_of(labels={"type": "object", "additionalProperties": TEXT})) | {EMBEDDED: True},
     )
     _try(api, object_of(metadata=object_of(x={"type": "object", EMBEDDED: True, PRESERVE: True})))
     inner = {"type": "object", EMBEDDED: True, PRESERVE: True}

@@ -67,9 +67,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.patch("configmaps", "a", {"data": {"k": "v"}}, dryRun="All")
-    api.patch(
-        "configmaps", "a", [{"op": "add", "path": "/data", "value": {"k": "v"}}], by="json", dryRun="All"
-    )
+    api.patch("configmaps", "a", [{"op": "add", "path": "/data", "value": {"k": "v"}}], by="json", dryRun="All")
     api.get("configmaps", "a")
 
 

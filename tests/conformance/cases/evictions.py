@@ -44,9 +44,7 @@ def running(api: Api, name: str, *, ready: bool = True, phase: str = "Running", 
     return api.patch("pods", f"{name}/status", {"status": status})
 
 
-def budget(
-    api: Api, status: Plain | None = None, *, name: str = "b", spec: Plain | None = None
-) -> CallResponse:
+def budget(api: Api, status: Plain | None = None, *, name: str = "b", spec: Plain | None = None) -> CallResponse:
     """Create a budget and write its status; without one, no controller has observed it yet."""
     wanted = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}, **(spec or {})}
     made = api.create("poddisruptionbudgets", named("policy/v1", "PodDisruptionBudget", name, spec=wanted))

@@ -55,9 +55,7 @@ def _(api: Api) -> None:
 
 @case("a secret's texts become data")
 def _(api: Api) -> None:
-    api.create(
-        "secrets", named("v1", "Secret", "a", data={"k": "b2xk", "other": "eA=="}, stringData={"k": "new"})
-    )
+    api.create("secrets", named("v1", "Secret", "a", data={"k": "b2xk", "other": "eA=="}, stringData={"k": "new"}))
     api.patch("secrets", "a", {"stringData": {"third": "text"}})
 
 
@@ -171,9 +169,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     name = f"{api.namespace}-a"
     rule = {"clusterRoleSelectors": [{"matchLabels": {"part-of": name}}]}
-    api.create(
-        "clusterroles", named("rbac.authorization.k8s.io/v1", "ClusterRole", name, aggregationRule=rule)
-    )
+    api.create("clusterroles", named("rbac.authorization.k8s.io/v1", "ClusterRole", name, aggregationRule=rule))
 
 
 @case("role bindings of every subject")
@@ -194,9 +190,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     name = f"{api.namespace}-a"
     api.create("persistentvolumes", named("v1", "PersistentVolume", name))
-    api.create(
-        "persistentvolumes", named("v1", "PersistentVolume", name, spec={"capacity": {"storage": "1Gi"}})
-    )
+    api.create("persistentvolumes", named("v1", "PersistentVolume", name, spec={"capacity": {"storage": "1Gi"}}))
     api.create("persistentvolumeclaims", named("v1", "PersistentVolumeClaim", "a"))
     api.create(
         "persistentvolumeclaims",
@@ -221,9 +215,7 @@ def _(api: Api) -> None:
         "ingresses",
         named("networking.k8s.io/v1", "Ingress", "a", spec={"rules": [{"http": {"paths": [path]}}]}),
     )
-    api.create(
-        "ingresses", named("networking.k8s.io/v1", "Ingress", "a", spec={"rules": [{"host": "1.2.3.4"}]})
-    )
+    api.create("ingresses", named("networking.k8s.io/v1", "Ingress", "a", spec={"rules": [{"host": "1.2.3.4"}]}))
 
 
 @case("an ingress with a rule, and its generation")
@@ -271,18 +263,14 @@ def _(api: Api) -> None:
     api.create("priorityclasses", named("scheduling.k8s.io/v1", "PriorityClass", name, value=7))
     api.patch("priorityclasses", name, {"value": 8})
     api.patch("priorityclasses", name, {"description": "words"})
-    api.create(
-        "priorityclasses", named("scheduling.k8s.io/v1", "PriorityClass", f"{name}2", value=2000000000)
-    )
+    api.create("priorityclasses", named("scheduling.k8s.io/v1", "PriorityClass", f"{name}2", value=2000000000))
     api.create("priorityclasses", named("scheduling.k8s.io/v1", "PriorityClass", f"system-{name}", value=1))
 
 
 @case("storage classes")
 def _(api: Api) -> None:
     name = f"{api.namespace}-a"
-    api.create(
-        "storageclasses", named("storage.k8s.io/v1", "StorageClass", name, provisioner="example.com/a")
-    )
+    api.create("storageclasses", named("storage.k8s.io/v1", "StorageClass", name, provisioner="example.com/a"))
     api.patch("storageclasses", name, {"provisioner": "example.com/b"})
     api.patch("storageclasses", name, {"parameters": {"a": "b"}})
     api.create("storageclasses", named("storage.k8s.io/v1", "StorageClass", f"{name}2"))
@@ -313,9 +301,7 @@ def _(api: Api) -> None:
 @case("network policies and their generation")
 def _(api: Api) -> None:
     version = "networking.k8s.io/v1"
-    api.create(
-        "networkpolicies", named(version, "NetworkPolicy", "a", spec={"podSelector": {}, "egress": [{}]})
-    )
+    api.create("networkpolicies", named(version, "NetworkPolicy", "a", spec={"podSelector": {}, "egress": [{}]}))
     api.patch("networkpolicies", "a", {"spec": {"ingress": [{"ports": [{"port": 80}]}]}})
     api.create("networkpolicies", named(version, "NetworkPolicy", "b"))
     api.create(
@@ -356,8 +342,6 @@ def _(api: Api) -> None:
 @case("resource claims in each of their versions")
 def _(api: Api) -> None:
     spec = {"devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": "class", "count": 2}}]}}
-    api.create(
-        "resource.k8s.io/v1/resourceclaims", named("resource.k8s.io/v1", "ResourceClaim", "a", spec=spec)
-    )
+    api.create("resource.k8s.io/v1/resourceclaims", named("resource.k8s.io/v1", "ResourceClaim", "a", spec=spec))
     api.get("resource.k8s.io/v1beta2/resourceclaims", "a")
     api.get("resource.k8s.io/v1beta1/resourceclaims", "a")

@@ -82,9 +82,7 @@ def _(api: Api) -> None:
 @case("entries in a creation")
 def _(api: Api) -> None:
     api.create("configmaps", with_entries(entry()))
-    api.create(
-        "configmaps", {**with_entries(entry(), l="1"), "metadata": {"name": "b", "managedFields": [entry()]}}
-    )
+    api.create("configmaps", {**with_entries(entry(), l="1"), "metadata": {"name": "b", "managedFields": [entry()]}})
     api.create("configmaps", config_map("c", managedFields=[entry(operation="Apply")]))
 
 
@@ -116,9 +114,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", data={"k": "1", "l": "1"}))
     send(api, entry(), entry(fields={"f:data": {"f:l": {}}}, time=LATER), l="1")
-    send(
-        api, entry(operation="Apply"), entry(operation="Apply", apiVersion="v2", fields={"f:data": {}}), l="1"
-    )
+    send(api, entry(operation="Apply"), entry(operation="Apply", apiVersion="v2", fields={"f:data": {}}), l="1")
 
 
 @case("an entry and a change in one request")

@@ -204,17 +204,13 @@ def _(api: Api) -> None:
 
 @case("status and scale of a custom resource")
 def _(api: Api) -> None:
-    schema = object_of(
-        spec=object_of(replicas=NUMBER, color=TEXT), status=object_of(replicas=NUMBER, phase=TEXT)
-    )
+    schema = object_of(spec=object_of(replicas=NUMBER, color=TEXT), status=object_of(replicas=NUMBER, phase=TEXT))
     paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     install(api, definition(api, schema, version={"subresources": {"status": {}, "scale": paths}}))
     resource = resource_of(api)
     body = named(f"{group_of(api)}/v1", "Widget", "a", spec={"replicas": 1, "color": "red"})
     api.create(resource, {**body, "status": {"phase": "New"}}, fieldManager="one")
-    api.patch(
-        resource, "a/status", {"status": {"phase": "Old"}, "spec": {"color": "blue"}}, fieldManager="two"
-    )
+    api.patch(resource, "a/status", {"status": {"phase": "Old"}, "spec": {"color": "blue"}}, fieldManager="two")
     api.patch(resource, "a/scale", {"spec": {"replicas": 2}}, fieldManager="scaler")
     api.get(resource, "a")
     api.patch(resource, "a/scale", {"spec": {"replicas": 3}}, fieldManager="one")

@@ -64,12 +64,8 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     headers = {"User-Agent": "agent/1"}
     path = api.path("configmaps")
-    api.request(
-        "POST", path, config_map("a", data={"k": "1"}), query={"fieldManager": "named"}, headers=headers
-    )
-    api.request(
-        "PUT", f"{path}/a", config_map("a", data={"k": "2"}), query={"fieldManager": ""}, headers=headers
-    )
+    api.request("POST", path, config_map("a", data={"k": "1"}), query={"fieldManager": "named"}, headers=headers)
+    api.request("PUT", f"{path}/a", config_map("a", data={"k": "2"}), query={"fieldManager": ""}, headers=headers)
 
 
 @case("a field that an update changes goes to its manager")
@@ -184,9 +180,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     owner = api.create("configmaps", config_map("owner"))
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.uid}
-    body = config_map(
-        generateName="a-", labels={"l": "1"}, annotations={"a": "1"}, finalizers=["example.com/a"]
-    )
+    body = config_map(generateName="a-", labels={"l": "1"}, annotations={"a": "1"}, finalizers=["example.com/a"])
     body["metadata"]["ownerReferences"] = [reference]
     made = api.create("configmaps", body)
     patch = {"metadata": {"finalizers": ["example.com/b", "example.com/a"], "ownerReferences": None}}

@@ -31,9 +31,7 @@ TARGET = {"kind": "Deployment", "name": "a", "apiVersion": "apps/v1"}
 GIBIBYTE = {"storage": "1Gi"}
 ROLE = {"apiGroup": "rbac.authorization.k8s.io", "name": "a"}
 POLICY_MATCH = {
-    "resourceRules": [
-        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-    ]
+    "resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
 }
 MUTATIONS = [
     {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}},
@@ -89,9 +87,7 @@ def outside(
     return Minimal(api_version, resource, kind, fields, in_cluster=True, name=name, dry=dry)
 
 
-def question(
-    api_version: str, resource: str, kind: str, *, in_cluster: bool = True, **fields: Any
-) -> Minimal:
+def question(api_version: str, resource: str, kind: str, *, in_cluster: bool = True, **fields: Any) -> Minimal:
     return Minimal(api_version, resource, kind, fields, in_cluster=in_cluster, without_name=True)
 
 
@@ -247,12 +243,8 @@ STORAGE = [
     ),
 ]
 ADMISSION = [
-    outside(
-        "admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration"
-    ),
-    outside(
-        "admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"
-    ),
+    outside("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+    outside("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
     outside(
         "admissionregistration.k8s.io/v1",
         "validatingadmissionpolicies",
@@ -343,9 +335,7 @@ SERVER = [
         dry=True,
         spec={"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}},
     ),
-    outside(
-        "internal.apiserver.k8s.io/v1alpha1", "storageversions", "StorageVersion", name="*.things", spec={}
-    ),
+    outside("internal.apiserver.k8s.io/v1alpha1", "storageversions", "StorageVersion", name="*.things", spec={}),
 ]
 
 EVERYTHING = [*CORE, *WORKLOADS, *COORDINATION, *NETWORK, *ACCESS, *STORAGE, *ADMISSION, *DEVICES, *SERVER]

@@ -185,9 +185,7 @@ def _(api: Api) -> None:
                 "resources": {"requests": {"storage": "1"}},
                 field: name,
             }
-            api.create(
-                "persistentvolumeclaims", named("v1", "PersistentVolumeClaim", "a", spec=spec), dryRun="All"
-            )
+            api.create("persistentvolumeclaims", named("v1", "PersistentVolumeClaim", "a", spec=spec), dryRun="All")
 
 
 @case("selectors of an aggregated role")
@@ -214,9 +212,7 @@ def _(api: Api) -> None:
         {"kind": "A", "name": "a", "scope": "Namespace", "namespace": ""},
     ):
         spec = {"controller": "example.com/a", "parameters": parameters}
-        api.create(
-            "ingressclasses", named(NETWORKING, "IngressClass", api.namespace, spec=spec), dryRun="All"
-        )
+        api.create("ingressclasses", named(NETWORKING, "IngressClass", api.namespace, spec=spec), dryRun="All")
 
 
 @case("the failure policy of a job without an action")
@@ -310,9 +306,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     send_hooks(api, hook(failurePolicy="x", matchPolicy="y", sideEffects="Some", timeoutSeconds=31))
     send_hooks(api, hook(failurePolicy="", matchPolicy="", sideEffects="", timeoutSeconds=0))
-    send_hooks(
-        api, hook(namespaceSelector={"matchLabels": {"a": "b c"}}, objectSelector={"matchExpressions": [{}]})
-    )
+    send_hooks(api, hook(namespaceSelector={"matchLabels": {"a": "b c"}}, objectSelector={"matchExpressions": [{}]}))
 
 
 @case("versions of reviews of a webhook")

@@ -166,9 +166,7 @@ def _(api: Api) -> None:
             "message": "m",
         }
     ]
-    api.update(
-        "namespaces", f"{name}/status", {**made.body, "status": {"phase": "Active", "conditions": conditions}}
-    )
+    api.update("namespaces", f"{name}/status", {**made.body, "status": {"phase": "Active", "conditions": conditions}})
     api.patch("namespaces", f"{name}/status", {"status": {"phase": "Terminating"}})
 
 

@@ -209,9 +209,7 @@ def _(api: Api) -> None:
     for part in ("status", "eviction", "log", "exec", "proxy/{path}", "ephemeralcontainers"):
         api.request("GET", CORE, pick=at("paths", f"{root}/{part}"))
     api.request("GET", CORE, pick=at("paths", "/api/v1/namespaces/{name}/finalize"))
-    api.request(
-        "GET", APPS, pick=at("paths", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale")
-    )
+    api.request("GET", APPS, pick=at("paths", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale"))
 
 
 @case("schemas of kinds and of their parts")
@@ -250,9 +248,9 @@ def _(api: Api) -> None:
 
 @case("version 2 is compressed and revalidated")
 def _(api: Api) -> None:
-    etag = api.request(
-        "GET", V2, headers={"Accept-Encoding": "gzip"}, pick=size, compare=CACHING
-    ).headers.get("ETag", [""])[0]
+    etag = api.request("GET", V2, headers={"Accept-Encoding": "gzip"}, pick=size, compare=CACHING).headers.get(
+        "ETag", [""]
+    )[0]
     api.request("GET", V2, headers={"If-None-Match": etag}, compare=CACHING)
     api.request("GET", V2, headers={"If-None-Match": '"other"'}, pick=size, compare=CACHING)
 

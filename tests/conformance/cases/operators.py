@@ -80,9 +80,7 @@ def _sort_errors(api: Api) -> None:
 
 def _is_established(event: Plain) -> bool:
     conditions: list[Plain] = (event["object"].get("status") or {}).get("conditions") or []
-    return any(
-        condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
-    )
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
 def _await_served(api: Api, path: str) -> None:

@@ -145,9 +145,7 @@ def _(api: Api) -> None:
         by="json",
     )
     api.patch("configmaps", "a", [{"op": "add", "path": "/metadata/annotations", "value": {}}], by="json")
-    api.patch(
-        "configmaps", "a", [{"op": "add", "path": "/metadata/annotations/a~0b", "value": "1"}], by="json"
-    )
+    api.patch("configmaps", "a", [{"op": "add", "path": "/metadata/annotations/a~0b", "value": "1"}], by="json")
 
 
 @case("a JSON patch works on lists by index, and - is the end")
@@ -159,9 +157,7 @@ def _(api: Api) -> None:
     api.patch("configmaps", "a", [{"op": "remove", "path": f"{path}/1"}], by="json")
     api.patch("configmaps", "a", [{"op": "remove", "path": f"{path}/7"}], by="json")
     api.patch("configmaps", "a", [{"op": "add", "path": f"{path}/9", "value": "example.com/x"}], by="json")
-    api.patch(
-        "configmaps", "a", [{"op": "replace", "path": f"{path}/x", "value": "example.com/x"}], by="json"
-    )
+    api.patch("configmaps", "a", [{"op": "replace", "path": f"{path}/x", "value": "example.com/x"}], by="json")
 
 
 @case("a JSON patch whose test fails is refused")
@@ -241,6 +237,4 @@ def _(api: Api) -> None:
     api.create("configmaps", config_map("a", finalizers=["example.com/one"]))
     api.delete("configmaps", "a")
     api.patch("configmaps", "a", {"metadata": {"deletionTimestamp": None}})
-    api.patch(
-        "configmaps", "a", {"metadata": {"deletionTimestamp": "2001-02-03T04:05:06Z", "labels": {"l": "1"}}}
-    )
+    api.patch("configmaps", "a", {"metadata": {"deletionTimestamp": "2001-02-03T04:05:06Z", "labels": {"l": "1"}}})

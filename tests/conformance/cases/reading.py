@@ -47,9 +47,7 @@ def _(api: Api) -> None:
     api.create("namespaces", named("v1", "Namespace", other))
     for name in ("b", "a"):
         api.create("configmaps", config_map(name, labels={"in": api.namespace}))
-        api.request(
-            "POST", f"/api/v1/namespaces/{other}/configmaps", config_map(name, labels={"in": api.namespace})
-        )
+        api.request("POST", f"/api/v1/namespaces/{other}/configmaps", config_map(name, labels={"in": api.namespace}))
     api.list("configmaps", everywhere=True, labelSelector=f"in={api.namespace}")
 
 

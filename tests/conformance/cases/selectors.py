@@ -95,9 +95,7 @@ def _(api: Api) -> None:
 @case("names by field across namespaces")
 def _(api: Api) -> None:
     three_config_maps(api)
-    api.list(
-        "configmaps", everywhere=True, fieldSelector=f"metadata.namespace={api.namespace},metadata.name=b"
-    )
+    api.list("configmaps", everywhere=True, fieldSelector=f"metadata.namespace={api.namespace},metadata.name=b")
 
 
 @case("both selectors at once")

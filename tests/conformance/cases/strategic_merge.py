@@ -287,9 +287,7 @@ def _(api: Api) -> None:
 @case("finalizers are ordered")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", finalizers=["example.com/a", "example.com/b", "example.com/c"]))
-    patch(
-        api, "configmaps", {"metadata": {"$setElementOrder/finalizers": ["example.com/c", "example.com/a"]}}
-    )
+    patch(api, "configmaps", {"metadata": {"$setElementOrder/finalizers": ["example.com/c", "example.com/a"]}})
     order = ["example.com/d", "example.com/a"]
     patch(
         api,
@@ -390,9 +388,7 @@ def _(api: Api) -> None:
     patch(
         api,
         "deployments",
-        in_pods(
-            containers=[{"name": "d", "image": "i", "$retainKeys": ["name"], "$setElementOrder/env": []}]
-        ),
+        in_pods(containers=[{"name": "d", "image": "i", "$retainKeys": ["name"], "$setElementOrder/env": []}]),
     )
     patch(
         api,
@@ -408,9 +404,7 @@ def _(api: Api) -> None:
     patch(
         api,
         "deployments",
-        in_pods(
-            containers=[{"name": "d", "image": "i", "command": None, "env": [{"name": "E", "value": None}]}]
-        ),
+        in_pods(containers=[{"name": "d", "image": "i", "command": None, "env": [{"name": "E", "value": None}]}]),
     )
     patch(api, "deployments", in_pods(affinity={"nodeAffinity": None}))
     patch(api, "deployments", in_pods(containers=[{"name": "a", "args": [None, "x"]}]))
@@ -452,9 +446,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     name = f"{api.namespace}-class"
     api.create("priorityclasses", named("scheduling.k8s.io/v1", "PriorityClass", name, value=1))
-    api.patch(
-        "priorityclasses", name, {"metadata": {"namespace": "default", "labels": {"a": "1"}}}, by="strategic"
-    )
+    api.patch("priorityclasses", name, {"metadata": {"namespace": "default", "labels": {"a": "1"}}}, by="strategic")
 
 
 @case("a version in a patch is a condition")
@@ -525,15 +517,9 @@ def _(api: Api) -> None:
     patch(api, "deployments", in_pods(containers=[{"name": "a", "resources": {"limits": {"cpu": "many"}}}]))
     patch(api, "deployments", in_pods(containers=[{"name": "a", "resources": {"limits": {"cpu": True}}}]))
     patch(api, "deployments", in_pods(containers=[{"name": "a", "resources": {"limits": {"cpu": 1.5}}}]))
-    patch(
-        api, "deployments", in_pods(containers=[{"name": "a", "livenessProbe": {"httpGet": {"port": 1.5}}}])
-    )
-    patch(
-        api, "deployments", in_pods(containers=[{"name": "a", "livenessProbe": {"httpGet": {"port": True}}}])
-    )
-    patch(
-        api, "deployments", in_pods(containers=[{"name": "a", "livenessProbe": {"httpGet": {"port": 80.0}}}])
-    )
+    patch(api, "deployments", in_pods(containers=[{"name": "a", "livenessProbe": {"httpGet": {"port": 1.5}}}]))
+    patch(api, "deployments", in_pods(containers=[{"name": "a", "livenessProbe": {"httpGet": {"port": True}}}]))
+    patch(api, "deployments", in_pods(containers=[{"name": "a", "livenessProbe": {"httpGet": {"port": 80.0}}}]))
 
 
 @case("integers wrap around and whole floats are integers")
@@ -633,9 +619,7 @@ def _(api: Api) -> None:
 @case("environment variables keep their order")
 def _(api: Api) -> None:
     made = deployment("a")
-    made["spec"]["template"]["spec"]["containers"][0]["env"] = [
-        {"name": each, "value": "1"} for each in "ABCD"
-    ]
+    made["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": each, "value": "1"} for each in "ABCD"]
     api.create("deployments", made)
     env = [{"name": "D", "value": "2"}, {"name": "E", "value": "2"}, {"name": "B", "$patch": "delete"}]
     patch(api, "deployments", in_pods(containers=[{"name": "main", "env": env}]))
@@ -780,9 +764,7 @@ def _(api: Api) -> None:
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
         "maxReplicas": 3,
     }
-    api.create(
-        "horizontalpodautoscalers", named("autoscaling/v2", "HorizontalPodAutoscaler", "a", spec=scaler)
-    )
+    api.create("horizontalpodautoscalers", named("autoscaling/v2", "HorizontalPodAutoscaler", "a", spec=scaler))
     change = {"spec": {"targetCPUUtilizationPercentage": 50, "maxReplicas": 4}}
     api.patch("autoscaling/v1/horizontalpodautoscalers", "a", change, by="strategic")
     api.get("horizontalpodautoscalers", "a")

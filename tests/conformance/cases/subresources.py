@@ -182,12 +182,8 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     api.create("pods", pod("a"))
     api.create("pods", {**named("v1", "Binding", "a"), "target": {"kind": "Node"}}, sub="a/binding")
-    api.create(
-        "pods", {**named("v1", "Binding", "a"), "target": {"kind": "Pod", "name": "b"}}, sub="a/binding"
-    )
-    api.create(
-        "pods", {**named("v1", "Binding", "b"), "target": {"kind": "Node", "name": "b"}}, sub="a/binding"
-    )
+    api.create("pods", {**named("v1", "Binding", "a"), "target": {"kind": "Pod", "name": "b"}}, sub="a/binding")
+    api.create("pods", {**named("v1", "Binding", "b"), "target": {"kind": "Node", "name": "b"}}, sub="a/binding")
     api.create(
         "pods",
         {**named("v1", "Binding", "none"), "target": {"kind": "Node", "name": "b"}},

@@ -193,9 +193,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     api.create("deployments", deployment("a", replicas=3))
     api.request("GET", api.path("deployments", "a/scale"), headers=AS_TABLE)
-    api.request(
-        "GET", api.path("deployments", "a/scale"), query={"includeObject": "Object"}, headers=AS_TABLE
-    )
+    api.request("GET", api.path("deployments", "a/scale"), query={"includeObject": "Object"}, headers=AS_TABLE)
 
 
 @case("a status")

@@ -71,12 +71,7 @@ def _(api: Api) -> None:
     kinds = ("string", "integer", "number", "boolean", "date")
     show_columns(
         api,
-        [
-            column(f"{field}-{kind}", f".spec.{field}", kind)
-            for field in SPEC
-            if "." not in field
-            for kind in kinds
-        ],
+        [column(f"{field}-{kind}", f".spec.{field}", kind) for field in SPEC if "." not in field for kind in kinds],
     )
 
 
@@ -186,16 +181,12 @@ def _(api: Api) -> None:
 
 @case("a path that cannot be parsed hides its column and all behind it")
 def _(api: Api) -> None:
-    for number, path in enumerate(
-        (".spec[", ".spec[x]", ".spec[?(@.a]", ".spec[?(@.a)", ".a....b", ".a}", '.a["b]')
-    ):
+    for number, path in enumerate((".spec[", ".spec[x]", ".spec[?(@.a]", ".spec[?(@.a)", ".a....b", ".a}", '.a["b]')):
         plural = f"widgets{number}"
         columns = [column("One", ".spec.text"), column("Two", path), column("Three", ".spec.whole")]
         install(
             api,
-            definition(
-                api, plural=plural, kind=f"Widget{number}", version={"additionalPrinterColumns": columns}
-            ),
+            definition(api, plural=plural, kind=f"Widget{number}", version={"additionalPrinterColumns": columns}),
         )
         api.create(resource_of(api, plural), {**widget(api, spec=SPEC), "kind": f"Widget{number}"})
         show(api, resource_of(api, plural), "a")

@@ -41,11 +41,7 @@ def _(api: Api) -> None:
         api,
         "services",
         service("a", spec=spec),
-        {
-            "loadBalancer": {
-                "ingress": [{"ip": "192.0.2.9"}, {"hostname": "lb.example.com"}, {"ip": "192.0.2.1"}]
-            }
-        },
+        {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}, {"hostname": "lb.example.com"}, {"ip": "192.0.2.1"}]}},
     )
     api.patch("services", "a", {"spec": {"externalIPs": ["198.51.100.1"]}})
     show(api, "services", "a")

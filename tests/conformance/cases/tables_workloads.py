@@ -40,9 +40,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     status = {"replicas": 2, "readyReplicas": 1, "fullyLabeledReplicas": 2, "availableReplicas": 1}
     show_with_status(api, "replicasets", workload("ReplicaSet", "a", replicas=2), status)
-    show_with_status(
-        api, "statefulsets", workload("StatefulSet", "a", replicas=2), {"replicas": 2, "readyReplicas": 1}
-    )
+    show_with_status(api, "statefulsets", workload("StatefulSet", "a", replicas=2), {"replicas": 2, "readyReplicas": 1})
     controller = named(
         "v1",
         "ReplicationController",
@@ -86,9 +84,7 @@ def _(api: Api) -> None:
         api.create("controllerrevisions", body)
         show(api, "controllerrevisions", name)
     core = {"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "1", "controller": True}
-    api.create(
-        "controllerrevisions", {"metadata": metadata("c", ownerReferences=[core]), "revision": 1, "data": {}}
-    )
+    api.create("controllerrevisions", {"metadata": metadata("c", ownerReferences=[core]), "revision": 1, "data": {}})
     show(api, "controllerrevisions", "c")
 
 

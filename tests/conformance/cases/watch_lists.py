@@ -95,9 +95,7 @@ def _(api: Api) -> None:
 
 @case("a word that is no boolean")
 def _(api: Api) -> None:
-    api.watch(
-        "configmaps", sendInitialEvents="nonsense", resourceVersionMatch="NotOlderThan", timeoutSeconds=1
-    )
+    api.watch("configmaps", sendInitialEvents="nonsense", resourceVersionMatch="NotOlderThan", timeoutSeconds=1)
 
 
 @case("no initial events are wanted")

@@ -73,9 +73,7 @@ def _(api: Api) -> None:
     made = api.create("configmaps", config_map("a"))
     api.create("configmaps", config_map("b"))
     for yes in ("1", "true", "True", "yes", "anything", ""):
-        with api.stream(
-            api.path("configmaps"), query={"watch": yes, "resourceVersion": made.version}
-        ) as stream:
+        with api.stream(api.path("configmaps"), query={"watch": yes, "resourceVersion": made.version}) as stream:
             stream.read(1)
 
 
@@ -175,9 +173,7 @@ def _(api: Api) -> None:
 @case("a version that is forgotten, with a selector and bookmarks")
 def _(api: Api) -> None:
     api.compact()
-    api.watch(
-        "configmaps", resourceVersion="1", labelSelector="a=b", allowWatchBookmarks=True, timeoutSeconds=5
-    )
+    api.watch("configmaps", resourceVersion="1", labelSelector="a=b", allowWatchBookmarks=True, timeoutSeconds=5)
 
 
 @case("an invalid resourceVersion is refused")
@@ -281,9 +277,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     target = {"kind": "Deployment", "name": "a", "apiVersion": "apps/v1"}
     made = api.create("configmaps", config_map("a"))
-    body = named(
-        "autoscaling/v2", "HorizontalPodAutoscaler", "a", spec={"scaleTargetRef": target, "maxReplicas": 3}
-    )
+    body = named("autoscaling/v2", "HorizontalPodAutoscaler", "a", spec={"scaleTargetRef": target, "maxReplicas": 3})
     api.create("horizontalpodautoscalers", body)
     api.watch("autoscaling/v1/horizontalpodautoscalers", events=1, resourceVersion=made.version)
 

@@ -62,9 +62,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     same = {"cpu": "1", "memory": "1Gi"}
     api.create("pods", pod("guaranteed", spec={"containers": [container(resources={"limits": same})]}))
-    api.create(
-        "pods", pod("burstable", spec={"containers": [container(resources={"requests": {"cpu": "1"}})]})
-    )
+    api.create("pods", pod("burstable", spec={"containers": [container(resources={"requests": {"cpu": "1"}})]}))
     api.create("pods", pod("best-effort"))
 
 
@@ -100,9 +98,7 @@ def _(api: Api) -> None:
 @case("a pod's image and tolerations may change, and its generation counts")
 def _(api: Api) -> None:
     api.create("pods", pod("a"))
-    api.patch(
-        "pods", "a", [{"op": "replace", "path": "/spec/containers/0/image", "value": "other"}], by="json"
-    )
+    api.patch("pods", "a", [{"op": "replace", "path": "/spec/containers/0/image", "value": "other"}], by="json")
     api.patch("pods", "a", {"metadata": {"labels": {"l": "1"}}})
     api.patch("pods", "a", {"spec": {"activeDeadlineSeconds": 60}})
 
@@ -111,9 +107,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     api.create("deployments", named("apps/v1", "Deployment", "a"))
     api.create("deployments", named("apps/v1", "Deployment", "a", spec={}))
-    api.create(
-        "deployments", named("apps/v1", "Deployment", "a", spec={"selector": {}, "template": template()})
-    )
+    api.create("deployments", named("apps/v1", "Deployment", "a", spec={"selector": {}, "template": template()}))
 
 
 @case("deployments that cannot be")
@@ -275,6 +269,4 @@ def _(api: Api) -> None:
         {"scaleTargetRef": target, "minReplicas": 0, "maxReplicas": 3},
         {"scaleTargetRef": {"kind": "Deployment"}, "maxReplicas": 3},
     ):
-        api.create(
-            "horizontalpodautoscalers", named("autoscaling/v2", "HorizontalPodAutoscaler", "a", spec=spec)
-        )
+        api.create("horizontalpodautoscalers", named("autoscaling/v2", "HorizontalPodAutoscaler", "a", spec=spec))

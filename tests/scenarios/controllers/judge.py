@@ -97,9 +97,7 @@ class Judge:
             for held, informer in _informers(ctx):
                 obj = informer.indexer.get_by_key(key) if held == resource else None
                 if obj is not None and obj.metadata.uid == uid:
-                    self._complain(
-                        f"{controller} reconciles {ctx.request} with {resource} {key}, which it has deleted"
-                    )
+                    self._complain(f"{controller} reconciles {ctx.request} with {resource} {key}, which it has deleted")
 
     def _complain(self, problem: str) -> None:
         if len(self.problems) < _MOST:

@@ -131,9 +131,7 @@ class ControllerScenarioRunner:
                 await asyncio.sleep(down)
                 await self.env.start_server()
 
-    async def _change_replicas(
-        self, step: StartReplica | StopReplica | CrashReplica | PauseReplica | CutOff
-    ) -> None:
+    async def _change_replicas(self, step: StartReplica | StopReplica | CrashReplica | PauseReplica | CutOff) -> None:
         match step:
             case StartReplica():
                 # Without an election, two would be a mistake of the user.
@@ -224,9 +222,7 @@ class ControllerScenarioRunner:
         secret = secrets.get(f"{plot.metadata.namespace}/{plot.spec.secret}")
         text = str(secret.data.get("text")) if secret is not None else ""
         wanted = {"color": plot.spec.color, "secret": text}
-        copies = [
-            each for each in maps if any(o.uid == plot.metadata.uid for o in each.metadata.owner_references)
-        ]
+        copies = [each for each in maps if any(o.uid == plot.metadata.uid for o in each.metadata.owner_references)]
         if len(copies) != plot.spec.copies:
             self.problems.append(f"{where} has {len(copies)} copies, and wants {plot.spec.copies}")
         for copy in copies:
@@ -283,9 +279,7 @@ class ControllerScenarioRunner:
         for resource, key, uid, version in self.users.writes:
             found = judge.seen.get(("plots", key), {}).get(resource, 0)
             if found < version and key in self._living() and not judge.was_deleted(uid):
-                self.problems.append(
-                    f"no reconcile of {key} has seen version {version} of {resource}, only {found}"
-                )
+                self.problems.append(f"no reconcile of {key} has seen version {version} of {resource}, only {found}")
 
     def _living(self) -> set[str]:
         return set(self.env.server.versions(masthead.GroupVersionResource("example.com", "v1", "plots")))
@@ -306,9 +300,7 @@ def run_scenario(scenario: ControllerScenario) -> list[str]:
             options["data"] = Path(folder) / "objects"
         problems = run(_run_in_loop(scenario, options))
     problems += [f"{leak} is left open" for leak in open_files() - before[0]]
-    problems += [
-        f"{thread} is left" for thread in set(threading.enumerate()) - before[1] if not thread.daemon
-    ]
+    problems += [f"{thread} is left" for thread in set(threading.enumerate()) - before[1] if not thread.daemon]
     return problems
 
 

@@ -46,9 +46,7 @@ class Replica:
         if self.process is not None:
             return
         self._starts += 1
-        process = self.process = runner.world.start(
-            scenario.rates[self.number], runner.random.uniform(0.0, 1e6)
-        )
+        process = self.process = runner.world.start(scenario.rates[self.number], runner.random.uniform(0.0, 1e6))
         transport = SimulatedTransport(runner.world, runner.server, process, self.number, runner.random)
         client = connect(transport)
         keeps = scenario.has_one_identity or runner.random.random() < 0.5

@@ -191,9 +191,7 @@ class SimulatedTransport:
         has_seen: Whether a response has shown the Lease to this process.
     """
 
-    def __init__(
-        self, world: World, server: LeaseServer, process: Process, number: int, random: random.Random
-    ) -> None:
+    def __init__(self, world: World, server: LeaseServer, process: Process, number: int, random: random.Random) -> None:
         self.has_seen = False
         self._world = world
         self._server = server
@@ -212,9 +210,7 @@ class SimulatedTransport:
         if request.method == "GET" and ambush is not None and ambush.is_set:
             delay += ambush.others_wait
         if not self._is_lost(weather.lost_requests, weather.cut_off | self._server.ambushed):
-            self._world.at(
-                self._world.now + delay, lambda: self._arrive(request, response, has_seen=has_seen)
-            )
+            self._world.at(self._world.now + delay, lambda: self._arrive(request, response, has_seen=has_seen))
         try:
             async with asyncio.timeout(request.timeout):
                 return await response

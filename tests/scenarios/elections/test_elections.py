@@ -66,9 +66,7 @@ def test_never_do_two_work_at_once() -> None:
 
 
 @pytest.mark.parametrize("rule", BROKEN_RULES, ids=lambda rule: rule.__name__)
-def test_a_broken_rule_is_noticed(
-    rule: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_rule_is_noticed(rule: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
     rule(monkeypatch)
 
     seeds = (BROKEN_RULES[rule], *range(500))

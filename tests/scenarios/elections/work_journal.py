@@ -54,9 +54,7 @@ class WorkJournal:
         self._world = world
         self._is_guarded = is_guarded
 
-    def start(
-        self, title: str, process: Process, token: FencingToken, epoch: int, stop_seconds: float
-    ) -> Run:
+    def start(self, title: str, process: Process, token: FencingToken, epoch: int, stop_seconds: float) -> Run:
         run = Run(title, process, token, epoch, stop_seconds, self._world.now)
         if not self._world.is_over:
             self.runs.append(run)

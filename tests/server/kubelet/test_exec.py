@@ -87,9 +87,7 @@ async def test_a_plain_function_runs_in_a_thread_and_blocks(remote: Remote) -> N
     assert (result.stdout, result.stderr, result.code) == ("one\n", "two\nthree\n", 7)
 
 
-@pytest.mark.parametrize(
-    ("raised", "code", "stderr"), [(None, 0, ""), (4, 4, ""), ("no luck", 1, "no luck\n")]
-)
+@pytest.mark.parametrize(("raised", "code", "stderr"), [(None, 0, ""), (4, 4, ""), ("no luck", 1, "no luck\n")])
 async def test_a_handler_may_exit_as_python_programs_do(
     remote: Remote, raised: int | str | None, code: int, stderr: str
 ) -> None:

@@ -73,9 +73,7 @@ def test_logs_are_followed_to_their_end(kubectl: Kubectl) -> None:
 
 def test_attach_reads_what_is_printed(kubectl: Kubectl) -> None:
     attached = kubectl.start("attach web -q")
-    while not any(
-        request.info.subresource == "attach" and request.code for request in kubectl.server.requests
-    ):
+    while not any(request.info.subresource == "attach" and request.code for request in kubectl.server.requests):
         pass
     kubectl.server.kubelet.log("web").print("news")
     assert attached.stdout is not None

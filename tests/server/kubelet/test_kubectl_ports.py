@@ -88,9 +88,7 @@ def forwarding(kubectl: Kubectl, websockets: str, ports: str) -> Iterator[tuple[
     """kubectl port-forward, and the local port that it has chosen."""
     line = [*kubectl.command, "port-forward", "pod/web", ports, "--address", "127.0.0.1"]
     env = {**os.environ, "KUBECTL_PORT_FORWARD_WEBSOCKETS": websockets}
-    with subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
-    ) as process:
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as process:
         try:
             assert process.stdout is not None
             said = process.stdout.readline()

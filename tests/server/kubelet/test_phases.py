@@ -48,9 +48,7 @@ async def test_a_started_pod_has_a_node_an_address_and_runs(remote: Remote) -> N
         "ContainersReady",
         "Ready",
     }
-    assert {each["manager"] for each in found["metadata"]["managedFields"] if "subresource" in each} == {
-        "kubelet"
-    }
+    assert {each["manager"] for each in found["metadata"]["managedFields"] if "subresource" in each} == {"kubelet"}
     async with remote.http.get("/api/v1/nodes/masthead-node") as response:
         node = await response.json()
     assert condition(node, "Ready") == ("True", "KubeletReady")
@@ -165,9 +163,7 @@ async def test_pods_that_do_not_exist_and_invalid_codes_are_errors(remote: Remot
 async def automatic() -> AsyncIterator[Remote]:
     """A client of a server whose pods run by themselves."""
     async with (
-        masthead.server.run(
-            clock=VirtualClock, token=None, bootstrap=False, kubelet=True, workloads=True
-        ) as server,
+        masthead.server.run(clock=VirtualClock, token=None, bootstrap=False, kubelet=True, workloads=True) as server,
         connected(server) as made,
     ):
         yield made

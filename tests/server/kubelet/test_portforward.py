@@ -61,9 +61,7 @@ def test_the_protocol_is_confirmed(server: Server, caller: Caller) -> None:
         assert f"Sec-WebSocket-Protocol: {TUNNEL}" in lines_of(connection.head)
     connection, _ = connect_forward(caller, server, "spdy")
     with connection:
-        assert {"Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: portforward.k8s.io"} <= set(
-            lines_of(connection.head)
-        )
+        assert {"Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: portforward.k8s.io"} <= set(lines_of(connection.head))
 
 
 def test_bytes_go_both_ways(client: ForwardWire) -> None:
@@ -200,9 +198,7 @@ def test_a_restart_breaks_what_is_open_and_no_more(server: Server, client: Forwa
     assert client.exchange(ECHO, b"after", "after") == b"after"
 
 
-def test_nothing_listens_in_a_container_that_waits_for_its_restart(
-    server: Server, client: ForwardWire
-) -> None:
+def test_nothing_listens_in_a_container_that_waits_for_its_restart(server: Server, client: ForwardWire) -> None:
     server.kubelet.crash_loop("web")
     error, stream = client.forward(ECHO)
     client.read_to_end(error, stream)
@@ -224,9 +220,7 @@ def test_nothing_listens_in_a_container_that_waits_for_its_restart(
         ({**spdy_headers("portforward.k8s.io"), "Upgrade": "h2c"}, 400, "missing upgrade headers"),
     ],
 )
-def test_what_cannot_be_served_is_refused(
-    caller: Caller, headers: dict[str, str], code: int, body: str
-) -> None:
+def test_what_cannot_be_served_is_refused(caller: Caller, headers: dict[str, str], code: int, body: str) -> None:
     refused = caller.call("GET", FORWARD, headers=headers)
     assert refused.code == code
     assert body in refused.body.decode()
@@ -251,8 +245,7 @@ def test_channels_carry_one_connection_for_each_port(server: Server, caller: Cal
     with WebSocketWire(caller, server.token, path, websocket_headers("v4.channel.k8s.io")) as client:
         first = [client.receive() for _ in range(4)]
         assert first == [
-            (2, bytes((channel,)) + port.to_bytes(2, "little"))
-            for channel, port in enumerate((ECHO, ECHO, 9, 9))
+            (2, bytes((channel,)) + port.to_bytes(2, "little")) for channel, port in enumerate((ECHO, ECHO, 9, 9))
         ]
         error = client.receive()
         assert error is not None

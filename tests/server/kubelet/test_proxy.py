@@ -136,9 +136,7 @@ def test_responses_are_passed_on_as_they_are(
 
 
 def test_a_redirect_leads_through_the_proxy(server: Server, caller: Caller) -> None:
-    server.kubelet.listen(
-        "web", 8080, saying(b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
-    )
+    server.kubelet.listen("web", 8080, saying(b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"))
     assert caller.call("GET", f"{POD}/proxy/here").headers["location"] == f"{POD}/proxy/there"
 
 
@@ -320,9 +318,7 @@ def test_a_port_of_this_machine_can_listen(server: Server, caller: Caller) -> No
 def test_an_upgrade_goes_through(server: Server, caller: Caller) -> None:
     async def switch(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert b"Upgrade: echo\r\n" in await reader.readuntil(b"\r\n\r\n")
-        writer.write(
-            b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello "
-        )
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello ")
         while piece := await reader.read(65536):
             writer.write(piece)
 
@@ -354,9 +350,7 @@ def test_a_refused_upgrade_is_passed_on(server: Server, caller: Caller) -> None:
         (80, ("example.com", 80), "allow_remote=True"),
     ],
 )
-def test_what_cannot_listen_is_refused(
-    server: Server, port: int, target: int | tuple[str, int], problem: str
-) -> None:
+def test_what_cannot_listen_is_refused(server: Server, port: int, target: int | tuple[str, int], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         server.kubelet.listen("web", port, target)
 

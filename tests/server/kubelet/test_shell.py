@@ -174,9 +174,7 @@ async def test_tar_extracts_and_creates_what_kubectl_cp_sends_and_reads(web: Rem
     }
     result = await web.exec("tar", "-xmf", "-", "-C", "/tmp", stdin=archive(sent, form))
     assert (result.stderr, result.code) == ("", 0)
-    assert (
-        await web.shell("cat /tmp/d/link | wc -c; ls -l /tmp | head -c 10")
-    ).stdout == "200000\ndrwxr-x---"
+    assert (await web.shell("cat /tmp/d/link | wc -c; ls -l /tmp | head -c 10")).stdout == "200000\ndrwxr-x---"
 
     result = await web.exec("tar", "cf", "-", "/tmp/d")
 
@@ -221,9 +219,7 @@ async def test_invalid_uses_of_tar_are_errors(web: Remote, arguments: list[str])
 
 
 async def test_tar_lists_and_uses_files_as_archives(web: Remote) -> None:
-    result = await web.shell(
-        "cd /; tar -cvf /tmp/x.tar etc; tar tf /tmp/x.tar; tar xf /tmp/x.tar -C /tmp etc/motd"
-    )
+    result = await web.shell("cd /; tar -cvf /tmp/x.tar etc; tar tf /tmp/x.tar; tar xf /tmp/x.tar -C /tmp etc/motd")
 
     assert (result.stdout, result.stderr) == ("etc/\netc/motd\n", "etc\netc/motd\n")
     assert (await web.shell("cat /tmp/etc/motd")).stdout == "welcome\n"
@@ -254,9 +250,7 @@ async def test_a_terminal_edits_lines_echoes_and_interrupts(web: Remote) -> None
         await session.send(b"\x1b[Aexit 5\r")
         result = await session.result()
 
-    assert shown.startswith(
-        b"# echo helo\b \blo $?\r\nhello 0\r\n# sleep 1000\r\n^C\r\n# half a line^C\r\n# "
-    )
+    assert shown.startswith(b"# echo helo\b \blo $?\r\nhello 0\r\n# sleep 1000\r\n^C\r\n# half a line^C\r\n# ")
     assert result.code == 5
 
 

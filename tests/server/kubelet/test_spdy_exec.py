@@ -73,9 +73,7 @@ def test_a_regular_end_is_a_success(server: Server, caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("version", ["v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"])
-def test_older_versions_have_a_line_of_text_for_a_status(
-    server: Server, caller: Caller, version: str
-) -> None:
+def test_older_versions_have_a_line_of_text_for_a_status(server: Server, caller: Caller, version: str) -> None:
     with connect(server, caller, "command=count&stdin=1&stdout=1", version) as connection:
         assert f"X-Stream-Protocol-Version: {version}" in lines_of(connection.head)
         client = ExecWire(connection, "error", "stdin", "stdout")

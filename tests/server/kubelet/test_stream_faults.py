@@ -63,9 +63,7 @@ def greeting(client: Upgraded, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("after", range(3, 3 + len(HELLO)))
-def test_an_exec_breaks_after_any_byte(
-    server: Server, connect: Callable[[], WebSocketWire], after: int
-) -> None:
+def test_an_exec_breaks_after_any_byte(server: Server, connect: Callable[[], WebSocketWire], after: int) -> None:
     fault = server.faults.drop_stream(after=after, subresource="exec")
     with connect() as client:
         assert greeting(client, 1000) == HELLO[: after - 3]
@@ -80,9 +78,7 @@ def test_an_exec_breaks_right_after_its_upgrade(server: Server, connect: Callabl
         assert client.read_all() == b""
 
 
-def test_an_exec_breaks_after_what_the_client_has_sent(
-    server: Server, connect: Callable[[], WebSocketWire]
-) -> None:
+def test_an_exec_breaks_after_what_the_client_has_sent(server: Server, connect: Callable[[], WebSocketWire]) -> None:
     server.faults.drop_stream(after=10, received=True, subresource="exec")
     with connect() as client:
         assert greeting(client, 3 + len(HELLO)) == HELLO
@@ -92,9 +88,7 @@ def test_an_exec_breaks_after_what_the_client_has_sent(
 
 
 @pytest.mark.parametrize("received", [False, True])
-def test_a_silent_stream_stays_open(
-    server: Server, connect: Callable[[], WebSocketWire], *, received: bool
-) -> None:
+def test_a_silent_stream_stays_open(server: Server, connect: Callable[[], WebSocketWire], *, received: bool) -> None:
     server.faults.silence_stream(after=1 if received else 5, received=received, subresource="exec")
     with connect() as client:
         expected = HELLO if received else HELLO[:2]

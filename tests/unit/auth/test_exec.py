@@ -85,9 +85,7 @@ def test_cancelling_the_first_caller_kills_the_program_and_its_children_and_the_
 
 
 @both_loops_any_thread
-def test_a_child_that_escaped_with_the_output_does_not_hold_up_the_end(
-    tmp_path: Path, loop: str, thread: bool
-) -> None:
+def test_a_child_that_escaped_with_the_output_does_not_hold_up_the_end(tmp_path: Path, loop: str, thread: bool) -> None:
     async def main() -> None:
         async with Line() as line:
             body = f"if os.fork() == 0:\n    os.setsid()\n    hang({line.port})\n    sys.exit()\ngive()"
@@ -173,7 +171,9 @@ async def test_a_nul_in_an_argument_is_an_auth_error_that_does_not_quote_it() ->
 
 @pytest.mark.parametrize("version", [V1, V1BETA1])
 async def test_the_plugin_receives_the_version_and_the_cluster(tmp_path: Path, version: str) -> None:
-    body = "reply(token='|'.join([info['kind'], info['apiVersion'], info['spec']['cluster']['server'], os.environ['X']]))"
+    body = (
+        "reply(token='|'.join([info['kind'], info['apiVersion'], info['spec']['cluster']['server'], os.environ['X']]))"
+    )
 
     plugin = Program(tmp_path, body).plugin(
         api_version=version, cluster_info={"server": "https://example.com"}, env={"X": "y"}

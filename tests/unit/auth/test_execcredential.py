@@ -67,9 +67,7 @@ def test_times_are_read_in_every_form_of_rfc_3339(written: str, meant: datetime)
     reply = {"apiVersion": V1, "kind": "ExecCredential"}
     status = {"token": "abc", "expirationTimestamp": written}
 
-    issued = read_reply(
-        SecretValue(json.dumps({**reply, "status": status}).encode()), api_version=V1, source="x"
-    )
+    issued = read_reply(SecretValue(json.dumps({**reply, "status": status}).encode()), api_version=V1, source="x")
 
     assert issued.expires_at == meant
     assert issued.token == Secret("abc")

@@ -60,9 +60,7 @@ class Issuer:
             return 200, SecretValue(json.dumps(self.document).encode())
         assert (method, url) == ("POST", f"{ISSUER}/token")
         assert body is not None
-        shown = {
-            name: value.reveal() if isinstance(value, Secret) else value for name, value in headers.items()
-        }
+        shown = {name: value.reveal() if isinstance(value, Secret) else value for name, value in headers.items()}
         self.exchanges.append((shown, parse_qs(body.reveal().decode())))
         grant = self.grant if isinstance(self.grant, bytes) else json.dumps(self.grant).encode()
         return self.status, SecretValue(grant)
@@ -144,9 +142,7 @@ async def test_without_a_refresh_token_a_rejection_is_final() -> None:
     assert not await issuer.token(refresh_token="").renew(Secret(f"Bearer {OLD}"))
 
 
-@pytest.mark.parametrize(
-    ("id_token", "problem"), [(OLD, "has expired"), ("", "is missing"), ("x.y", "is invalid")]
-)
+@pytest.mark.parametrize(("id_token", "problem"), [(OLD, "has expired"), ("", "is missing"), ("x.y", "is invalid")])
 async def test_expiry_without_a_refresh_token_is_an_error(id_token: str, problem: str) -> None:
     issuer = Issuer()
     issuer.clock.advance(3600)
@@ -159,9 +155,7 @@ async def test_expiry_without_a_refresh_token_is_an_error(id_token: str, problem
     ("methods", "is_header"),
     [(None, True), (["client_secret_post", "client_secret_basic"], True), (["client_secret_post"], False)],
 )
-async def test_the_client_authenticates_as_the_issuer_requires(
-    methods: list[str] | None, is_header: bool
-) -> None:
+async def test_the_client_authenticates_as_the_issuer_requires(methods: list[str] | None, is_header: bool) -> None:
     issuer = Issuer()
     if methods is not None:
         issuer.document["token_endpoint_auth_methods_supported"] = methods

@@ -33,9 +33,7 @@ def test_in_memory_a_key_has_no_name_on_any_disk() -> None:
         assert str(Path(name).readlink()).startswith("/memfd:")
 
 
-def test_a_folder_that_cannot_be_written_is_an_auth_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_written_is_an_auth_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.delattr(os, "memfd_create", raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))

@@ -25,9 +25,7 @@ def test_short_values_are_not_redacted() -> None:
 
 
 @given(st.text(), st.lists(st.text(alphabet="abc\n", min_size=6, max_size=12)), st.integers(1, 200))
-def test_redacted_text_is_printable_short_and_free_of_secrets(
-    separator: str, secrets: list[str], limit: int
-) -> None:
+def test_redacted_text_is_printable_short_and_free_of_secrets(separator: str, secrets: list[str], limit: int) -> None:
     text = separator.join(["", *secrets, ""])
 
     shown = redact(text, secrets, limit=limit)

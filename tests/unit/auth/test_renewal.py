@@ -15,9 +15,7 @@ times = st.datetimes(timezones=st.just(UTC))
 
 
 @given(times, times)
-def test_a_renewal_is_before_the_expiry_and_never_before_the_issue(
-    expires: datetime, issued: datetime
-) -> None:
+def test_a_renewal_is_before_the_expiry_and_never_before_the_issue(expires: datetime, issued: datetime) -> None:
     due = renewal_time(expires, issued)
 
     assert due is not None

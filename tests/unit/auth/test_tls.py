@@ -148,9 +148,7 @@ async def test_an_intermediate_authority_is_trusted() -> None:
     meet(await contexts(ca_data=pem(between)).context(), server_of(between))
 
 
-async def test_without_a_ca_the_system_authorities_are_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_a_ca_the_system_authorities_are_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = trustme.CA()
     (tmp_path / "ca.crt").write_text(pem(ours))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.crt"))
@@ -184,9 +182,7 @@ async def test_a_configured_client_certificate_is_sent() -> None:
     ours = trustme.CA()
     shown = issue(ours, "me")
 
-    context = await contexts(
-        ca_data=pem(ours), certificate_data=shown.certificate, key_data=shown.key
-    ).context()
+    context = await contexts(ca_data=pem(ours), certificate_data=shown.certificate, key_data=shown.key).context()
 
     assert meet(context, server_of(ours, ours)) == "me"
 
@@ -243,9 +239,7 @@ async def test_certificate_and_key_follow_a_swapped_symlink(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("keys_on", "nothing_left_behind")
-async def test_an_incomplete_rotation_keeps_the_old_pair(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_incomplete_rotation_keeps_the_old_pair(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ours, clock = trustme.CA(), Clock()
     old, new = issue(ours, "old"), issue(ours, "new")
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
@@ -311,9 +305,7 @@ async def test_an_invalid_ca_file_at_the_start_is_a_config_error_that_names_the_
 
 @pytest.mark.usefixtures("keys_on", "nothing_left_behind")
 @pytest.mark.parametrize("spoilt", ["certificate", "key", "other key", "locked key", "no key file"])
-async def test_an_invalid_pair_at_the_start_is_an_auth_error_that_names_the_file(
-    tmp_path: Path, spoilt: str
-) -> None:
+async def test_an_invalid_pair_at_the_start_is_an_auth_error_that_names_the_file(tmp_path: Path, spoilt: str) -> None:
     ours = trustme.CA()
     made = issue(ours)
     key = {"key": "hunter22", "other key": issue(ours).key.reveal(), "locked key": locked(made)}

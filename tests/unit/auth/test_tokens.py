@@ -207,9 +207,7 @@ async def test_a_readable_file_takes_precedence_over_the_fallback(tmp_path: Path
     path = tmp_path / "token"
     path.write_text("filed")
 
-    assert (
-        await TokenFile(path, fallback=Secret("given"), now=Clock()).authorization()
-    ).reveal() == "Bearer filed"
+    assert (await TokenFile(path, fallback=Secret("given"), now=Clock()).authorization()).reveal() == "Bearer filed"
 
 
 def test_no_repr_shows_a_secret(tmp_path: Path) -> None:

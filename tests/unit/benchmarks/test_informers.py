@@ -127,9 +127,7 @@ def test_a_store_that_lacks_objects_is_no_measurement(tmp_path: Path) -> None:
     program.chmod(0o700)
 
     with measure.lab() as lab, pytest.raises(RuntimeError, match="should have 7 pods, and has 6"):
-        sync.measured_go(
-            Runs(lab, sys.executable, str(program)), sync.Place("here", Path("config"), 7, "some")
-        )
+        sync.measured_go(Runs(lab, sys.executable, str(program)), sync.Place("here", Path("config"), 7, "some"))
 
 
 # -- Tables ------------------------------------------------------------------------------------------------

@@ -137,9 +137,7 @@ async def test_whoever_syncs_has_all_pods(name: str, server: Server, tmp_path: P
     assert (one.count, everything.count) == (1, 5)
 
 
-async def test_more_or_fewer_pods_than_there_should_be_are_no_measurement(
-    server: Server, tmp_path: Path
-) -> None:
+async def test_more_or_fewer_pods_than_there_should_be_are_no_measurement(server: Server, tmp_path: Path) -> None:
     lazy = sync_clients.CONTENDERS[sync_clients.LAZY]
 
     with pytest.raises(RuntimeError, match="should be 6 pods, and there are 5"):
@@ -147,9 +145,7 @@ async def test_more_or_fewer_pods_than_there_should_be_are_no_measurement(
 
 
 @pytest.mark.parametrize("name", ours(watch_clients.CONTENDERS))
-async def test_whoever_watches_hears_of_all_updates_and_says_what_that_took(
-    name: str, tmp_path: Path
-) -> None:
+async def test_whoever_watches_hears_of_all_updates_and_says_what_that_took(name: str, tmp_path: Path) -> None:
     opener = watch_clients.CONTENDERS[name].open
 
     with serving(2) as server:

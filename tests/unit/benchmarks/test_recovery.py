@@ -27,9 +27,7 @@ def test_client_go_is_measured_by_the_program_that_the_environment_names(
     assert not client_go.is_ours
 
 
-def test_kopf_is_measured_by_the_interpreter_that_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kopf_is_measured_by_the_interpreter_that_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(CLIENT_GO, raising=False)
     python = fake_python(tmp_path / "python", "1.45.2")
 

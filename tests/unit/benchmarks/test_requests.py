@@ -175,9 +175,7 @@ def test_a_peer_that_reads_a_shorter_list_is_compared_by_the_pod() -> None:
     slow = {**clients(OURS, OURS_BLOCKING), OFFICIAL: CLIENTS["kr8s"]}
     lists = {OURS: listed(1, 1), OURS_BLOCKING: listed(1, 1), OFFICIAL: listed(1, 1)}
 
-    [cpu, memory] = [
-        row for row in requests_tables.compare_table(slow, BEST, lists, 20_000).rows if "list" in row.name
-    ]
+    [cpu, memory] = [row for row in requests_tables.compare_table(slow, BEST, lists, 20_000).rows if "list" in row.name]
 
     assert [*cpu.figures, *memory.figures] == pytest.approx([1 / 20] * 4)
 

@@ -56,9 +56,7 @@ def test_an_answer_with_a_length_is_read_to_its_end_and_no_further() -> None:
 
 
 def test_an_answer_in_chunks_is_read_to_its_end_and_no_further() -> None:
-    stream = io.BytesIO(
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked([b"{", b"}"]) + b"next"
-    )
+    stream = io.BytesIO(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked([b"{", b"}"]) + b"next")
 
     head = wire.read_head(stream)
 
@@ -99,8 +97,7 @@ def test_a_request_says_how_long_its_body_is_and_shows_the_token_if_there_is_one
 def test_connections_name_their_pods_apart_and_their_names_have_one_length() -> None:
     address = Address("http://127.0.0.1:8080")
     requests = [
-        load.Pods(address, "here", owner).get(number)
-        for owner, number in itertools.product((0, 15, 99), (0, 123_456))
+        load.Pods(address, "here", owner).get(number) for owner, number in itertools.product((0, 15, 99), (0, 123_456))
     ]
 
     assert len(set(requests)) == len(requests)
@@ -115,9 +112,7 @@ def test_a_watcher_that_was_told_every_write_in_order_missed_nothing() -> None:
     ("seen", "mistakes"),
     [([5, 6], 1), ([5, 7, 6], 2), ([5, 6, 6], 1), ([5, 6, 7, 8], 1), ([], 3), ([5, 0, 7], 1)],
 )
-def test_what_is_missing_twice_out_of_order_or_unknown_counts_as_astray(
-    seen: list[int], mistakes: int
-) -> None:
+def test_what_is_missing_twice_out_of_order_or_unknown_counts_as_astray(seen: list[int], mistakes: int) -> None:
     assert load.astray([5, 6, 7], seen) == mistakes
 
 

@@ -100,9 +100,7 @@ def test_what_was_not_measured_is_not_drawn() -> None:
     other = Picture("other", "Other", (Figure("other", "cpu_us", "CPU µs"),))
     partly = Picture("partly", "Partly", (Figure("other", "cpu_us", ""), Figure("sync", "held", "bytes")))
 
-    assert [drawing.file for drawing in drawings(Benchmark("sync", "", (other, partly)), result())] == [
-        "partly.svg"
-    ]
+    assert [drawing.file for drawing in drawings(Benchmark("sync", "", (other, partly)), result())] == ["partly.svg"]
 
 
 def test_rows_are_chosen_by_a_pattern() -> None:
@@ -135,14 +133,10 @@ values = st.none() | st.floats(-1e3, 1e9, allow_nan=False)
 
 
 @given(st.data(), st.integers(1, 8), st.integers(1, 7))
-def test_a_chart_is_well_formed_small_and_the_same_each_time(
-    data: st.DataObject, rows: int, count: int
-) -> None:
+def test_a_chart_is_well_formed_small_and_the_same_each_time(data: st.DataObject, rows: int, count: int) -> None:
     panel = st.builds(Panel, labels, st.just("less"), st.tuples(*[values] * rows))
     panels = tuple(data.draw(panel) for _ in range(count))
-    chart = Chart(
-        data.draw(labels), "", tuple(data.draw(labels) for _ in range(rows)), frozenset({0}), panels, "f"
-    )
+    chart = Chart(data.draw(labels), "", tuple(data.draw(labels) for _ in range(rows)), frozenset({0}), panels, "f")
 
     svg = to_svg(chart)
 

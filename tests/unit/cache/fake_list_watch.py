@@ -135,16 +135,12 @@ class FakeListWatch:
     def disable_initial_events(self) -> None:
         self.supports_initial_events = False
 
-    async def list(
-        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
-    ) -> ObjectList[ConfigMap]:
+    async def list(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[ConfigMap]:
         self._meet("list", options)
         await asyncio.sleep(0)
         items, token = self._page(options)
         metadata = {"resourceVersion": str(self.version), "continue": token}
-        return ConfigMapList.from_wire(
-            json.dumps({"metadata": metadata, "items": items}).encode(), on_error=on_broken
-        )
+        return ConfigMapList.from_wire(json.dumps({"metadata": metadata, "items": items}).encode(), on_error=on_broken)
 
     async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         self._meet("watch", options)
@@ -186,9 +182,7 @@ class FakeListWatch:
         call_later = asyncio.get_running_loop().call_later
         return call_later(seconds - 2, send_bookmark), call_later(seconds, send, None)
 
-    async def _batch(
-        self, stream: asyncio.Queue[bytes | BaseException | None], read_timeout: float | None
-    ) -> Events:
+    async def _batch(self, stream: asyncio.Queue[bytes | BaseException | None], read_timeout: float | None) -> Events:
         try:
             async with asyncio.timeout(read_timeout or 65.0):
                 lines = [await stream.get()]
@@ -214,9 +208,7 @@ class FakeListWatch:
             raise error
 
     def _page(self, options: ListWatchOptions) -> tuple[Plains, str]:
-        items = [
-            obj for name, obj in self._objects.items() if options.key in {"", f"{self.namespace}/{name}"}
-        ]
+        items = [obj for name, obj in self._objects.items() if options.key in {"", f"{self.namespace}/{name}"}]
         if options.continue_:
             if options.continue_ not in self._pages:
                 raise ExpiredError("the token has expired", code=410, reason="Expired")

@@ -104,9 +104,7 @@ async def test_an_object_whose_transform_fails_is_skipped_and_the_others_are_sto
 ) -> None:
     source.put("a")
     source.put("bad")
-    informer = following(
-        source, transform=lambda obj: bad(obj) if obj.metadata.name == "bad" else obj, hold="lazy"
-    )
+    informer = following(source, transform=lambda obj: bad(obj) if obj.metadata.name == "bad" else obj, hold="lazy")
     async with informer:
         await informer.wait_synced(30)
         assert state_of(informer) == {"a": "1"}
@@ -125,9 +123,7 @@ async def test_an_object_whose_transform_fails_is_skipped_and_the_others_are_sto
 
 
 @pytest.mark.parametrize("bad", [5, "drop", asynchronous], ids=["5", "text", "async"])
-async def test_invalid_transforms_filters_and_error_handlers_are_rejected(
-    source: FakeListWatch, bad: Any
-) -> None:
+async def test_invalid_transforms_filters_and_error_handlers_are_rejected(source: FakeListWatch, bad: Any) -> None:
     informer = following(source)
     for refuse in (
         lambda: following(source, transform=bad),
@@ -139,9 +135,7 @@ async def test_invalid_transforms_filters_and_error_handlers_are_rejected(
             refuse()
 
 
-async def test_a_failing_error_handler_does_no_harm(
-    source: FakeListWatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failing_error_handler_does_no_harm(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
     source.errors.extend([OSError("cable"), ValueError("odd")])
     informer = following(source)
     received: list[Exception] = []
@@ -163,9 +157,7 @@ async def test_a_failing_filter_drops_only_that_notification_of_its_handler(
     recorder = RecordingHandler()
     informer = following(source)
     handle = informer.add_event_handler(
-        FilteringEventHandler(
-            lambda obj: raise_lookup_error() if obj.metadata.name == "bad" else True, recorder
-        )
+        FilteringEventHandler(lambda obj: raise_lookup_error() if obj.metadata.name == "bad" else True, recorder)
     )
     async with informer:
         await informer.wait_synced(30)
@@ -182,9 +174,7 @@ async def test_an_object_that_starts_to_pass_a_filter_is_added_and_one_that_stop
     source.put("a", "no")
     recorder = RecordingHandler()
     informer = following(source)
-    handle = informer.add_event_handler(
-        FilteringEventHandler(lambda obj: obj.data["value"] != "no", recorder)
-    )
+    handle = informer.add_event_handler(FilteringEventHandler(lambda obj: obj.data["value"] != "no", recorder))
     async with informer:
         await handle.wait_synced(30)
         for value in ("1", "2", "no", "no", "3"):
@@ -281,9 +271,7 @@ async def test_a_handler_that_keeps_failing_is_logged_ever_more_rarely(
 
 
 @pytest.mark.parametrize("given", HANDLERS.values(), ids=HANDLERS.keys())
-async def test_an_invalid_handler_is_rejected_when_it_is_added(
-    source: FakeListWatch, given: dict[str, Any]
-) -> None:
+async def test_an_invalid_handler_is_rejected_when_it_is_added(source: FakeListWatch, given: dict[str, Any]) -> None:
     informer = following(source)
     with pytest.raises(InvalidValueError):
         informer.add_event_handler(**given)

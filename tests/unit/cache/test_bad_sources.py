@@ -235,9 +235,7 @@ async def test_a_closed_source_stops_the_informer_with_an_error(
 class Versionless(FakeListWatch):
     """A source whose lists have no resource version."""
 
-    async def list(
-        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
-    ) -> ObjectList[ConfigMap]:
+    async def list(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[ConfigMap]:
         found = await super().list(options, on_broken)
         found.metadata.resource_version = ""
         return found
@@ -442,9 +440,7 @@ async def test_an_invalid_watch_is_an_error_that_names_the_expected_type(found: 
 class Circular(FakeListWatch):
     """A source whose continue tokens repeat."""
 
-    async def list(
-        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
-    ) -> ObjectList[ConfigMap]:
+    async def list(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[ConfigMap]:
         del on_broken
         self._meet("list", options)
         token = {"": "b", "b": "c", "c": "b"}[options.continue_]
@@ -460,9 +456,7 @@ async def test_a_repeated_continue_token_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("version", ["", "3"])
-async def test_an_empty_or_older_bookmark_does_not_move_the_cache_back(
-    source: FakeListWatch, version: str
-) -> None:
+async def test_an_empty_or_older_bookmark_does_not_move_the_cache_back(source: FakeListWatch, version: str) -> None:
     source.put("a")
     async with following(source) as informer:
         await informer.wait_synced(30)

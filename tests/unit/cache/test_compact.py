@@ -57,9 +57,7 @@ def test_after_recompression_the_first_objects_are_as_small_as_the_rest(pods: li
     assert list(items) == list(before)
     assert max(map(size, items.values())) < 600
     assert [storage.unpack(item).wire_bytes for item in items.values()] == [pod.wire_bytes for pod in pods]
-    assert [storage.version(item) for item in items.values()] == [
-        pod.metadata.resource_version for pod in pods
-    ]
+    assert [storage.version(item) for item in items.values()] == [pod.metadata.resource_version for pod in pods]
     # What others still hold from before can be opened as well.
     assert [storage.unpack(each).wire_bytes for each in before.values()] == [pod.wire_bytes for pod in pods]
 

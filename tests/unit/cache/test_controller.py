@@ -109,17 +109,13 @@ async def test_a_deletion_of_an_unknown_object_is_processed(source: FakeListWatc
     controller = InformerController(source, seen, InformerOptions(backoff=QUICK))
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
-        source.send(
-            "DELETED", {"metadata": {"name": "unknown", "namespace": "shop", "resourceVersion": "11"}}
-        )
+        source.send("DELETED", {"metadata": {"name": "unknown", "namespace": "shop", "resourceVersion": "11"}})
         await turns_until(lambda: len(seen.recorded) == 2)
     assert seen.recorded == ["initial all of ", "deleted shop/unknown"]
 
 
 @pytest.mark.parametrize("names", ["", "ab"], ids=["empty", "two objects"])
-async def test_it_has_synced_only_after_the_initial_list_is_processed(
-    source: FakeListWatch, names: str
-) -> None:
+async def test_it_has_synced_only_after_the_initial_list_is_processed(source: FakeListWatch, names: str) -> None:
     for name in names:
         source.put(name)
     seen: list[tuple[bool, bool]] = []
@@ -185,9 +181,7 @@ async def test_a_failing_process_function_loses_only_those_changes(
         source.put("a")
         await turns_until(lambda: len(seen.recorded) == 3)
     assert seen.recorded == ["initial all of ", "added shop/bad", "added shop/a"]
-    assert caplog.messages == [
-        "configmaps: the process function failed on some changes, which are lost to it"
-    ]
+    assert caplog.messages == ["configmaps: the process function failed on some changes, which are lost to it"]
 
 
 class Stubborn(DeltaFIFO[Any]):
@@ -240,9 +234,7 @@ async def test_a_list_that_the_queue_fails_to_take_is_requested_again(
 ) -> None:
     source.put("a")
     seen, queue = Seen(), Losing()
-    controller = InformerController(
-        source, seen, InformerOptions(watch_list=watch_list, backoff=QUICK), queue=queue
-    )
+    controller = InformerController(source, seen, InformerOptions(watch_list=watch_list, backoff=QUICK), queue=queue)
     queue.losses = losses
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
@@ -391,9 +383,7 @@ async def test_a_resync_happens_when_it_is_due() -> None:
         checks.append(now)
         return len(checks) != 2
 
-    controller = InformerController(
-        source, seen, InformerOptions(resync=60, stall_after=10_000), is_due=is_due
-    )
+    controller = InformerController(source, seen, InformerOptions(resync=60, stall_after=10_000), is_due=is_due)
     began = asyncio.get_running_loop().time()
     async with running(controller):
         await asyncio.sleep(190)

@@ -284,9 +284,7 @@ class TestWrong:
         with pytest.raises(InvalidValueError, match=r"the tweak of pods returned a NoneType; it must return"):
             _ = SharedInformerFactory(client, tweak=tweak).core_v1.pods
 
-    def test_a_constructor_that_returns_something_else_is_rejected(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    def test_a_constructor_that_returns_something_else_is_rejected(self, factory: SharedInformerFactory) -> None:
         wrong: Any = lambda *_: "informer"  # noqa: E731
         with pytest.raises(InvalidValueError, match="the constructor for Pod made a str"):
             factory.informer_for(Pod, wrong)
@@ -323,16 +321,12 @@ class TestLife:
             await factory.wait_for_cache_sync(30)
             assert "default" in {each.metadata.name for each in namespaces.lister.list()}
 
-    async def test_an_informer_created_while_the_factory_runs_is_started(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_an_informer_created_while_the_factory_runs_is_started(self, factory: SharedInformerFactory) -> None:
         async with factory:
             await factory.core_v1.namespaces.informer.wait_synced(30)
             assert factory.core_v1.namespaces.lister.get("default").metadata.name == "default"
 
-    async def test_an_informer_created_by_another_thread_is_started_too(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_an_informer_created_by_another_thread_is_started_too(self, factory: SharedInformerFactory) -> None:
         async with factory:
             informer = await asyncio.to_thread(lambda: factory.core_v1.namespaces.informer)
             await informer.wait_synced(30)
@@ -347,9 +341,7 @@ class TestLife:
 
         assert informer.is_stopped
 
-    async def test_an_informer_stopped_by_its_owner_stays_stopped(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_an_informer_stopped_by_its_owner_stays_stopped(self, factory: SharedInformerFactory) -> None:
         informer = factory.core_v1.namespaces.informer
         await informer.stop()
         async with factory:
@@ -357,9 +349,7 @@ class TestLife:
             with pytest.raises(ClosedError, match="namespaces"):
                 await factory.wait_for_cache_sync(30)
 
-    async def test_waiting_without_a_start_is_an_error_with_advice(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_waiting_without_a_start_is_an_error_with_advice(self, factory: SharedInformerFactory) -> None:
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
             await factory.wait_for_cache_sync()
 
@@ -426,9 +416,7 @@ class TestLife:
         assert other.is_stopped
         assert factory.core_v1.namespaces.informer.is_stopped
 
-    async def test_a_factory_whose_block_is_cancelled_on_entry_is_stopped(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_a_factory_whose_block_is_cancelled_on_entry_is_stopped(self, factory: SharedInformerFactory) -> None:
         async def enter() -> None:
             async with factory:
                 await asyncio.Event().wait()

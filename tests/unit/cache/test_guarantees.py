@@ -267,9 +267,7 @@ async def test_pending_notifications_are_bounded_and_countable(cluster: Cluster)
         for number in range(100):
             version = await cluster.put("abc"[number % 3], str(number))
         await informer.wait_for(version, timeout=30)
-        assert (
-            1 <= handle.pending <= 10 + 2 * 3 + 2
-        )  # the limit, two notifications a key, and those in progress
+        assert 1 <= handle.pending <= 10 + 2 * 3 + 2  # the limit, two notifications a key, and those in progress
         assert informer.health.pending == {"stuck": handle.pending}
         release.set()
         await processed(handle)

@@ -79,9 +79,7 @@ async def test_failures_lose_no_change_and_invent_none(
 
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("watch_list", [True, False])
-async def test_failures_during_the_initial_list_invent_no_change(
-    embedded: EmbeddedCluster, watch_list: bool
-) -> None:
+async def test_failures_during_the_initial_list_invent_no_change(embedded: EmbeddedCluster, watch_list: bool) -> None:
     for name in "abcdef":
         await embedded.put(name)
     faults = embedded.server.faults
@@ -240,9 +238,7 @@ async def test_the_initial_objects_come_as_initial_events_of_a_watch(embedded: E
 
 @pytest.mark.guarantee(8)
 async def test_a_server_that_rejects_initial_events_is_listed_and_that_is_remembered() -> None:
-    with masthead.server.run(
-        controllers=False, bootstrap=False, watch_list=False, token="let-me-in"
-    ) as server:
+    with masthead.server.run(controllers=False, bootstrap=False, watch_list=False, token="let-me-in") as server:
         async with masthead.aio.Client(at(server)) as client:
             cluster = EmbeddedCluster(server, client)
             server.faults.expire_watch(after=1, **MAPS)

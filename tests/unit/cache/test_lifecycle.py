@@ -109,9 +109,7 @@ async def test_an_informer_stopped_before_its_start_never_starts(source: FakeLis
         await informer.stop()
     assert isinstance(waiting.result(), ClosedError)
     assert informer.is_stopped
-    with pytest.raises(
-        InformerStateError, match="cannot be started any more: it has been stopped; make a new"
-    ):
+    with pytest.raises(InformerStateError, match="cannot be started any more: it has been stopped; make a new"):
         await informer.start()
     with pytest.raises(ClosedError):
         await informer.wait_synced(30)
@@ -413,9 +411,7 @@ async def test_closing_a_client_stops_its_informers(
         await informer.wait_for("999999", 30)
     assert informer.is_stopped
     assert informer.health.state == "stopped"
-    assert (
-        len([message for message in caplog.messages if message.startswith("informer configmaps ends")]) == 1
-    )
+    assert len([message for message in caplog.messages if message.startswith("informer configmaps ends")]) == 1
     assert state_of(informer) == {"a": "1"}
     await informer.stop()
 

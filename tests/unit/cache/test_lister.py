@@ -47,9 +47,7 @@ def test_a_missing_object_is_reported_as_not_in_the_cache() -> None:
     lister: Lister[ConfigMap] = Lister(maps_of("a"), "configmaps")
     lookups: list[Lookup] = [lambda: lister.namespace("shop").get("z"), lambda: lister.get("shop/z")]
     for lookup in lookups:
-        with pytest.raises(
-            NotFoundError, match=r'"z" not found in the cache .*\. It is not in the store'
-        ) as caught:
+        with pytest.raises(NotFoundError, match=r'"z" not found in the cache .*\. It is not in the store') as caught:
             lookup()
         assert "definition" not in str(caught.value)  # the advice of a server
         assert (caught.value.code, caught.value.reason, caught.value.namespace) == (404, "NotFound", "shop")
@@ -82,9 +80,7 @@ def test_a_list_before_the_sync_warns_at_the_callers_line(namespace: str | None)
     synced: list[bool] = []
     every: Lister[ConfigMap] = Lister(maps_of(), "configmaps", lambda: bool(synced))
     lister = every if namespace is None else every.namespace(namespace)
-    with pytest.warns(
-        RuntimeWarning, match=r"configmaps are listed before .* synced.*wait_synced\(\)"
-    ) as caught:
+    with pytest.warns(RuntimeWarning, match=r"configmaps are listed before .* synced.*wait_synced\(\)") as caught:
         assert lister.list() == []
     assert caught[0].filename == __file__
     synced.append(True)

@@ -151,9 +151,7 @@ async def test_pending_notifications_are_zero_once_a_handler_has_caught_up_or_en
     assert metrics.last(known.INFORMER_HANDLER_PENDING) == 0
 
 
-async def test_failing_metrics_lose_no_notification(
-    source: FakeListWatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_failing_metrics_lose_no_notification(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
     class Failing(Recording):
         def gauge(self, metric: Metric, **labels: str) -> Instrument:
             made = super().gauge(metric, **labels)

@@ -43,9 +43,7 @@ def test_reading_is_no_mutation() -> None:
 def test_the_changed_section_is_named_with_what_to_do() -> None:
     pod, other = web(), web()
     pod.spec.containers[0].image = "evil"
-    with pytest.raises(
-        MutationError, match=r"shop/web \(spec\.containers\[0\]\.image\)\. .*obj\.copy\(\)"
-    ) as caught:
+    with pytest.raises(MutationError, match=r"shop/web \(spec\.containers\[0\]\.image\)\. .*obj\.copy\(\)") as caught:
         check([("shop/web", pod), ("shop/other", other)])
     assert caught.value.keys == ("shop/web",)
 
@@ -130,9 +128,7 @@ def test_an_object_that_a_compact_store_closes_is_compared() -> None:
     storage = storage_for("compact", ConfigMap)
     detector = detector_for(storage, "test", enabled=True)
     assert detector is not None
-    first = storage.unpack(
-        storage.pack(ConfigMap.from_dict({"metadata": {"name": "first"}, "data": {"x": "1"}}))
-    )
+    first = storage.unpack(storage.pack(ConfigMap.from_dict({"metadata": {"name": "first"}, "data": {"x": "1"}})))
     first.data["x"] = "2"
     for number in range(600):
         storage.unpack(storage.pack(ConfigMap.new(f"other-{number}")))

@@ -36,9 +36,7 @@ async def saved(source: Any, path: Path, **options: Any) -> Path:
     return path
 
 
-async def seeded(
-    source: Any, path: Path, **options: Any
-) -> tuple[SharedInformer[ConfigMap], RecordingHandler]:
+async def seeded(source: Any, path: Path, **options: Any) -> tuple[SharedInformer[ConfigMap], RecordingHandler]:
     informer, recorder = following(source, **options), RecordingHandler()
     await informer.seed(path)
     informer.add_event_handler(recorder)
@@ -115,9 +113,7 @@ async def test_an_expired_snapshot_version_causes_a_relist(source: FakeListWatch
     assert recorder.recorded == ["lost b=1", "update a=1>2", "add d=1"]
 
 
-async def test_a_server_that_lost_its_data_is_detected_and_relisted(
-    source: FakeListWatch, tmp_path: Path
-) -> None:
+async def test_a_server_that_lost_its_data_is_detected_and_relisted(source: FakeListWatch, tmp_path: Path) -> None:
     for each in "abc":
         source.put(each)
     path = await saved(source, tmp_path / "maps")
@@ -130,9 +126,7 @@ async def test_a_server_that_lost_its_data_is_detected_and_relisted(
         assert state_of(informer) == source.state
         await recorder.until("initial f=new")
     assert sorted(recorder.recorded[:3]) == ["lost a=1", "lost b=1", "lost c=1"]
-    assert sorted(each.partition(" ")[2] for each in recorder.recorded[3:]) == [
-        f"{each}=new" for each in "abcdef"
-    ]
+    assert sorted(each.partition(" ")[2] for each in recorder.recorded[3:]) == [f"{each}=new" for each in "abcdef"]
 
 
 async def test_a_seeded_informer_has_synced_only_after_a_response_of_the_server(
@@ -211,9 +205,7 @@ async def test_a_transform_is_set_before_the_seed(source: FakeListWatch, tmp_pat
         informer.set_transform(None)
 
 
-async def test_objects_that_were_undecodable_when_saved_are_listed_again(
-    source: FakeListWatch, tmp_path: Path
-) -> None:
+async def test_objects_that_were_undecodable_when_saved_are_listed_again(source: FakeListWatch, tmp_path: Path) -> None:
     transform = Refusing({"2"})
     source.put("good")
     source.put("stale")
@@ -264,9 +256,7 @@ async def test_a_transform_without_a_name_can_neither_be_saved_nor_seeded(
         await following(source, transform=lambda obj: obj).seed(path)
 
 
-async def test_an_object_that_cannot_be_stored_makes_a_cold_start(
-    source: FakeListWatch, tmp_path: Path
-) -> None:
+async def test_an_object_that_cannot_be_stored_makes_a_cold_start(source: FakeListWatch, tmp_path: Path) -> None:
     path = await saved(source, tmp_path / "maps")
     header = json.loads(path.read_bytes().splitlines()[0])
     broken = ConfigMap.from_wire(b'{"metadata": {"name": "a", "namespace": "shop"}, "data": {"value": 7}}')

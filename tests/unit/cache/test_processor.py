@@ -19,8 +19,7 @@ def test_a_resync_is_not_overtaken_by_an_update_of_the_same_pop() -> None:
     storage = storage_for("eager", ConfigMap)
     processor = SharedProcessor(storage, {}, ("",), name="test")
     listeners = [
-        ProcessorListener(EventHandler[ConfigMap](), storage, name=name, limit=100)
-        for name in ("due", "other")
+        ProcessorListener(EventHandler[ConfigMap](), storage, name=name, limit=100) for name in ("due", "other")
     ]
     for listener in listeners:
         processor.add_listener(listener.name, listener)
@@ -39,8 +38,7 @@ def test_a_resync_is_not_overtaken_by_an_update_of_the_same_pop() -> None:
     )
 
     due, other = [
-        [(storage.version(each.old), storage.version(each.new)) for each in listener.take()]
-        for listener in listeners
+        [(storage.version(each.old), storage.version(each.new)) for each in listener.take()] for listener in listeners
     ]
     assert due == [("1", "2"), ("2", "2"), ("2", "3")]
     assert other == [("1", "2"), ("2", "3")]

@@ -130,9 +130,7 @@ SELECTORS = {
 def test_a_lister_selects_like_the_server(selector: str) -> None:
     lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
     assert names(lister.list(selector)) == SELECTORS[selector]
-    assert names(lister.namespace("shop").list(selector)) == [
-        name for name in SELECTORS[selector] if name != "c"
-    ]
+    assert names(lister.namespace("shop").list(selector)) == [name for name in SELECTORS[selector] if name != "c"]
 
 
 def test_a_selector_may_be_given_as_labels() -> None:

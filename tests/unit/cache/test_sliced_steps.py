@@ -118,9 +118,7 @@ async def test_readers_see_the_old_state_or_the_new_one(source: FakeListWatch, w
     assert seen == {(0, 0, 0), (MANY, MANY, 0), (MANY + 100, 0, MANY + 100)}
 
 
-async def test_stopping_in_the_middle_leaves_no_partial_state(
-    source: FakeListWatch, watch_list: bool
-) -> None:
+async def test_stopping_in_the_middle_leaves_no_partial_state(source: FakeListWatch, watch_list: bool) -> None:
     fill(source, 10 * MANY)  # the end of a task takes some turns, too
     informer, indexer = informer_of(source, watch_list=watch_list), CountingIndexer()
     informer.add_indexers({"value": indexer})

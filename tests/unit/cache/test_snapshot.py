@@ -155,9 +155,7 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
         ({"scopes": {"shop": ""}}, r"scopes is \[''\] there, not \['shop'\]"),
     ],
 )
-def test_a_snapshot_of_another_cache_is_rejected(
-    tmp_path: Path, changed: dict[str, Any], problem: str
-) -> None:
+def test_a_snapshot_of_another_cache_is_rejected(tmp_path: Path, changed: dict[str, Any], problem: str) -> None:
     write(tmp_path / "pods", HEADER, pods())
     with pytest.raises(SnapshotError, match=f"is of another cache: {problem}.*delete it"):
         read_all(tmp_path / "pods", msgspec.structs.replace(HEADER, **changed))
@@ -208,9 +206,7 @@ def test_a_changed_byte_is_detected(tmp_path: Path, name: str) -> None:
     rng = random.Random(5)
     for _ in range(200):
         position = rng.randrange(len(whole) - 1)
-        path.write_bytes(
-            whole[:position] + bytes([whole[position] ^ 1 << rng.randrange(8)]) + whole[position + 1 :]
-        )
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1 << rng.randrange(8)]) + whole[position + 1 :])
         try:
             found = read_all(path)
         except SnapshotError:
@@ -273,8 +269,6 @@ try:
 except ConfigError as error:
     print(error)
 """
-    run = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], check=True, capture_output=True, text=True
-    )
+    run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, capture_output=True, text=True)
     assert "masthead[compact]" in run.stdout
     assert [each.name for each in tmp_path.iterdir()] == ["pods"]

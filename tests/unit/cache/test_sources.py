@@ -97,9 +97,7 @@ async def test_informers_with_different_selectors_are_independent(embedded: Embe
     [{"label_selector": "app in web"}, {"label_selector": "=x"}, {"field_selector": "metadata.name>b"}],
     ids=str,
 )
-async def test_an_invalid_selector_is_rejected_at_once(
-    embedded: EmbeddedCluster, selector: dict[str, str]
-) -> None:
+async def test_an_invalid_selector_is_rejected_at_once(embedded: EmbeddedCluster, selector: dict[str, str]) -> None:
     with pytest.raises(SelectorError):
         following(embedded.maps, **selector)
 
@@ -116,9 +114,7 @@ async def test_a_selector_that_the_server_rejects_is_reported(embedded: Embedded
     async with following(embedded.maps) as informer:  # other informers are not affected
         await informer.wait_synced(30)
     # The last request of the first informer may arrive only now.
-    requests = [
-        request.query for request in embedded.server.requests[before:] if "colour" not in request.query
-    ]
+    requests = [request.query for request in embedded.server.requests[before:] if "colour" not in request.query]
     assert ["sendInitialEvents=true" in request for request in requests] == [True]
 
 
@@ -155,9 +151,7 @@ async def test_cluster_scoped_kinds_are_cached_too(embedded: EmbeddedCluster) ->
     updates: list[tuple[str, str]] = []
     informer = following(namespaces)
     handle = informer.add_event_handler(
-        on_update=lambda old, new: updates.append(
-            (old.metadata.labels.get("x", ""), new.metadata.labels["x"])
-        )
+        on_update=lambda old, new: updates.append((old.metadata.labels.get("x", ""), new.metadata.labels["x"]))
     )
     async with informer:
         await informer.wait_synced(30)
@@ -228,9 +222,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values]
-)
+@pytest.mark.parametrize(("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values])
 async def test_invalid_options_are_rejected_by_the_constructor(option: str, value: Any) -> None:
     with pytest.raises(InvalidValueError, match=rf"{option}.*; give |a {option} must be a function"):
         following(FakeListWatch(), **{option: value})

@@ -163,9 +163,7 @@ def cut(value: object, steps: list[list[str]]) -> object:
 
 
 @given(content=st.dictionaries(names, values, max_size=4), wanted=paths)
-def test_keep_fields_keeps_exactly_the_fields_at_the_paths(
-    content: dict[str, object], wanted: list[str]
-) -> None:
+def test_keep_fields_keeps_exactly_the_fields_at_the_paths(content: dict[str, object], wanted: list[str]) -> None:
     data = {"apiVersion": "x/v1", "kind": "Thing", "metadata": IDENTITY, **content}
     transform = keep_fields(*wanted)
     kept = transform(of(Unstructured, data))
@@ -185,9 +183,7 @@ def test_numbers_are_kept_to_the_last_digit() -> None:
     assert kept.wire_bytes == text.replace(b',"c":7', b"")
 
 
-@pytest.mark.parametrize(
-    "path", ["", ".", "spec.", ".spec", "a..b", "spec.containers[0]", "a b", "$.spec.*", None, 7]
-)
+@pytest.mark.parametrize("path", ["", ".", "spec.", ".spec", "a..b", "spec.containers[0]", "a b", "$.spec.*", None, 7])
 def test_an_invalid_path_is_rejected_at_once(path: Any) -> None:
     with pytest.raises(InvalidValueError, match="is not a field path"):
         keep_fields("spec.nodeName", path)

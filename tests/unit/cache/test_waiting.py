@@ -28,13 +28,9 @@ def following(source: FakeListWatch) -> SharedInformer[ConfigMap]:
 
 @pytest.mark.guarantee(10)
 @pytest.mark.parametrize("version", ["", None, 5.0, True, -5, "abc", "5x"], ids=repr)
-async def test_waiting_for_an_invalid_resource_version_is_rejected(
-    source: FakeListWatch, version: Any
-) -> None:
+async def test_waiting_for_an_invalid_resource_version_is_rejected(source: FakeListWatch, version: Any) -> None:
     async with following(source) as informer:
-        with pytest.raises(
-            InvalidValueError, match="wait for an object that a server has answered with"
-        ) as caught:
+        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with") as caught:
             await informer.wait_for(version, 30)
         assert str(caught.value).startswith(f"{version!r} is no resource version")
 
@@ -51,9 +47,7 @@ async def test_the_object_of_a_response_can_be_waited_for(embedded: EmbeddedClus
         await informer.wait_for(Unstructured.from_json(made.to_json()), 30)
         for wrong in (Pod.new("web"), Unstructured.from_json(Pod.new("web").to_json())):
             wrong.metadata.resource_version = "1"
-            with pytest.raises(
-                InvalidValueError, match="keeps objects of kind ConfigMap, and never receives Pod"
-            ):
+            with pytest.raises(InvalidValueError, match="keeps objects of kind ConfigMap, and never receives Pod"):
                 await informer.wait_for(wrong, 30)
 
 

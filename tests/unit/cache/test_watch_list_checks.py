@@ -42,9 +42,7 @@ class ForgetfulServer:
     def informer(
         self, *, checks: bool, transform: Callable[[ConfigMap], ConfigMap] | None = None
     ) -> SharedInformer[ConfigMap]:
-        context = ClientContext(
-            RestClient(self.network, AnonymousCredentials()), Defaults(check_watch_lists=checks)
-        )
+        context = ClientContext(RestClient(self.network, AnonymousCredentials()), Defaults(check_watch_lists=checks))
         return SharedInformer(ResourceClient(context, typed(ConfigMap), "default"), transform=transform)
 
     @property
@@ -89,10 +87,7 @@ async def test_a_watch_list_that_differs_from_a_plain_list_is_reported_and_not_s
             "default/b": "7",
         }
         assert informer.health.last_error.startswith("InconsistentListError")
-    assert (
-        "watch-list of configmaps at version 9: 1 objects are not as a plain list has them: default/b"
-        in caplog.text
-    )
+    assert "watch-list of configmaps at version 9: 1 objects are not as a plain list has them: default/b" in caplog.text
     assert server.lists[0] == "Exact"
 
 

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from masthead._cel.errors import CompileError
 from masthead._cel.parser import parse
 
-pieces = st.sampled_from(
-    [*"()[]{}.,?:!-+*|&'\"`\\ \n$aru019", "||", "&&", "in", "'\\u00", "0x", "1.5", "a.b", "f("]
-)
+pieces = st.sampled_from([*"()[]{}.,?:!-+*|&'\"`\\ \n$aru019", "||", "&&", "in", "'\\u00", "0x", "1.5", "a.b", "f("])
 
 
 def problems(source: str, *, is_plain: bool = False) -> list[str]:

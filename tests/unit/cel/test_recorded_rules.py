@@ -59,10 +59,7 @@ def problems_of(vector: dict[str, Any]) -> list[list[str]]:
         schema = ruled(SCHEMA, showing(vector["expression"]))
     prefix = "root.properties[spec].x-kubernetes-validations[0]"
     return own_problems(
-        [
-            [rule_problem.field.removeprefix(prefix), rule_problem.body]
-            for rule_problem in rule_problems(schema, "root")
-        ]
+        [[rule_problem.field.removeprefix(prefix), rule_problem.body] for rule_problem in rule_problems(schema, "root")]
     )
 
 

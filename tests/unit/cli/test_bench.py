@@ -70,9 +70,7 @@ def test_a_report_is_plain_data() -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0, 1))
-def test_a_percentile_is_the_least_value_that_such_a_share_does_not_exceed(
-    values: list[float], share: float
-) -> None:
+def test_a_percentile_is_the_least_value_that_such_a_share_does_not_exceed(values: list[float], share: float) -> None:
     found = percentile(values, share)
 
     assert found in values

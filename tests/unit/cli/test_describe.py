@@ -181,12 +181,8 @@ JSON = st.recursive(
 )
 
 
-@given(
-    st.sampled_from(["Pod", "Deployment", "Secret", "Widget"]), st.dictionaries(st.text(), JSON), JSON, JSON
-)
-def test_objects_of_any_shape_are_described(
-    kind: str, more: dict[str, Any], spec: object, status: object
-) -> None:
+@given(st.sampled_from(["Pod", "Deployment", "Secret", "Widget"]), st.dictionaries(st.text(), JSON), JSON, JSON)
+def test_objects_of_any_shape_are_described(kind: str, more: dict[str, Any], spec: object, status: object) -> None:
     obj = {**more, "apiVersion": "v1", "kind": kind, "spec": spec, "status": status}
     text = as_text(describe(Described(obj, [obj]), NOW), color=False)
 

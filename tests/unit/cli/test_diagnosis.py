@@ -125,9 +125,7 @@ def jwt(**claims: object) -> str:
 
 
 def marks(config: Config) -> list[tuple[str, str]]:
-    return [
-        (check_credential.mark, check_credential.line) for check_credential in check_credentials(config, NOW)
-    ]
+    return [(check_credential.mark, check_credential.line) for check_credential in check_credentials(config, NOW)]
 
 
 def test_credentials_of_all_kinds_are_found(tmp_path: Path) -> None:

@@ -15,9 +15,7 @@ def manifest_error(cause: Exception) -> errors.ManifestError:
 
 
 def refused_manifest(cause: Exception) -> errors.ManifestError:
-    made = errors.ManifestError(
-        "these manifests cannot be compared:", problems=[f"Pod web (web.yaml): {cause}"]
-    )
+    made = errors.ManifestError("these manifests cannot be compared:", problems=[f"Pod web (web.yaml): {cause}"])
     made.__cause__ = cause
     return made
 
@@ -58,9 +56,7 @@ def test_every_error_has_a_line_and_a_code(error: Exception, code: int) -> None:
 
 
 def test_the_nearest_kinds_become_a_hint() -> None:
-    failure = explain(
-        errors.UnknownKindError('the server has no resource "podz"; the nearest: pods, podtemplates')
-    )
+    failure = explain(errors.UnknownKindError('the server has no resource "podz"; the nearest: pods, podtemplates'))
 
     assert failure.line == 'the server has no resource "podz"'
     assert failure.hint == "did you mean pods, podtemplates?"

@@ -37,8 +37,7 @@ def member(name: str, *owners: str, kind: str = "Thing") -> FamilyMember:
 def shown(family: Family) -> list[str]:
     rows = tree_rows(family, list(family.leaves()), {}, NOW, lines=ASCII_LINES)
     return [
-        line.removesuffix("5m").rstrip()
-        for line in as_text(table(HEAD, rows, indent=0), color=False).splitlines()[1:]
+        line.removesuffix("5m").rstrip() for line in as_text(table(HEAD, rows, indent=0), color=False).splitlines()[1:]
     ]
 
 
@@ -70,9 +69,7 @@ def test_the_controller_is_the_owner_above() -> None:
         OwnerReference(kind="Thing", name="x", uid="x"),
         OwnerReference(kind="Thing", name="y", uid="y", controller=True),
     )
-    resource = ApiResource(
-        gvr=GroupVersionResource("", "v1", "things"), gvk=GroupVersionKind("", "v1", "Thing")
-    )
+    resource = ApiResource(gvr=GroupVersionResource("", "v1", "things"), gvk=GroupVersionKind("", "v1", "Thing"))
     found = member_of(ObjectMeta(name="b", uid="b", owner_references=list(references)), resource)
 
     assert [each.name for each in Family(found).path()] == ["y", "b"]
@@ -147,9 +144,7 @@ def test_vitals_are_what_the_server_prints() -> None:
     assert vitals(name="web", ready="1/2", status="Running", restarts="0") == Vitals("1/2", "Running")
     assert vitals(ready="1", desired="3") == Vitals("1/3", "")
     assert vitals(completions="0/1", status="Failed") == Vitals("0/1", "Failed")
-    assert vitals(ready="0/1", status="Error", restarts="3 (5m ago)") == Vitals(
-        "0/1", "Error, restarts 3 (5m ago)"
-    )
+    assert vitals(ready="0/1", status="Error", restarts="3 (5m ago)") == Vitals("0/1", "Error, restarts 3 (5m ago)")
     assert vitals(name="settings", data="3") == Vitals()
 
 

@@ -18,9 +18,7 @@ COLUMNS = (Column("Name", format="name"), Column("Status"), Column("Node", prior
 
 
 def obj(name: str) -> Unstructured:
-    return Unstructured.from_dict(
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}
-    )
+    return Unstructured.from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}})
 
 
 def row(name: str, status: str = "Running") -> PrintedRow:
@@ -77,9 +75,7 @@ def shown(*, width: int, height: int, count: int, failures: int = 0) -> list[str
         COLUMNS,
         [(each, each.row) for each in rows.visible(0.0)],
         0.0,
-        status_line(
-            "pods in shop", len(rows), rows.changes, health(REFUSED if failures else "", failures), width
-        ),
+        status_line("pods in shop", len(rows), rows.changes, health(REFUSED if failures else "", failures), width),
         namespaces=True,
     )
     console = Console(width=width, height=height, force_terminal=False)
@@ -97,8 +93,6 @@ def test_a_frame_fits_the_terminal() -> None:
 
 
 def test_the_status_line_says_how_the_connection_is() -> None:
-    assert (
-        shown(width=100, height=24, count=1)[-1] == "watching pods in shop (1 object, 0 changes); Ctrl-C ends"
-    )
+    assert shown(width=100, height=24, count=1)[-1] == "watching pods in shop (1 object, 0 changes); Ctrl-C ends"
     lost = shown(width=100, height=24, count=1, failures=3)[-1]
     assert lost == "reconnecting pods in shop (1 object, 0 changes): 10.0.0.1 refused the connection"

@@ -38,9 +38,7 @@ def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None
         ("rollout", "masthead wait"),
     ],
 )
-def test_a_command_of_kubectl_has_a_pointer(
-    command: str, hint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_of_kubectl_has_a_pointer(command: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([command], ["-n", "shop", command]):
         assert main(arguments) == 2
         assert hint in capsys.readouterr().err
@@ -100,9 +98,7 @@ def test_it_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_runs_as_a_module_too() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "masthead", "--version"], capture_output=True, check=True, text=True
-    )
+    ran = subprocess.run([sys.executable, "-m", "masthead", "--version"], capture_output=True, check=True, text=True)
     assert ran.stdout == f"masthead {version('masthead')}\n"
 
 
@@ -139,9 +135,7 @@ def test_wrong_arguments_of_programs_are_said_as_those_of_commands(
     assert hint == f"hint: masthead {command} --help lists its options"
 
 
-@pytest.mark.parametrize(
-    "option", [["--server", "http://127.0.0.1:9"], ["--token", "t"], ["--as", "me"], ["-A"]]
-)
+@pytest.mark.parametrize("option", [["--server", "http://127.0.0.1:9"], ["--token", "t"], ["--as", "me"], ["-A"]])
 def test_an_option_before_a_program_that_it_does_not_have_is_refused(
     option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,9 +45,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[st
 
 
 def names(objects: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    return [
-        (each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]) for each in objects
-    ]
+    return [(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]) for each in objects]
 
 
 def container(objects: list[dict[str, Any]]) -> dict[str, Any]:
@@ -55,9 +53,7 @@ def container(objects: list[dict[str, Any]]) -> dict[str, Any]:
     return dict(found)
 
 
-def test_everything_is_printed_in_the_order_of_its_use(
-    operator: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_everything_is_printed_in_the_order_of_its_use(operator: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert names(printed(capsys, f"{operator}:app")) == [
         ("Namespace", "", "shop-operator"),
         ("ServiceAccount", "shop-operator", "shop-operator"),
@@ -69,9 +65,7 @@ def test_everything_is_printed_in_the_order_of_its_use(
     ]
 
 
-def test_a_server_accepts_it(
-    operator: str, capsys: pytest.CaptureFixture[str], kube_client: masthead.Client
-) -> None:
+def test_a_server_accepts_it(operator: str, capsys: pytest.CaptureFixture[str], kube_client: masthead.Client) -> None:
     main(["manifests", f"{operator}:app"])
     objects = masthead.load_manifests(capsys.readouterr().out, strict=True)
 
@@ -92,9 +86,7 @@ def test_a_namespace_that_is_named_exists(operator: str, capsys: pytest.CaptureF
     assert subject["namespace"] == "operators"
 
 
-def test_who_watches_some_namespaces_needs_no_cluster_role(
-    operator: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_watches_some_namespaces_needs_no_cluster_role(operator: str, capsys: pytest.CaptureFixture[str]) -> None:
     objects = printed(capsys, f"{operator}:app", "--watch", "blog,shop", "--watch", "news")
 
     roles = [where for kind, where, _ in names(objects) if kind in {"ClusterRole", "Role"}]
@@ -138,9 +130,7 @@ def test_an_operator_without_leader_election_never_runs_twice(
     assert "elect a leader, Manager(leader_election='alone')" in capsys.readouterr().err
 
 
-def test_files_are_written_once_and_checked(
-    operator: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_are_written_once_and_checked(operator: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["manifests", f"{operator}:app", "--out", str(tmp_path / "deploy"), "--dockerfile"]
 
     assert main([*command, "--check"]) == 1
@@ -169,9 +159,7 @@ def test_a_dockerfile_alone_is_printed_alone(operator: str, capsys: pytest.Captu
 def test_the_text_is_the_same_in_every_process(operator: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "masthead", "manifests", f"{operator}:app"]
     texts = {
-        subprocess.run(
-            [*command], capture_output=True, check=True, cwd=tmp_path, env={"PYTHONHASHSEED": seed}
-        ).stdout
+        subprocess.run([*command], capture_output=True, check=True, cwd=tmp_path, env={"PYTHONHASHSEED": seed}).stdout
         for seed in ("1", "2")
     }
 

@@ -58,9 +58,7 @@ def test_functions_without_docstrings_pass_its_lint(tmp_path: Path) -> None:
     run(tmp_path / "bakery", "ruff", "check", "--no-cache", ".")
 
 
-@pytest.mark.parametrize(
-    "command", [["mypy"], ["pyright", "--pythonpath", sys.executable]], ids=["mypy", "pyright"]
-)
+@pytest.mark.parametrize("command", [["mypy"], ["pyright", "--pythonpath", sys.executable]], ids=["mypy", "pyright"])
 def test_it_is_typed(project: Path, command: list[str]) -> None:
     run(project, *command)
 
@@ -95,9 +93,7 @@ def test_all_that_a_project_needs_is_there(project: Path) -> None:
         "src/bakery_operator/resources.py",
         "tests/test_bakery_operator.py",
     }
-    assert (
-        tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]["name"] == "bakery-operator"
-    )
+    assert tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]["name"] == "bakery-operator"
 
 
 def test_its_environment_has_the_commands_of_its_readme(project: Path) -> None:

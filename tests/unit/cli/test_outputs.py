@@ -79,11 +79,7 @@ def test_yaml_and_json_have_sorted_keys() -> None:
 
 @given(
     st.lists(
-        st.none()
-        | st.booleans()
-        | st.integers()
-        | st.text(max_size=8)
-        | st.sampled_from(["1Gi", "500m", "web-10"])
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["1Gi", "500m", "web-10"])
     )
 )
 def test_values_of_any_types_can_be_sorted(values: list[object]) -> None:

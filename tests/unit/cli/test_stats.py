@@ -41,9 +41,7 @@ def test_kinds_are_sorted_and_cut() -> None:
     assert "110" in shown(most=1)[2]
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED"]), st.integers(0, 10**6)), max_size=50)
-)
+@given(st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED"]), st.integers(0, 10**6)), max_size=50))
 def test_figures_never_fall_below_zero(events: list[tuple[str, int]]) -> None:
     found = KindStats("pods", 2, 500)
     for event, size in events:

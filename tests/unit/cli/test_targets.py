@@ -56,9 +56,7 @@ def test_an_absolute_path_is_imported(tmp_path: Path) -> None:
     assert name_of(str(tmp_path / file)) == "website"
 
 
-@pytest.mark.parametrize(
-    "target", ["shop_pkg.deep.main", "shop_pkg/deep/main.py", "shop_pkg/deep/main.py:app"]
-)
+@pytest.mark.parametrize("target", ["shop_pkg.deep.main", "shop_pkg/deep/main.py", "shop_pkg/deep/main.py:app"])
 def test_a_module_of_a_package_may_import_relatively(target: str) -> None:
     write("shop_pkg/__init__.py", "")
     write("shop_pkg/names.py", "NAME = 'website'")

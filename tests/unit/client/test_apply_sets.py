@@ -22,9 +22,7 @@ from masthead.errors import InvalidValueError
 CONFIG_MAP = (GroupVersionKind("", "v1", "ConfigMap"), GroupVersionResource("", "v1", "configmaps"))
 
 
-def parent_of(
-    parent: str = "configmaps/my-set", namespace: str = "default", **options: str
-) -> ApplySetParent:
+def parent_of(parent: str = "configmaps/my-set", namespace: str = "default", **options: str) -> ApplySetParent:
     return ApplySetParent(ApplySet(parent, **options), *CONFIG_MAP, namespace)
 
 

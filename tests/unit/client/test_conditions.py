@@ -31,9 +31,7 @@ from masthead.errors import InvalidValueError
 K = TypeVar("K", bound=Object)
 
 
-def both(
-    cls: type[K], status: dict[str, object], *, generation: int = 1, **sections: object
-) -> list[K | Unstructured]:
+def both(cls: type[K], status: dict[str, object], *, generation: int = 1, **sections: object) -> list[K | Unstructured]:
     """An object with a type, and the same without."""
     data = {
         "apiVersion": cls.GVK.api_version,
@@ -166,9 +164,7 @@ def test_a_definition_is_established_once_its_names_are_taken_too(true: set[str]
         for each in ("NamesAccepted", "Established")
     ]
     names = {"kind": "Widget", "plural": "widgets"}
-    for obj in both(
-        CustomResourceDefinition, {"acceptedNames": names, "conditions": status, "storedVersions": []}
-    ):
+    for obj in both(CustomResourceDefinition, {"acceptedNames": names, "conditions": status, "storedVersions": []}):
         assert conditions.crd_established()(obj) is expected
 
 
@@ -243,10 +239,7 @@ def test_the_state_of_a_rollout_includes_progress_and_whether_it_is_stuck() -> N
             "1 of 3 new pods are available, and its progress deadline is exceeded"
         )
     for obj in both(Deployment, ROLLED_OUT, generation=3, **THREE):
-        assert (
-            conditions.deployment_rolled_out().says(obj)
-            == "the controller has not seen the newest change yet"
-        )
+        assert conditions.deployment_rolled_out().says(obj) == "the controller has not seen the newest change yet"
 
 
 def test_deleted_holds_when_an_object_is_gone_or_replaced() -> None:
@@ -263,9 +256,7 @@ def test_a_custom_function_is_called_for_existing_objects_only() -> None:
         return not obj.data
 
     # One for config maps and one for any object combine to one for config maps; the type checkers know.
-    empty: WaitCondition[ConfigMap] = (
-        exists() & matches(is_empty, "it is empty") | matches(is_empty, "it") & ~deleted()
-    )
+    empty: WaitCondition[ConfigMap] = exists() & matches(is_empty, "it is empty") | matches(is_empty, "it") & ~deleted()
     assert empty(ConfigMap.new("a"))
     assert not empty(ConfigMap.new("a", data={"b": "c"}))
     assert not empty(None)

@@ -39,9 +39,7 @@ AT_ONCE = Attempts(count=3, first=0.0, factor=1.0, jitter=0.0)
 
 
 @asynccontextmanager
-async def config_maps(
-    server: Server, namespace: str | None = "default"
-) -> AsyncIterator[ResourceClient[ConfigMap]]:
+async def config_maps(server: Server, namespace: str | None = "default") -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
         yield ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace)
@@ -313,9 +311,7 @@ def test_owners_and_finalizers_are_added_to_the_existing_ones() -> None:
 
     assert over is not None
     assert over.metadata.finalizers == ["x", "y"]
-    assert [
-        (owner_reference.uid, owner_reference.name) for owner_reference in over.metadata.owner_references
-    ] == [
+    assert [(owner_reference.uid, owner_reference.name) for owner_reference in over.metadata.owner_references] == [
         ("1", "web"),
         ("2", "other"),
         ("3", "web"),

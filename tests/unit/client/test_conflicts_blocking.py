@@ -107,9 +107,7 @@ def test_a_cached_object_is_copied_and_after_a_conflict_read_from_the_server(kub
 
 def test_an_object_is_created_then_left_alone_then_updated(kube_server: Server) -> None:
     with config_maps(kube_server) as maps:
-        outcomes = [
-            maps.create_or_update(ConfigMap.new("a", data={"b": value}))[1] for value in ("1", "1", "2")
-        ]
+        outcomes = [maps.create_or_update(ConfigMap.new("a", data={"b": value}))[1] for value in ("1", "1", "2")]
         assert outcomes == ["created", "unchanged", "updated"]
         assert maps.create_or_update(ConfigMap.new("a"), add_one)[1] == "updated"
         kube_server.faults.fail(404, reason="NotFound", verb="get")

@@ -109,9 +109,7 @@ def test_names_of_any_bytes_are_written(tmp_path: Path) -> None:
 
     unpack(tmp_path, b"".join(member(each, os.fsencode(each)) for each in names) + END)
 
-    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
-        name: os.fsencode(name) for name in names
-    }
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {name: os.fsencode(name) for name in names}
 
 
 @pytest.mark.parametrize(
@@ -221,9 +219,7 @@ def test_hard_links_to_what_is_left_out_are_left_out_too(tmp_path: Path, left_ou
     (tmp_path / "old").mkdir()
     (tmp_path / "old/one").write_bytes(b"not of this copy")
 
-    with pytest.raises(
-        CopyError, match="'two', which is a hard link to 'one', which is not in the copy"
-    ) as caught:
+    with pytest.raises(CopyError, match="'two', which is a hard link to 'one', which is not in the copy") as caught:
         unpack(tmp_path / "new", data)
     unpack(tmp_path / "old", data, skip_special=True)
 

@@ -42,9 +42,7 @@ def test_a_difference_is_a_unified_diff_of_sorted_yaml() -> None:
         (obj(), obj(metadata={"managedFields": [{"manager": "x"}]}), "unchanged"),
     ],
 )
-def test_outcomes_of_a_difference(
-    before: Unstructured | None, after: Unstructured | None, outcome: str
-) -> None:
+def test_outcomes_of_a_difference(before: Unstructured | None, after: Unstructured | None, outcome: str) -> None:
     diff = DiffResult([ObjectDiff(before, after)])
 
     assert diff[0].outcome == outcome
@@ -109,10 +107,7 @@ def test_outcomes_of_an_apply() -> None:
     assert outcome_of(old, old.copy(), is_dry_run=False) == "unchanged"
     assert outcome_of(old, taken_over, is_dry_run=False) == "unchanged"
     # A dry run never increases the resource version.
-    assert (
-        outcome_of(old, obj(metadata={"resourceVersion": "1"}, data={"a": "b"}), is_dry_run=True)
-        == "configured"
-    )
+    assert outcome_of(old, obj(metadata={"resourceVersion": "1"}, data={"a": "b"}), is_dry_run=True) == "configured"
     assert outcome_of(old, old.copy(), is_dry_run=True) == "unchanged"
 
 

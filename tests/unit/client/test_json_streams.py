@@ -13,9 +13,7 @@ from masthead._client.json_streams import separate_json
 from masthead._meta import yaml
 from masthead.errors import ManifestError
 
-OBJECTS = st.lists(
-    st.dictionaries(st.text("ab{}\"'\\ \n-", max_size=5), st.text('{}"\\:# -', max_size=5)), min_size=1
-)
+OBJECTS = st.lists(st.dictionaries(st.text("ab{}\"'\\ \n-", max_size=5), st.text('{}"\\:# -', max_size=5)), min_size=1)
 
 
 def config_map(name: str) -> str:

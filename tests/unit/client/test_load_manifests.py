@@ -70,9 +70,7 @@ def test_every_problem_names_its_file_document_and_object(tmp_path: Path) -> Non
         "---\n# nothing\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"
         "spec: {replicas: three}\n---\nkind: Pod\n"
     )
-    (tmp_path / "b.yaml").write_text(
-        "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: 8675309}\n"
-    )
+    (tmp_path / "b.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: 8675309}\n")
     (tmp_path / "c.yaml").write_text("a: [\n")
 
     with pytest.raises(ManifestError) as caught:
@@ -90,20 +88,14 @@ def test_every_problem_names_its_file_document_and_object(tmp_path: Path) -> Non
 
 
 def test_fields_that_the_class_does_not_know_are_refused_on_request() -> None:
-    with pytest.raises(
-        ManifestError, match='document 2: Deployment shop/web: spec: DeploymentSpec has no field "from'
-    ):
+    with pytest.raises(ManifestError, match='document 2: Deployment shop/web: spec: DeploymentSpec has no field "from'):
         load_manifests("---\n" + TEXT.removeprefix("# Copyright\n"), strict=True)
     with pytest.raises(ManifestError, match='Secret s: Secret has no field "dta"; did you mean "data"'):
-        load_manifests(
-            {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "dta": {}}, strict=True
-        )
+        load_manifests({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "dta": {}}, strict=True)
 
 
 def test_a_path_given_as_a_string_is_rejected_with_a_hint() -> None:
-    with pytest.raises(
-        ManifestError, match=r'is not an object \(to read a file, give pathlib\.Path\("\.\.\."\)\)'
-    ):
+    with pytest.raises(ManifestError, match=r'is not an object \(to read a file, give pathlib\.Path\("\.\.\."\)\)'):
         load_manifests("deploy/web.yaml")
 
 

@@ -102,9 +102,7 @@ def member(name: str, **metadata: str) -> dict[str, Any]:
 
 
 async def prune(cluster: Cluster) -> Any:
-    return await cluster.apply_manifests(
-        named("ConfigMap"), namespace="home", apply_set="configmaps/set", prune=True
-    )
+    return await cluster.apply_manifests(named("ConfigMap"), namespace="home", apply_set="configmaps/set", prune=True)
 
 
 async def test_a_member_is_deleted_only_as_the_object_that_was_listed() -> None:
@@ -146,9 +144,7 @@ async def test_a_prune_that_fails_says_what_was_done_and_keeps_the_superset() ->
     on = {("DELETE", f"{MAPS}/old"): lambda _: reply(failure(403, "Forbidden"), 403)}
     cluster = cluster_with(found={"set": parent()}, listed=[member("old")], on=on)
 
-    with pytest.raises(
-        ManifestError, match=r"^prune ConfigMap home/old: .* Done before: ConfigMap home/a\."
-    ) as raised:
+    with pytest.raises(ManifestError, match=r"^prune ConfigMap home/old: .* Done before: ConfigMap home/a\.") as raised:
         await prune(cluster)
 
     assert isinstance(raised.value.__cause__, ForbiddenError)

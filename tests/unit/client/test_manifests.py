@@ -207,9 +207,7 @@ def test_files_and_folders_are_read_in_the_order_of_their_names(tmp_path: Path) 
 
 def test_objects_lists_and_plain_data_may_be_mixed() -> None:
     maps = ConfigMapList(items=[ConfigMap.new("b"), ConfigMap.new("c")])
-    assert origins(
-        [named("Pod"), ConfigMap.new("a"), [maps], "apiVersion: v1\nkind: Pod\nmetadata: {name: d}"]
-    ) == [
+    assert origins([named("Pod"), ConfigMap.new("a"), [maps], "apiVersion: v1\nkind: Pod\nmetadata: {name: d}"]) == [
         "Pod a: manifest 1",
         "ConfigMap a: manifest 2",
         "ConfigMap b: manifest 3 1, item 1",
@@ -335,9 +333,7 @@ async def test_dependencies_are_applied_first() -> None:
     assert "/apis/gadgets.example.com/v1/gadgets/a" in cluster.sent
 
 
-known = st.sampled_from(
-    ["Namespace", "ConfigMap", "Pod", "Widget", "Job", "APIService", "CustomResourceDefinition"]
-)
+known = st.sampled_from(["Namespace", "ConfigMap", "Pod", "Widget", "Job", "APIService", "CustomResourceDefinition"])
 
 
 @given(st.lists(known))
@@ -375,9 +371,7 @@ async def test_a_cluster_scoped_kind_of_the_same_manifests_gets_no_namespace() -
 
 async def test_a_definition_that_is_never_established_is_an_error() -> None:
     cluster = Cluster(FakeApi(never_established=True))
-    with pytest.raises(
-        ManifestError, match=r"^wait for CustomResourceDefinition widgets\.example\.com"
-    ) as caught:
+    with pytest.raises(ManifestError, match=r"^wait for CustomResourceDefinition widgets\.example\.com") as caught:
         await cluster.apply_manifests([WIDGET, CRD], timeout=0.1)
     assert isinstance(caught.value.__cause__, DeadlineError)
     assert [each.kind for each in caught.value.done] == ["CustomResourceDefinition"]
@@ -473,9 +467,7 @@ async def test_the_first_failure_stops_it_and_lists_the_objects_done() -> None:
         await cluster.apply_manifests(sources)
     assert isinstance(caught.value.__cause__, ConflictError)
     assert [each.kind for each in caught.value.done] == ["ConfigMap", "Secret"]
-    assert str(caught.value).startswith(
-        "apply Service home/a (manifest 2): apply services home/a: it is Conflict"
-    )
+    assert str(caught.value).startswith("apply Service home/a (manifest 2): apply services home/a: it is Conflict")
     assert str(caught.value).endswith("Done before: ConfigMap home/a, Secret home/a.")
     assert len(cluster.sent) == 3
 
@@ -497,9 +489,7 @@ async def test_deletion_tells_of_each_object_and_passes_the_grace_period_on() ->
         on_deleted=lambda obj: told.append(obj.kind),
     )
     assert told == ["Pod", "ConfigMap"]
-    bodies = [
-        cast("dict[str, object]", each.body) for each in cluster.network.sent if each.method == "DELETE"
-    ]
+    bodies = [cast("dict[str, object]", each.body) for each in cluster.network.sent if each.method == "DELETE"]
     assert [body["gracePeriodSeconds"] for body in bodies] == [7, 7, 7]
 
 
@@ -513,9 +503,7 @@ async def test_a_kind_of_an_undiscoverable_group_is_a_problem_and_not_skipped(ac
         await act(cluster, [named("Pod"), named("Teapot", "down.example.com/v1")])
     assert cluster.sent == []
     [problem] = caught.value.problems
-    assert problem.startswith(
-        "Teapot a (manifest 2): get /apis/down.example.com/v1: the API server cannot reach"
-    )
+    assert problem.startswith("Teapot a (manifest 2): get /apis/down.example.com/v1: the API server cannot reach")
     assert isinstance(caught.value.__cause__, ServiceUnavailableError)
 
 

@@ -129,9 +129,7 @@ async def test_the_timeout_of_a_list_bounds_all_pages_and_not_the_time_between_t
 
 @pytest.mark.parametrize(("page", "wanted"), [(None, 60.0), (1.0, 1.0), (math.inf, 100)])
 @in_virtual_time
-async def test_a_page_has_the_shorter_timeout_of_its_own_and_of_the_list(
-    page: float | None, wanted: float
-) -> None:
+async def test_a_page_has_the_shorter_timeout_of_its_own_and_of_the_list(page: float | None, wanted: float) -> None:
     async def fetch(seconds: float | None) -> ConfigMapList:
         assert seconds == wanted
         return ConfigMapList()

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 RECORDED = {
     load["name"]: load
-    for load in json.loads(
-        (Path(__file__).parents[2] / "data/streams/recorded.json").read_text(encoding="utf-8")
-    )
+    for load in json.loads((Path(__file__).parents[2] / "data/streams/recorded.json").read_text(encoding="utf-8"))
 }
 RESULTS = {
     "output on both channels": (0, b"out\n", b"err\n"),

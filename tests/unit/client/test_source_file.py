@@ -81,9 +81,7 @@ def read():
 threading.Thread(target=read, daemon=True).start()
 waits.wait()
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as ran:
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
         assert ran.stderr is not None
         assert (ran.stderr.read(), ran.wait()) == (b"", 0)
 

@@ -56,9 +56,7 @@ PATIENCE = 30.0
 
 
 @asynccontextmanager
-async def config_maps(
-    server: Server, namespace: str | None = "default"
-) -> AsyncIterator[ResourceClient[ConfigMap]]:
+async def config_maps(server: Server, namespace: str | None = "default") -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
         yield ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace)
@@ -90,9 +88,7 @@ async def test_a_condition_that_already_holds_needs_no_watch(kube_server: Server
 async def test_a_wait_follows_an_object_that_is_created_and_updated(kube_server: Server) -> None:
     noticed = RecordingCondition()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(
-            maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE)
-        )
+        waiting = tasks.create_task(maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE))
         await noticed.called.wait()
         await maps.create(ConfigMap.new("b", data={"step": "done"}))
         await maps.create(ConfigMap.new("a", data={"step": "begun"}))
@@ -124,9 +120,7 @@ async def test_an_expired_version_is_listed_again(kube_server: Server) -> None:
     kube_server.faults.expire_watch(after=1, resource="configmaps")
     noticed = RecordingCondition()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(
-            maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE)
-        )
+        waiting = tasks.create_task(maps.wait_for("a", WaitCondition(noticed, "it is done"), timeout=PATIENCE))
         await noticed.called.wait()
         await maps.create(ConfigMap.new("a"))
         await maps.patch("a", Patch.merge({"data": {"step": "done"}}))
@@ -251,18 +245,14 @@ async def test_an_undecodable_change_is_skipped() -> None:
     def respond(request: SentRequest) -> FakeResponse:
         return stream(*events) if request.is_watch else listed()
 
-    found = await pods(FakeTransport(respond)).wait_for(
-        "web", field_is("status.phase", "Running"), timeout=PATIENCE
-    )
+    found = await pods(FakeTransport(respond)).wait_for("web", field_is("status.phase", "Running"), timeout=PATIENCE)
     assert found is not None
     assert found.status.phase == "Running"
 
 
 @pytest.mark.parametrize("version", [reply(failure(404, "NotFound"), 404), reply({"hello": "world"})])
 @pytest.mark.parametrize("seconds", [0, PATIENCE])
-async def test_a_server_that_finds_nothing_at_all_has_deleted_nothing(
-    version: FakeResponse, seconds: float
-) -> None:
+async def test_a_server_that_finds_nothing_at_all_has_deleted_nothing(version: FakeResponse, seconds: float) -> None:
     def respond(request: SentRequest) -> FakeResponse:
         return version if request.path == "/version" else reply(failure(404, "NotFound"), 404)
 
@@ -279,9 +269,7 @@ async def test_an_object_is_gone_whose_kind_is_not_watched_any_more() -> None:
     def respond(request: SentRequest) -> FakeResponse:
         if request.path == "/version":
             return reply({"major": "1", "gitVersion": "v1.36.0"})
-        return (
-            reply(failure(404, "NotFound"), 404) if request.is_watch else reply({**listed, "items": [found]})
-        )
+        return reply(failure(404, "NotFound"), 404) if request.is_watch else reply({**listed, "items": [found]})
 
     maps = ResourceClient(context_over(FakeTransport(respond)), typed(ConfigMap), "default")
 

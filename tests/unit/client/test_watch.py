@@ -195,9 +195,7 @@ async def test_a_watch_ends_although_the_server_ignores_its_timeout_and_never_pa
 
     start = now()
 
-    async with maps_over(FakeTransport(lambda _: Endless())).watch(
-        since="4", timeout_seconds=3, raw=raw
-    ) as events:
+    async with maps_over(FakeTransport(lambda _: Endless())).watch(since="4", timeout_seconds=3, raw=raw) as events:
         async for _ in events:
             pass
 
@@ -217,9 +215,7 @@ async def test_a_watch_whose_time_is_up_before_it_began_raises() -> None:
 async def test_initial_objects_that_do_not_arrive_in_time_are_an_error() -> None:
     start = now()
 
-    async with maps_over(FakeTransport(lambda _: stream(event("ADDED", "a", "5")))).watch(
-        timeout_seconds=3
-    ) as events:
+    async with maps_over(FakeTransport(lambda _: stream(event("ADDED", "a", "5")))).watch(timeout_seconds=3) as events:
         with pytest.raises(DeadlineError, match="existing objects did not arrive within 3 s"):
             await anext(events)
 
@@ -237,9 +233,7 @@ async def test_a_timeout_of_zero_is_no_timeout() -> None:
                 await anext(events)
 
 
-async def _first(
-    count: int, events: AsyncIterator[WatchEvent[ConfigMap]]
-) -> AsyncIterator[WatchEvent[ConfigMap]]:
+async def _first(count: int, events: AsyncIterator[WatchEvent[ConfigMap]]) -> AsyncIterator[WatchEvent[ConfigMap]]:
     async with asyncio.timeout(60):
         for _ in range(count):
             yield await anext(events)

@@ -154,9 +154,7 @@ def test_what_is_generated_compiles_and_pleases_formatter_and_linter(tmp_path: P
 
 
 def test_documentation_is_copied_only_on_request(folder: Path, tmp_path: Path) -> None:
-    generate.write(
-        generate.files_for(sources.from_manifests(MANIFESTS), "documented_types", docs=True), tmp_path
-    )
+    generate.write(generate.files_for(sources.from_manifests(MANIFESTS), "documented_types", docs=True), tmp_path)
 
     plain = (folder / "stable_example_com" / "v1.py").read_text("utf-8")
     documented = (tmp_path / "stable_example_com" / "v1.py").read_text("utf-8")
@@ -295,9 +293,7 @@ def test_awkward_names_get_attributes_of_their_own(awkward: ModuleType) -> None:
 
     assert {wire: named[wire] for wire in AWKWARD} == AWKWARD
     assert set(named) == set(schema_of("Object")["properties"]["spec"]["properties"])
-    assert {
-        wire: attribute for wire, attribute in attributes(awkward.Object).items() if "_" in attribute
-    } == {
+    assert {wire: attribute for wire, attribute in attributes(awkward.Object).items() if "_" in attribute} == {
         "apiVersion": "api_version",
         "api_version": "api_version_",
         "Kind": "kind_",
@@ -349,9 +345,7 @@ def test_defaults_are_kept_whatever_characters_they_have(awkward: ModuleType) ->
 def test_an_object_with_every_field_filled_in_survives_dict_json_and_yaml(
     registry: Registry, kind: str, version: str, zeroes: bool
 ) -> None:
-    cls = next(
-        registry.object_class(gvk) for gvk in registry.kinds() if (gvk.kind, gvk.version) == (kind, version)
-    )
+    cls = next(registry.object_class(gvk) for gvk in registry.kinds() if (gvk.kind, gvk.version) == (kind, version))
     said = {"apiVersion": cls.GVK.api_version, "kind": kind, "metadata": {"name": "filled"}}
     data = {**said, **Filler(zeroes=zeroes).fill(schema_of(kind, version))}
 

@@ -143,9 +143,7 @@ def test_defaults_are_those_of_the_schemas_except_zeroes() -> None:
     found = 0
     for cls, schema in all_schemas():
         defaults = {wire: each.get("default") for wire, each in schema.get("properties", {}).items()}
-        expected = {
-            wire: given for wire, given in defaults.items() if given and isinstance(given, str | int | float)
-        }
+        expected = {wire: given for wire, given in defaults.items() if given and isinstance(given, str | int | float)}
         assert dict(cls.DEFAULTS) == expected, cls
         found += len(expected)
 
@@ -165,9 +163,7 @@ def test_every_resource_is_as_discovery_describes_it() -> None:
         assert resource.verbs == tuple(sorted(described["verbs"]))
         assert resource.short_names == tuple(described.get("shortNames", []))
         assert resource.categories == tuple(described.get("categories", []))
-        assert [
-            (subresource.name, subresource.kind, subresource.verbs) for subresource in resource.subresources
-        ] == [
+        assert [(subresource.name, subresource.kind, subresource.verbs) for subresource in resource.subresources] == [
             (each["subresource"], kind_in(served, each["responseKind"]), tuple(sorted(each["verbs"])))
             for each in described.get("subresources", [])
         ]
@@ -185,8 +181,7 @@ def kind_in(served: GroupVersion, described: dict[str, str]) -> GroupVersionKind
 
 def test_a_kind_that_no_resource_serves_has_no_resource() -> None:
     served = {
-        kind_in(GroupVersion(group, version), described["responseKind"])
-        for group, version, described in discovered()
+        kind_in(GroupVersion(group, version), described["responseKind"]) for group, version, described in discovered()
     }
 
     for gvk in REGISTRY.kinds():
@@ -233,8 +228,7 @@ def test_documents_agree_on_the_types_that_they_share() -> None:
         name
         for document in documents().values()
         for name, schema in document["components"]["schemas"].items()
-        if {**schema, "x-kubernetes-group-version-kind": 0}
-        != {**schemas()[name], "x-kubernetes-group-version-kind": 0}
+        if {**schema, "x-kubernetes-group-version-kind": 0} != {**schemas()[name], "x-kubernetes-group-version-kind": 0}
     }
 
     assert differing == set()

@@ -74,8 +74,7 @@ def test_a_string_is_quoted_as_the_formatter_quotes_it(values: list[str]) -> Non
 @given(st.lists(prose.filter(str.strip), min_size=1, max_size=30))
 def test_a_docstring_keeps_its_text_and_needs_no_formatter(contents: list[str]) -> None:
     made = "\n\n".join(
-        f"class A{number}:\n{indented(docstring(content, indent=4))}"
-        for number, content in enumerate(contents)
+        f"class A{number}:\n{indented(docstring(content, indent=4))}" for number, content in enumerate(contents)
     )
 
     assert reformatted(made) == made

@@ -208,9 +208,7 @@ def test_what_a_wanted_group_refers_to_is_read_and_generated_too(server: Server)
     }
 
 
-@pytest.mark.parametrize(
-    "wrapper", [{"type": "array", "items": PART_REF}, {"additionalProperties": PART_REF}]
-)
+@pytest.mark.parametrize("wrapper", [{"type": "array", "items": PART_REF}, {"additionalProperties": PART_REF}])
 def test_references_inside_lists_and_maps_count_too(server: Server, wrapper: dict[str, Any]) -> None:
     server.answers["/openapi/v3/apis/nut/v1"] = openapi(
         io__k8s__api__nut__v1__Pecan=kind("nut", "Pecan", parts={"properties": {"inner": wrapper}}),
@@ -282,9 +280,7 @@ def test_aggregated_discovery_is_requested(server: Server) -> None:
 def test_an_index_that_is_called_plain_text_is_read_all_the_same(server: Server) -> None:
     sources.from_server(server.config())
 
-    assert (
-        server.asked["/openapi/v3"]["Accept"] == "*/*"
-    )  # kube-apiserver refuses nothing, and calls it text/plain
+    assert server.asked["/openapi/v3"]["Accept"] == "*/*"  # kube-apiserver refuses nothing, and calls it text/plain
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis", "/openapi/v3", "/openapi/v3/apis/nut/v1"])
@@ -385,9 +381,7 @@ def test_a_folder_without_documents_is_named(tmp_path: Path) -> None:
 def test_a_folder_without_discovery_is_named(tmp_path: Path) -> None:
     (tmp_path / "fruit.json").write_text(json.dumps(FRUIT), "utf-8")
 
-    with pytest.raises(
-        GenerateError, match=f"^{tmp_path} has no discovery document, .* Accept: application/"
-    ):
+    with pytest.raises(GenerateError, match=f"^{tmp_path} has no discovery document, .* Accept: application/"):
         sources.from_folder(tmp_path)
 
 

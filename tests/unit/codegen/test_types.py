@@ -282,9 +282,7 @@ def test_a_reference_to_nothing_is_an_error() -> None:
 def test_types_of_one_name_from_two_modules_get_aliases(load: Callable[..., ModuleType]) -> None:
     part = {"type": "object", "properties": {"n": {"type": "integer"}}}
     schemas = {
-        **apple(
-            {"own": ref(f"{GO}Part"), "old": ref("io.example.api.fruit.v0.Part"), "when": ref(f"{META}Time")}
-        ),
+        **apple({"own": ref(f"{GO}Part"), "old": ref("io.example.api.fruit.v0.Part"), "when": ref(f"{META}Time")}),
         f"{GO}Part": part,
         f"{GO}Time": part,
         "io.example.api.fruit.v0.Part": part,

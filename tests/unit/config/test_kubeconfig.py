@@ -85,9 +85,7 @@ def test_every_simple_field_of_a_user_is_read() -> None:
 
     assert (config.token, str(config.token_file)) == (Secret("t"), "/token")
     assert (config.client_certificate_data, config.client_key_data) == (PEM, Secret("key"))
-    assert config.impersonate == Impersonation(
-        user="jane", uid="1", groups=["admins"], extra={"scopes": ("a", "b")}
-    )
+    assert config.impersonate == Impersonation(user="jane", uid="1", groups=["admins"], extra={"scopes": ("a", "b")})
     basic = read(plain(user={"username": "me", "password": "p"}))
     assert (basic.username, basic.password) == ("me", Secret("p"))
 
@@ -167,9 +165,7 @@ def test_an_oidc_provider_is_read_and_knows_its_file(tmp_path: Path) -> None:
     assert (in_memory.kubeconfig, in_memory.ca_file, in_memory.ca_data) == (None, None, PEM)
 
 
-@pytest.mark.parametrize(
-    ("name", "plugin"), [("gcp", "gke-gcloud-auth-plugin"), ("azure", "kubelogin"), ("x", "")]
-)
+@pytest.mark.parametrize(("name", "plugin"), [("gcp", "gke-gcloud-auth-plugin"), ("azure", "kubelogin"), ("x", "")])
 def test_other_providers_are_refused_when_they_are_needed(name: str, plugin: str) -> None:
     data = plain(user={"auth-provider": {"name": name}})
     said = refused(data)
@@ -188,8 +184,7 @@ def test_unknown_fields_and_null_sections_are_accepted() -> None:
 
     assert read(data).server == SERVER
     assert "there is no context" in refused(
-        {"clusters": None, "users": None, "contexts": None}
-        | {"current-context": "", "users": several("a")["users"]}
+        {"clusters": None, "users": None, "contexts": None} | {"current-context": "", "users": several("a")["users"]}
     )
 
 
@@ -362,9 +357,7 @@ def test_of_several_files_the_first_wins_entry_by_entry(tmp_path: Path) -> None:
     second: Plain = several("b", "c") | {"current-context": "c"}
     second["clusters"][0]["cluster"] = {"server": "https://other", "tls-server-name": "other"}
     second["users"][0]["user"] = {"username": "mixed", "password": "in"}
-    files = os.pathsep.join(
-        str(written(tmp_path / name, data)) for name, data in [("1", first), ("2", second)]
-    )
+    files = os.pathsep.join(str(written(tmp_path / name, data)) for name, data in [("1", first), ("2", second)])
     environ = {"KUBECONFIG": files}
 
     assert load(environ=environ).server == "https://a"
@@ -384,11 +377,7 @@ def test_entries_of_different_files_join_and_keep_their_own_folders(tmp_path: Pa
     assert (config.token_file, config.ca_file) == (one.parent / "token", two.parent / "ca")
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from(["clusters", "users", "contexts", "current-context", "kind"]), json_values
-    )
-)
+@given(st.dictionaries(st.sampled_from(["clusters", "users", "contexts", "current-context", "kind"]), json_values))
 def test_any_kubeconfig_data_gives_a_config_or_a_config_error(data: Plain) -> None:
     with pytest.raises(ConfigError):
         read(data)

@@ -103,9 +103,7 @@ def test_every_broken_file_of_a_list_is_named(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a: ]", "utf-8")
     (tmp_path / "long").write_bytes(b"#" * (MAX_SIZE + 1))
     names = ["good", "folder", "binary", "text", "long"]
-    lines = refused(
-        environ={"KUBECONFIG": os.pathsep.join(str(tmp_path / name) for name in names)}
-    ).splitlines()
+    lines = refused(environ={"KUBECONFIG": os.pathsep.join(str(tmp_path / name) for name in names)}).splitlines()
 
     assert good.exists()
     assert lines[0] == f"{tmp_path / 'folder'}: is a directory; name a kubeconfig file in it"
@@ -138,9 +136,7 @@ def test_in_a_pod_without_a_kubeconfig_the_service_account_is_used(tmp_path: Pat
     assert (config.token_file, config.ca_file) == (account / "token", account / "ca.crt")
 
 
-def test_in_a_pod_a_kubeconfig_comes_first_and_brings_its_own_namespace(
-    tmp_path: Path, account: Path
-) -> None:
+def test_in_a_pod_a_kubeconfig_comes_first_and_brings_its_own_namespace(tmp_path: Path, account: Path) -> None:
     written(tmp_path / ".kube" / "config", plain())
     config = load(environ=IN_POD, home=tmp_path, service_account=account)
 

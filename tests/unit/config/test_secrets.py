@@ -74,12 +74,8 @@ def test_the_path_itself_is_used() -> None:
 
 @given(secrets)
 def test_the_parts_do_not_show_theirs_either(secret: str) -> None:
-    plugin = ExecConfig(
-        command="aws", args=["--password", secret], env={"PASSWORD": secret}, cluster_config=secret
-    )
-    oidc = OidcConfig(
-        issuer="https://a", client_id="b", client_secret=secret, id_token=secret, refresh_token=secret
-    )
+    plugin = ExecConfig(command="aws", args=["--password", secret], env={"PASSWORD": secret}, cluster_config=secret)
+    oidc = OidcConfig(issuer="https://a", client_id="b", client_secret=secret, id_token=secret, refresh_token=secret)
 
     assert CORE not in repr(plugin) + str(plugin) + repr(oidc) + str(oidc)
 
@@ -95,9 +91,7 @@ def places(secret: object) -> list[Plain]:
         plain(user={"client-certificate-data": secret, "client-key-data": packed(str(secret))}),
         plain(user={"exec": {"command": "aws", "env": [{"name": "A", "value": secret}], "args": [secret]}}),
         plain(user={"exec": secret}),
-        plain(
-            user={"auth-provider": {"name": "oidc", "config": {"client-secret": secret, "id-token": secret}}}
-        ),
+        plain(user={"auth-provider": {"name": "oidc", "config": {"client-secret": secret, "id-token": secret}}}),
         plain(user={"auth-provider": {"name": "gcp", "config": {"access-token": secret}}}),
         plain(user={"auth-provider": {"name": "oidc", "config": secret}}),
         plain(cluster={"server": f"http://me:{secret}@10.0.0.1"}),
@@ -124,9 +118,7 @@ def test_yaml_that_trips_over_an_unquoted_password_does_not_show_it(secret: str)
     assert CORE not in shown_by(lambda: from_kubeconfig(text, environ={}))
 
 
-@pytest.mark.parametrize(
-    "password", ["!s3kr1t", "*s3kr1t", "&s3kr1t x: y", "0b0_s3kr1t: {", "@s3kr1t", "`s3kr1t"]
-)
+@pytest.mark.parametrize("password", ["!s3kr1t", "*s3kr1t", "&s3kr1t x: y", "0b0_s3kr1t: {", "@s3kr1t", "`s3kr1t"])
 def test_passwords_that_mean_something_to_yaml_are_not_quoted_in_the_error(password: str) -> None:
     text = f"users:\n- name: dev\n  user:\n    password: {password}\n"
 

@@ -186,8 +186,7 @@ def test_writers_take_turns(tmp_path: Path) -> None:
     data = with_oidc()
     names = [f"user-{number}" for number in range(6)]
     data["users"] = [
-        {"name": name, "user": {"auth-provider": {"name": "oidc", "config": dict(SETTINGS)}}}
-        for name in names
+        {"name": name, "user": {"auth-provider": {"name": "oidc", "config": dict(SETTINGS)}}} for name in names
     ]
     path = written(tmp_path / "config", data)
     finished = threading.Semaphore(0)

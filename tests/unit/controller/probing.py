@@ -26,9 +26,7 @@ async def fetch(port: int | None, target: str, **headers: str) -> Fetched:
     assert port
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     lines = [f"GET {target} HTTP/1.1", "Connection: close"]
-    lines += [
-        f"{name.replace('_', '-')}: {value}" for name, value in {"host": "127.0.0.1", **headers}.items()
-    ]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in {"host": "127.0.0.1", **headers}.items()]
     writer.write("\r\n".join([*lines, "", ""]).encode())
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")
     writer.close()

@@ -62,9 +62,7 @@ async def test_owners_that_create_it_at_once_do_not_fight(owns: Sequence[type[Ob
         await env.settle()
         assert await owner_of(env) in {"first", "second"}
         assert len(env.writes) <= 2
-        assert [failure.partition(" (")[0].split(": ")[1] for failure in env.failures] == [
-            "AlreadyControlledError"
-        ]
+        assert [failure.partition(" (")[0].split(": ")[1] for failure in env.failures] == ["AlreadyControlledError"]
 
 
 @KINDS

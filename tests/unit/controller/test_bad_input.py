@@ -156,10 +156,7 @@ def test_a_reconcile_that_cancels_its_task_costs_no_worker(caplog: pytest.LogCap
     assert runs.attempts("bad") == [0, 1, 2, 3]
     assert runs.attempts("good") == [0]
     assert runs.count("controller_runtime_reconcile_panics_total") == 3
-    assert (
-        len([message for message in caplog.messages if "cancelled its worker, which is replaced" in message])
-        == 3
-    )
+    assert len([message for message in caplog.messages if "cancelled its worker, which is replaced" in message]) == 3
 
 
 @pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit, NotAnError])
@@ -217,10 +214,7 @@ def test_a_rate_limiter_that_fails_loses_no_object(caplog: pytest.LogCaptureFixt
     play()
 
     assert runs.attempts("bad") == [0, 1, 2, 3]
-    assert (
-        len([message for message in caplog.messages if "the rate limiter failed for default/bad" in message])
-        == 3
-    )
+    assert len([message for message in caplog.messages if "the rate limiter failed for default/bad" in message]) == 3
 
 
 @in_virtual_time
@@ -453,9 +447,7 @@ async def test_a_terminal_error_waits_for_a_change() -> None:
         assert runs.attempts("bad") == [0]
         assert runs.count("controller_runtime_terminal_reconcile_errors_total") == 1
 
-        await env.client.core_v1.config_maps("default").patch(
-            "bad", masthead.Patch.merge({"data": {"a": "b"}})
-        )
+        await env.client.core_v1.config_maps("default").patch("bad", masthead.Patch.merge({"data": {"a": "b"}}))
         await env.settle()
         assert runs.attempts("bad") == [0, 1]
 
@@ -489,8 +481,7 @@ async def test_a_reconciler_that_deletes_its_object_is_called_with_none(ignores_
         await env.settle()
         assert runs.attempts("bad") == [0, 0]
         assert [
-            each.metadata.name
-            for each in await env.client.core_v1.config_maps("default").list(label_selector="test=1")
+            each.metadata.name for each in await env.client.core_v1.config_maps("default").list(label_selector="test=1")
         ] == ["good"]
 
 
@@ -744,9 +735,7 @@ async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing
         await env.start(app)
         await env.advance(30)
         await env.settle()
-        assert sorted(event for event in events if event.startswith("end")) == [
-            f"end s{index}" for index in range(5)
-        ]
+        assert sorted(event for event in events if event.startswith("end")) == [f"end s{index}" for index in range(5)]
 
 
 @in_virtual_time

@@ -139,6 +139,5 @@ async def test_without_an_answer_of_the_server_nothing_is_reconciled(
         assert await children(env) == dict.fromkeys(NAMES, 1)
         assert replica.runtime.is_idle
     assert (
-        "whether the cache of secrets is current cannot be told, so that nothing is reconciled with it"
-        in caplog.text
+        "whether the cache of secrets is current cannot be told, so that nothing is reconciled with it" in caplog.text
     )

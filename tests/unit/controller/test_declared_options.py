@@ -293,9 +293,7 @@ async def test_options_of_the_manager_reach_client_and_caches() -> None:
         obj.metadata.labels["seen"] = "yes"
         return obj
 
-    app = masthead.Manager(
-        "options", transform=shout, hold="compact", client_options={"user_agent": "my-operator"}
-    )
+    app = masthead.Manager("options", transform=shout, hold="compact", client_options={"user_agent": "my-operator"})
     labels: list[dict[str, str]] = []
 
     @app.controller(Secret)

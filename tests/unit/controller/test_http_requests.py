@@ -29,9 +29,7 @@ def head(*lines: str) -> bytes:
 
 
 def test_a_request_has_method_path_query_and_headers() -> None:
-    found = parse_request(
-        head("GET /a%20b/c?verbose&x=1&x=2 HTTP/1.1", "Host: web:80", "Accept: a", "ACCEPT:  b ")
-    )
+    found = parse_request(head("GET /a%20b/c?verbose&x=1&x=2 HTTP/1.1", "Host: web:80", "Accept: a", "ACCEPT:  b "))
     assert (found.method, found.path) == ("GET", "/a b/c")
     assert found.query == {"verbose": [""], "x": ["1", "2"]}
     assert found.headers == {"host": "web:80", "accept": "a, b"}
@@ -48,9 +46,7 @@ def test_a_request_has_method_path_query_and_headers() -> None:
         (["HEAD / HTTP/1.1", "Connection: keep-alive"], True),
     ],
 )
-def test_a_connection_stays_open_unless_the_client_does_not_want_that(
-    lines: list[str], keeps_alive: bool
-) -> None:
+def test_a_connection_stays_open_unless_the_client_does_not_want_that(lines: list[str], keeps_alive: bool) -> None:
     assert parse_request(head(*lines)).keeps_alive is keeps_alive
 
 
@@ -122,9 +118,7 @@ def parsed(data: bytes, method: str = "GET") -> HTTPResponse:
     st.sampled_from([HTTPStatus.OK, HTTPStatus.NOT_FOUND, HTTPStatus.INTERNAL_SERVER_ERROR]),
     st.booleans(),
 )
-def test_a_response_is_read_by_other_implementations(
-    body: bytes, status: HTTPStatus, keeps_alive: bool
-) -> None:
+def test_a_response_is_read_by_other_implementations(body: bytes, status: HTTPStatus, keeps_alive: bool) -> None:
     response = EndpointResponse(status, body, headers=(("X-Test", "1"),))
     found = parsed(encode_response(response, has_body=True, keeps_alive=keeps_alive))
     assert (found.status, found.read(), found.getheader("X-Test")) == (status, body, "1")

@@ -383,9 +383,7 @@ async def test_a_name_is_resolved() -> None:
 @pytest.mark.parametrize("host", ["", "127.0.0.1", "localhost"])
 async def test_a_port_that_is_taken_is_named_with_advice(host: str) -> None:
     async with serving(bind=BindAddress(host, 0)) as server:
-        with pytest.raises(
-            ConfigError, match=rf"probes: cannot listen on {host}:{server.port}: .*'0' for off"
-        ):
+        with pytest.raises(ConfigError, match=rf"probes: cannot listen on {host}:{server.port}: .*'0' for off"):
             async with serving(bind=BindAddress(host, server.port)):
                 pass
 

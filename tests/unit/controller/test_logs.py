@@ -155,9 +155,7 @@ def test_a_queue_handler_keeps_the_reconcile_of_the_thread_that_logs() -> None:
 def test_a_reconcile_logger_keeps_what_the_caller_adds() -> None:
     stream = io.StringIO()
     plain = logging.StreamHandler(stream)
-    plain.setFormatter(
-        logging.Formatter("%(controller)s %(object)s %(reconcile_id)s %(message)s %(replicas)s")
-    )
+    plain.setFormatter(logging.Formatter("%(controller)s %(object)s %(reconcile_id)s %(message)s %(replicas)s"))
     logger = logging.Logger("shop")  # noqa: LOG001
     logger.addHandler(plain)
     ReconcileLogger(logger, ReconcileFields(**WEB)).info("scaled to %d", 3, extra={"replicas": 3})
@@ -281,19 +279,11 @@ def test_the_name_of_a_secret_is_shown() -> None:
 
 
 VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(st.characters())
-    | st.binary()
-    | st.builds(Rude),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary() | st.builds(Rude),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.tuples(inner, inner)
-        | st.dictionaries(
-            st.text(st.characters()) | st.integers() | st.none() | st.binary(), inner, max_size=3
-        )
+        | st.dictionaries(st.text(st.characters()) | st.integers() | st.none() | st.binary(), inner, max_size=3)
     ),
     max_leaves=8,
 )
@@ -360,18 +350,14 @@ def test_text_is_short_and_readable() -> None:
 
 
 def test_a_terminal_has_colours_and_a_file_has_none() -> None:
-    record = logging.makeLogRecord(
-        {"levelno": logging.ERROR, "levelname": "ERROR", "msg": "no", "name": "shop"}
-    )
+    record = logging.makeLogRecord({"levelno": logging.ERROR, "levelname": "ERROR", "msg": "no", "name": "shop"})
     assert "\x1b[31mERROR" in masthead.TextFormatter(color=True).format(record)
     assert "\x1b" not in masthead.TextFormatter().format(record)
 
 
 def run_program(program: str, *, environment: dict[str, str] | None = None) -> list[str]:
     """The error output of a fresh process, whose root logger is nobody else's."""
-    run = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
-    )
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment)
     return run.stderr.splitlines()
 
 

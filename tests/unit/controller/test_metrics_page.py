@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def metrics_of(registry: CollectorRegistry | None) -> AsyncIterator[int]:
-    async with ProbeServer(
-        {}, {}, metrics_registry=registry, probe_bind="0", metrics_bind="127.0.0.1:0"
-    ) as server:
+    async with ProbeServer({}, {}, metrics_registry=registry, probe_bind="0", metrics_bind="127.0.0.1:0") as server:
         assert server.metrics_port is not None
         yield server.metrics_port
 

@@ -58,9 +58,7 @@ def test_a_delete_that_has_to_wait_only_changes_the_object(left: dict[str, Any])
     ],
     ids=["labels", "null", "no labels", "a scale, which has none of them"],
 )
-def test_a_write_has_the_labels_of_the_response(
-    answer: dict[str, Any], labels: dict[str, str] | None
-) -> None:
+def test_a_write_has_the_labels_of_the_response(answer: dict[str, Any], labels: dict[str, str] | None) -> None:
     found = own_write("PUT", answer)
 
     assert found == OwnWrite("services", "default/web", "u", None, "7", labels=labels)

@@ -51,18 +51,12 @@ async def test_a_requeue_after_a_tiny_time_waits_a_tenth_of_a_second(seconds: fl
 
 @in_virtual_time
 async def test_a_longer_requeue_comes_at_its_time() -> None:
-    assert await times_of(masthead.Result(requeue_after=0.25), 1.1) == pytest.approx(
-        [0, 0.25, 0.5, 0.75, 1.0]
-    )
+    assert await times_of(masthead.Result(requeue_after=0.25), 1.1) == pytest.approx([0, 0.25, 0.5, 0.75, 1.0])
 
 
-@pytest.mark.parametrize(
-    ("delay", "expected"), [(0, [0, 0.005, 0.015, 0.035, 0.075, 0.155]), (1e-9, [0, 0.1, 0.2])]
-)
+@pytest.mark.parametrize(("delay", "expected"), [(0, [0, 0.005, 0.015, 0.035, 0.075, 0.155]), (1e-9, [0, 0.1, 0.2])])
 @in_virtual_time
-async def test_a_temporary_error_without_a_delay_is_rate_limited_too(
-    delay: float, expected: list[float]
-) -> None:
+async def test_a_temporary_error_without_a_delay_is_rate_limited_too(delay: float, expected: list[float]) -> None:
     runs = await times_of(masthead.TemporaryError("again", delay=delay), 0.29)
     assert runs == pytest.approx(expected)
 

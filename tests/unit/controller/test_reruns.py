@@ -100,9 +100,7 @@ async def test_a_phase_machine_that_writes_its_phase_and_returns_reaches_the_las
     phase_machine(app, write)
     async with Environment(app, objects=[S]) as env:
         await env.settle()
-        assert (await env.client.core_v1.secrets("default").get("s")).metadata.annotations == {
-            "phase": "Ready"
-        }
+        assert (await env.client.core_v1.secrets("default").get("s")).metadata.annotations == {"phase": "Ready"}
         assert env.replicas[0].reconciles() == len(PHASES)
 
 
@@ -149,9 +147,7 @@ async def fail_terminally() -> None:
     raise masthead.TerminalError("never")
 
 
-@pytest.mark.parametrize(
-    ("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)]
-)
+@pytest.mark.parametrize(("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)])
 @in_virtual_time
 async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
     ignores_own: bool, end: Callable[[], Awaitable[None]], caplog: pytest.LogCaptureFixture

@@ -85,9 +85,7 @@ def test_an_object_without_a_namespace_may_be_listed_under_any() -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.data())
-def test_a_cache_that_shows_all_writes_shows_nothing_older_afterwards(
-    history: list[bool], data: st.DataObject
-) -> None:
+def test_a_cache_that_shows_all_writes_shows_nothing_older_afterwards(history: list[bool], data: st.DataObject) -> None:
     """The history of one object: whether the cache selects it after each own write, whose versions are 1, 2, …"""
     writes = [OwnWrite("maps", "ns/a", "u", None, str(number + 1)) for number in range(len(history))]
     last = len(history)
@@ -181,9 +179,7 @@ async def test_a_cache_of_another_share_is_not_waited_for(gate: bool) -> None:
         seen[config.metadata.name] = now()
 
     options = {"sharded_list_and_watch": gate}
-    async with Environment(
-        app, app, server_options=cast("Any", options), leader_election_namespace="default"
-    ) as env:
+    async with Environment(app, app, server_options=cast("Any", options), leader_election_namespace="default") as env:
         await env.advance(60)
         maps = env.client.core_v1.config_maps("default")
         for text in "ab":

@@ -106,9 +106,7 @@ async def test_a_stale_owner_asks_less_and_less_often(caplog: pytest.LogCaptureF
         await take_child(env, second)
         await env.advance(10)
         asked = [
-            request
-            for request in env.server.requests
-            if request.info.verb == "get" and request.info.name == "owner"
+            request for request in env.server.requests if request.info.verb == "get" and request.info.name == "owner"
         ]
         assert 5 < len(asked) < 20
         (failure,) = env.failures

@@ -40,9 +40,7 @@ class Loose(masthead.CustomResource, group="status.example.com", version="v1"):
 def existing(cls: type[Object], status: dict[str, object]) -> Object:
     gvk = cls.GVK
     metadata = {"name": "one", "namespace": "default", "uid": "u", "resourceVersion": "7"}
-    return cls.from_dict(
-        {"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata, "status": status}
-    )
+    return cls.from_dict({"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata, "status": status})
 
 
 def changes(obj: Object, status: dict[str, object] | Struct) -> object:
@@ -84,9 +82,7 @@ def test_nothing_is_sent_to_remove_what_is_not_there() -> None:
 
 @pytest.mark.parametrize("value", [None, 1])
 @pytest.mark.parametrize("name", ["urll", "phase"])
-def test_a_name_that_the_type_does_not_have_is_refused_whether_it_is_set_or_removed(
-    name: str, value: object
-) -> None:
+def test_a_name_that_the_type_does_not_have_is_refused_whether_it_is_set_or_removed(name: str, value: object) -> None:
     with pytest.raises(InvalidValueError, match=f'status: GatewayStatus has no field "{name}"'):
         changes(GATEWAY, {name: value})
 

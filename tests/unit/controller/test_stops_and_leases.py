@@ -240,9 +240,7 @@ def test_a_source_and_a_timer_that_ignore_their_cancellation_are_named_and_left_
             await env.advance(60)
             async with asyncio.timeout(40):
                 await replica.stop()
-            lease = await env.client.dynamic("coordination.k8s.io/v1", "leases", namespace="default").get(
-                "stuck"
-            )
+            lease = await env.client.dynamic("coordination.k8s.io/v1", "leases", namespace="default").get("stuck")
             assert lease["spec"]["holderIdentity"] == ""
             source.end()
             timer.end()

@@ -98,9 +98,7 @@ async def test_a_plain_timer_that_fails_is_logged_and_called_again(caplog: pytes
         await env.advance(65)
 
     assert len(calls) == 6
-    failures = [
-        record for record in caplog.records if "failed, and is called again in 10 s" in record.message
-    ]
+    failures = [record for record in caplog.records if "failed, and is called again in 10 s" in record.message]
     assert len(failures) == 4
     assert "ValueError: a bug" in caplog.text
     assert "the timer raised StopIteration" in caplog.text
@@ -121,10 +119,7 @@ async def test_a_plain_timer_that_returns_a_coroutine_is_told_what_to_write(
     async with Environment(app) as env:
         await env.advance(15)
         assert len(env.failures) == 1
-    assert (
-        "half is a plain function that returns a coroutine, which nothing awaits: write `async def`"
-        in caplog.text
-    )
+    assert "half is a plain function that returns a coroutine, which nothing awaits: write `async def`" in caplog.text
 
 
 @in_virtual_time
@@ -182,9 +177,7 @@ async def test_an_async_timer_has_the_graceful_timeout_to_finish(caplog: pytest.
         await env.advance(5)
         await replica.stop()
     assert ends == {"quick": began + 21, "endless": began + 30}
-    cancelled = [
-        record.message for record in caplog.records if record.message.startswith("timers are cancelled")
-    ]
+    cancelled = [record.message for record in caplog.records if record.message.startswith("timers are cancelled")]
     assert len(cancelled) == 1
     assert cancelled[0].startswith("timers are cancelled that took longer than 25 s to finish: timer ")
     assert cancelled[0].endswith(".endless)")

@@ -222,11 +222,7 @@ async def test_sources_timers_and_mappers_are_logged_with_the_users_lines(
         await env.advance(2)
         assert len(env.failures) == 3
     for name in ("map_to_nothing", "tick", "source"):
-        texts = [
-            logging.Formatter().formatException(record.exc_info)
-            for record in caplog.records
-            if record.exc_info
-        ]
+        texts = [logging.Formatter().formatException(record.exc_info) for record in caplog.records if record.exc_info]
         (text,) = {text for text in texts if f"in {name}" in text}
         assert [line for line in text.splitlines() if "File " in line and HERE not in line] == []
 

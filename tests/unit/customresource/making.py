@@ -14,9 +14,7 @@ Plain = dict[str, Any]
 
 def make_struct(annotations: Plain, *, name: str = "Spec", module: str = __name__, **body: object) -> Any:
     """A type with these fields; further keywords are their defaults."""
-    return cast("Any", type(Struct))(
-        name, (Struct,), {"__module__": module, "__annotations__": annotations, **body}
-    )
+    return cast("Any", type(Struct))(name, (Struct,), {"__module__": module, "__annotations__": annotations, **body})
 
 
 def make_kind(annotations: Plain, *, name: str = "Thing", **options: Any) -> Any:

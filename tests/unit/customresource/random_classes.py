@@ -77,9 +77,7 @@ class RandomStruct:
     def good(self, random: Random) -> Plain:
         """A valid value."""
         return {
-            field.wire: field.type.good(random)
-            for field in self.fields
-            if field.is_required or random.random() < 0.6
+            field.wire: field.type.good(random) for field in self.fields if field.is_required or random.random() < 0.6
         }
 
     def bad(self, random: Random) -> Plain:
@@ -229,9 +227,7 @@ def mapped(item: RandomType) -> RandomType:
         assert literal is not None
         return f"{{{', '.join(f'{key!r}: {literal(each)}' for key, each in value.items())}}}"
 
-    return RandomType(
-        f"dict[str, {item.annotation}]", good, bad if bad_item else None, written if literal else None
-    )
+    return RandomType(f"dict[str, {item.annotation}]", good, bad if bad_item else None, written if literal else None)
 
 
 class RandomModule:

@@ -39,9 +39,7 @@ def skeleton(schema: Schema) -> object:
     """The types of a schema, without constraints, defaults, documentation and what is required."""
     extra = schema.additional_properties
     format_ = schema.format if schema.format in {"byte", "date-time"} else ""
-    if schema.embedded_resource or (
-        schema.type == "object" and schema.preserve_unknown and not schema.properties
-    ):
+    if schema.embedded_resource or (schema.type == "object" and schema.preserve_unknown and not schema.properties):
         return "any object"
     return (
         schema.type,

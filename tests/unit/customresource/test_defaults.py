@@ -166,9 +166,7 @@ def test_a_default_that_is_set_explicitly_is_written() -> None:
 
 def test_an_unset_default_equals_an_explicit_one() -> None:
     unset = Everything(image="x", nothing=None)
-    explicit = Everything.from_dict(
-        {"image": "x", "nothing": None, **{name: DEFAULTS[name] for name in DEFAULTS}}
-    )
+    explicit = Everything.from_dict({"image": "x", "nothing": None, **{name: DEFAULTS[name] for name in DEFAULTS}})
     del explicit.server_only
 
     assert unset == explicit
@@ -222,9 +220,7 @@ def test_values_are_checked_when_they_are_set() -> None:
 
     with pytest.raises(DecodeError, match='mode: expected "fast" or "slow"'):
         spec.mode = "medium"  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.raises(
-        DecodeError, match="since: expected an RFC 3339 time, got a datetime without a time zone"
-    ):
+    with pytest.raises(DecodeError, match="since: expected an RFC 3339 time, got a datetime without a time zone"):
         spec.since = datetime(2026, 1, 1)  # noqa: DTZ001
     spec.mode = "slow"  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
     assert spec.mode is Mode.SLOW

@@ -25,9 +25,7 @@ from masthead.meta import Condition, Struct, Time
 Plain = dict[str, Any]
 
 
-class ShopSpec(
-    Struct, rules=[Rule("self.replicas <= 5 || self.title != ''", message="large ones have a title")]
-):
+class ShopSpec(Struct, rules=[Rule("self.replicas <= 5 || self.title != ''", message="large ones have a title")]):
     """What the shop sells.
 
     It goes on
@@ -134,9 +132,7 @@ def test_columns_have_the_types_of_their_fields_and_the_age_comes_last() -> None
 
 
 def test_a_column_for_the_age_may_be_given() -> None:
-    class Own(
-        CustomResource, group="example.com", version="v1", columns={"Old": ".metadata.creationTimestamp"}
-    ):
+    class Own(CustomResource, group="example.com", version="v1", columns={"Old": ".metadata.creationTimestamp"}):
         size: int
 
     assert [each["name"] for each in spec_of(Own)["versions"][0]["additionalPrinterColumns"]] == ["Old"]
@@ -207,9 +203,7 @@ def test_rules_stand_where_they_are_declared() -> None:
             "message": "city is immutable and cannot be removed",
         },
     ]
-    assert FIELDS["owner"]["x-kubernetes-validations"] == [
-        {"rule": "self == oldSelf", "message": "is immutable"}
-    ]
+    assert FIELDS["owner"]["x-kubernetes-validations"] == [{"rule": "self == oldSelf", "message": "is immutable"}]
 
 
 def test_rules_hold_for_objects() -> None:
@@ -322,9 +316,7 @@ def test_an_option_that_does_not_exist_is_refused() -> None:
 
 
 def test_a_kind_is_no_base_of_another_one() -> None:
-    with pytest.raises(
-        CustomResourceError, match="Shop is a kind already; have what they share in a base class"
-    ):
+    with pytest.raises(CustomResourceError, match="Shop is a kind already; have what they share in a base class"):
 
         class Bookshop(Shop, group="example.com", version="v1"):
             pass
@@ -392,9 +384,7 @@ def test_names_that_no_version_gives_are_left_out() -> None:
 
 def test_a_webhook_converts_between_versions() -> None:
     hook = ConversionWebhook(service="shops/operator", path="/c", port=8443, ca_bundle=b"PEM")
-    made = define(
-        "Shop", version="v2", short_names=["sh"], categories=["all"], storage=False, conversion=hook
-    )
+    made = define("Shop", version="v2", short_names=["sh"], categories=["all"], storage=False, conversion=hook)
 
     assert spec_of(Shop, made)["conversion"] == {
         "strategy": "Webhook",
@@ -427,9 +417,7 @@ def test_versions_that_do_not_fit_together_are_refused(options: Plain, message: 
 
 
 def test_a_version_that_is_not_stored_needs_the_one_that_is() -> None:
-    with pytest.raises(
-        CustomResourceError, match="no version is stored: of v1beta1, one needs storage=True; pass all"
-    ):
+    with pytest.raises(CustomResourceError, match="no version is stored: of v1beta1, one needs storage=True; pass all"):
         ShopV1Beta1.to_crd()
 
 
@@ -457,9 +445,7 @@ def test_a_type_may_be_defined_after_the_class_that_uses_it() -> None:
     class Early(CustomResource, group="example.com", version="v1"):
         spec: LateSpec
 
-    assert spec_of(Early)["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["required"] == [
-        "size"
-    ]
+    assert spec_of(Early)["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["required"] == ["size"]
 
 
 class LateSpec(Struct):
@@ -470,9 +456,7 @@ def test_a_type_that_is_never_defined_is_named() -> None:
     class Lost(CustomResource, group="example.com", version="v1"):
         spec: Missing  # type: ignore[name-defined] # noqa: F821  # pyright: ignore[reportUndefinedVariable,reportUnknownVariableType]
 
-    with pytest.raises(
-        CustomResourceError, match="Lost: name 'Missing' is not defined; import it, and not for type"
-    ):
+    with pytest.raises(CustomResourceError, match="Lost: name 'Missing' is not defined; import it, and not for type"):
         Lost.to_crd()
 
 

@@ -331,9 +331,7 @@ class Outer(Struct):
     ],
     ids=str,
 )  # fmt: skip
-def test_what_no_server_would_accept_is_refused_when_the_class_is_created(
-    annotation: object, message: str
-) -> None:
+def test_what_no_server_would_accept_is_refused_when_the_class_is_created(annotation: object, message: str) -> None:
     with pytest.raises(CustomResourceError, match=message):
         making.make_kind({"it": annotation})
 

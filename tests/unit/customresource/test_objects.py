@@ -96,9 +96,7 @@ def test_another_kind_is_refused() -> None:
         Boat.from_wire(WIRE.replace(b'"Boat"', b'"Ship"'))
 
 
-@pytest.mark.parametrize(
-    "duplicate", [copy.copy, copy.deepcopy, lambda boat: pickle.loads(pickle.dumps(boat))]
-)
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda boat: pickle.loads(pickle.dumps(boat))])
 def test_copies_are_equal_and_independent(duplicate: Any) -> None:
     boat = Boat.from_wire(WIRE)
     other = duplicate(boat)
@@ -111,10 +109,7 @@ def test_copies_are_equal_and_independent(duplicate: Any) -> None:
 
 
 def test_lists_are_decoded_and_pickled() -> None:
-    data = (
-        b'{"kind":"BoatList","apiVersion":"sea.example.com/v1","metadata":{"resourceVersion":"5"},"items":['
-        + WIRE
-    )
+    data = b'{"kind":"BoatList","apiVersion":"sea.example.com/v1","metadata":{"resourceVersion":"5"},"items":[' + WIRE
     found = Boat.LIST.from_wire(data + b"]}")
 
     assert [each.spec.name for each in found] == ["Ida"]
@@ -130,9 +125,7 @@ def test_an_object_is_validated_by_its_class() -> None:
     assert causes(Boat.new("ida", spec=BoatSpec(name="Ida", masts=10))) == ["spec.masts"]
     assert causes(Boat.new("ida", spec={})) == ["spec.name"]
     assert causes({"apiVersion": "sea.example.com/v1", "kind": "Boat", "metadata": {"name": "x"}}) == ["spec"]
-    assert causes(Boat.from_json('{"metadata":{"name":"ida"},"spec":{"name":"a","color":"b"}}')) == [
-        "spec.color"
-    ]
+    assert causes(Boat.from_json('{"metadata":{"name":"ida"},"spec":{"name":"a","color":"b"}}')) == ["spec.color"]
 
 
 def test_an_object_of_another_kind_needs_its_definition() -> None:
@@ -159,9 +152,7 @@ def test_threads_may_define_and_use_classes_at_once() -> None:
 
     def define(number: int) -> tuple[str, int]:
         ready.wait()
-        part = make_struct(
-            {"count": int, "names": list[str]}, name=f"Part{number}", count=number, names=["a"]
-        )
+        part = make_struct({"count": int, "names": list[str]}, name=f"Part{number}", count=number, names=["a"])
         spec = make_struct({"part": part, "template": PodTemplateSpec}, part=part(count=number))
         kind = make_kind({"spec": spec}, name=f"Threaded{number}", rules=["self.metadata.name != 'x'"])
         found = kind.from_wire(b'{"metadata":{"name":"x"},"spec":{"part":{"names":["b"]}}}')

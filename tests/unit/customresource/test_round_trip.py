@@ -28,6 +28,4 @@ def test_generated_types_have_the_schema_of_the_class(seed: int, tmp_path: Path)
             "metadata": {"name": "x"},
             "spec": spec,
         }
-        assert (
-            made.from_dict(data, strict=True).to_dict() == cls.from_dict(data, strict=True).to_dict() == data
-        )
+        assert made.from_dict(data, strict=True).to_dict() == cls.from_dict(data, strict=True).to_dict() == data

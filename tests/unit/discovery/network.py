@@ -143,9 +143,7 @@ def page(data: object, content_type: str = PLAIN, **headers: str) -> Reply:
     return Reply(200, json.dumps(data).encode(), {"Content-Type": content_type, **headers})
 
 
-def tagged(
-    data: object, etag: str, content_type: str = AGGREGATED.format("v2")
-) -> Callable[[TransportRequest], Reply]:
+def tagged(data: object, etag: str, content_type: str = AGGREGATED.format("v2")) -> Callable[[TransportRequest], Reply]:
     """A page with an ETag."""
 
     def answer(request: TransportRequest) -> Reply:

@@ -428,9 +428,12 @@ class TestFiles:
         discovery = self.start(network, tmp_path, wall, Clock())
 
         assert await names(discovery) == ALL
-        assert [
-            len([1 for name, _ in each.headers if name == "If-None-Match"]) for each in network.asked
-        ] == [0, 0, 1, 1]
+        assert [len([1 for name, _ in each.headers if name == "If-None-Match"]) for each in network.asked] == [
+            0,
+            0,
+            1,
+            1,
+        ]
         assert discovery.is_fresh
 
         wall.time += timedelta(minutes=9)  # what was confirmed is young again

@@ -91,9 +91,7 @@ def test_a_slash_at_the_end_and_a_password_make_no_difference(tmp_path: Path) ->
     assert "hunter2" not in str(cache.directory)
 
 
-@given(
-    st.text(alphabet=st.characters(codec="utf-8"), min_size=1), st.text(alphabet=st.characters(codec="utf-8"))
-)
+@given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1), st.text(alphabet=st.characters(codec="utf-8")))
 def test_files_stay_in_their_directory_for_any_name(host: str, key: str) -> None:
     root = Path("/cache")
     try:
@@ -122,9 +120,7 @@ def test_a_truncated_or_changed_file_is_ignored(tmp_path: Path, data: st.DataObj
     if data.draw(st.booleans()):
         file.write_bytes(content[:at])
     else:
-        file.write_bytes(
-            content[:at] + bytes([content[at] ^ data.draw(st.integers(1, 255))]) + content[at + 1 :]
-        )
+        file.write_bytes(content[:at] + bytes([content[at] ^ data.draw(st.integers(1, 255))]) + content[at + 1 :])
     found = cache.read(KEY)
 
     # What holds the document itself is summed; a changed time or content type at worst costs a request.
@@ -204,9 +200,7 @@ def test_a_linked_folder_is_not_followed(tmp_path: Path) -> None:
     assert cache.read(KEY) is None
 
 
-def test_where_nothing_can_be_written_the_log_says_so_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_where_nothing_can_be_written_the_log_says_so_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "cache").write_text("a file, not a folder")
     cache = DiskCache(tmp_path / "cache", server=SERVER)
 

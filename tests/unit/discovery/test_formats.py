@@ -195,9 +195,7 @@ def test_every_parameter_is_needed(missing: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "content_type", ["", "application/json", ACCEPT.replace("v2", "v3"), "text/html;v=v2", ";;="]
-)
+@pytest.mark.parametrize("content_type", ["", "application/json", ACCEPT.replace("v2", "v3"), "text/html;v=v2", ";;="])
 def test_anything_else_is_the_legacy_form(content_type: str) -> None:
     assert not is_aggregated(content_type)
 
@@ -220,8 +218,6 @@ def test_preferred_resources_come_once_each_and_from_the_next_version_where_need
     ]
 
 
-@pytest.mark.parametrize(
-    ("minor", "number"), [("36", (1, 36)), ("36+", (1, 36)), ("", (1, 0)), ("x", (1, 0))]
-)
+@pytest.mark.parametrize(("minor", "number"), [("36", (1, 36)), ("36+", (1, 36)), ("", (1, 0)), ("x", (1, 0))])
 def test_a_version_has_numbers_to_compare(minor: str, number: tuple[int, int]) -> None:
     assert ServerVersion(major="1", minor=minor, git_version="v1").number == number

@@ -136,9 +136,7 @@ VERSIONS = st.lists(st.sampled_from(["v1", "v2", "v1beta1"]), min_size=1, unique
 @given(NAMES.flatmap(lambda names: st.tuples(*(st.tuples(st.just(name), VERSIONS) for name in names))))
 def test_the_core_group_comes_first_then_the_servers_order(served: tuple[tuple[str, list[str]], ...]) -> None:
     thing = resource("things", "Thing", shortNames=["th"])
-    index = index_of(
-        *(group(name, *(version(each, thing) for each in versions)) for name, versions in served)
-    )
+    index = index_of(*(group(name, *(version(each, thing) for each in versions)) for name, versions in served))
 
     first, versions = next((each for each in served if each[0] == ""), served[0])
     expected = GroupVersionResource(first, versions[0], "things")
@@ -184,9 +182,7 @@ def test_an_ambiguous_name_is_rejected_with_the_candidates() -> None:
 
 def test_a_kind_is_looked_for_where_it_is_served_first() -> None:
     borrowed = resource("things", "Thing", responseKind={"group": "b.io", "version": "v1", "kind": "Thing"})
-    index = index_of(
-        group("a.io", version("v1", borrowed)), group("b.io", version("v1", resource("things", "Thing")))
-    )
+    index = index_of(group("a.io", version("v1", borrowed)), group("b.io", version("v1", resource("things", "Thing"))))
 
     for served in ("a.io", "b.io"):
         found = index.kind(GroupVersionKind(served, "v1", "Thing"))

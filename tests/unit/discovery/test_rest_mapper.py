@@ -87,9 +87,7 @@ async def test_a_missing_resource_causes_one_refresh_and_an_error_with_similar_n
     with pytest.raises(UnknownKindError, match=r'no resource "deploymens"; the nearest: deployments.apps'):
         await mapper.find("deploymens")
     assert len(network.asked) == 4
-    with pytest.raises(
-        UnknownKindError, match=r"no kind Deployment in apps/v2; the nearest: deployments.apps"
-    ):
+    with pytest.raises(UnknownKindError, match=r"no kind Deployment in apps/v2; the nearest: deployments.apps"):
         await mapper.kind(GroupVersionKind("apps", "v2", "Deployment"))
     with pytest.raises(UnknownKindError, match='no resource "pods" in apps; the nearest: pods'):
         await mapper.find("pods", group="apps")
@@ -150,9 +148,7 @@ IN_WHAT_IS_DOWN: dict[str, Callable[[RestMapper], Awaitable[ApiResource]]] = {
 
 @pytest.mark.parametrize("by", IN_WHAT_IS_DOWN)
 @pytest.mark.parametrize("why", [ServiceUnavailableError, ConnectError])
-async def test_a_resource_of_a_failed_group_version_raises_that_error(
-    by: str, why: type[MastheadError]
-) -> None:
+async def test_a_resource_of_a_failed_group_version_raises_that_error(by: str, why: type[MastheadError]) -> None:
     network = old_server("down.io")
     network.pages["/apis/down.io/v1"] = (
         ConnectError("no way") if why is ConnectError else Reply(503, b"down", {"Content-Type": "text/plain"})

@@ -94,9 +94,7 @@ class Cluster:
 
     async def lease(self) -> Unstructured:
         """The Lease, as it is stored."""
-        return await self.client.dynamic("coordination.k8s.io/v1", "leases", namespace="default").get(
-            "operator"
-        )
+        return await self.client.dynamic("coordination.k8s.io/v1", "leases", namespace="default").get("operator")
 
     async def holder(self) -> str:
         """The identity in the Lease."""

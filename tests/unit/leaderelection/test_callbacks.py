@@ -87,9 +87,7 @@ async def test_callbacks_that_raise_or_hang_do_not_disturb_the_election(
         def fail() -> None:
             raise ZeroDivisionError
 
-        elector = await replicas.elector(
-            "a", on_started_leading=fail, on_stopped_leading=fail, on_new_leader=hang
-        )
+        elector = await replicas.elector("a", on_started_leading=fail, on_stopped_leading=fail, on_new_leader=hang)
         await elector.run(_nothing)
 
         assert now() == 10.0  # for the one that hangs
@@ -107,9 +105,7 @@ async def test_work_that_is_overdue_is_reported_though_other_callbacks_hang() ->
         async def hang() -> None:
             await asyncio.Event().wait()
 
-        elector = await replicas.elector(
-            "a", on_started_leading=hang, on_overdue=lambda: overdue.append(round(now()))
-        )
+        elector = await replicas.elector("a", on_started_leading=hang, on_overdue=lambda: overdue.append(round(now())))
         replicas.start(elector, Work("a", stop_seconds=30))
         await asyncio.sleep(1)
         replicas.server.faults.fail(500, resource="leases", times=None)

@@ -88,9 +88,7 @@ async def test_the_next_leads_after_the_lease_has_expired_if_it_is_not_released(
         first.cancel()
         await second.started.wait()
 
-        assert (
-            112 < now() < 125
-        )  # the rest of a lease, and a try; virtual time may pass while data is on its way
+        assert 112 < now() < 125  # the rest of a lease, and a try; virtual time may pass while data is on its way
         assert second.leadership is not None
         assert second.leadership.token.transitions == 1
 
@@ -158,9 +156,7 @@ async def test_an_elector_that_does_not_campaign_again_raises() -> None:
         await asyncio.sleep(1)
         replicas.server.faults.fail(500, resource="leases", times=None)
 
-        with pytest.raises(
-            LeadershipLostError, match=r"lease default/operator: the lease was not renewed for 10 s"
-        ):
+        with pytest.raises(LeadershipLostError, match=r"lease default/operator: the lease was not renewed for 10 s"):
             await task
 
 

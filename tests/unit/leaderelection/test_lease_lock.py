@@ -25,9 +25,7 @@ ANYTHING = st.recursive(
 
 
 def lease(spec: object) -> Unstructured:
-    made = Unstructured.new(
-        "operator", api_version="coordination.k8s.io/v1", kind="Lease", namespace="default"
-    )
+    made = Unstructured.new("operator", api_version="coordination.k8s.io/v1", kind="Lease", namespace="default")
     made["spec"] = spec
     return made
 
@@ -44,11 +42,7 @@ def test_the_record_is_written_as_client_go_writes_it() -> None:
     }
 
 
-@given(
-    st.builds(
-        LeaseRecord, st.text(min_size=1), st.integers(1, 2**31 - 1), TIMES, TIMES, st.integers(0, 2**31 - 1)
-    )
-)
+@given(st.builds(LeaseRecord, st.text(min_size=1), st.integers(1, 2**31 - 1), TIMES, TIMES, st.integers(0, 2**31 - 1)))
 def test_a_record_that_is_written_and_read_is_the_same(record: LeaseRecord) -> None:
     assert record_of(Unstructured.from_wire(lease(spec_of(record)).to_json())) == record
 

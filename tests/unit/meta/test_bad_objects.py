@@ -48,9 +48,7 @@ def test_bad_text_gives_a_clear_error_of_ours(data: bytes, message: str) -> None
 
 
 def test_an_invalid_section_raises_when_it_is_read_and_names_the_object() -> None:
-    pod = Pod.from_json(
-        b'{"metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"env":[{"value":1}]}]}}'
-    )
+    pod = Pod.from_json(b'{"metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"env":[{"value":1}]}]}}')
 
     for _ in range(2):
         with pytest.raises(DecodeError) as caught:
@@ -64,9 +62,7 @@ def test_an_invalid_section_raises_when_it_is_read_and_names_the_object() -> Non
 def test_a_bad_quantity_on_the_wire_names_the_field() -> None:
     pod = Pod.from_json(b'{"spec":{"containers":[{"resources":{"limits":{"cpu":"12 gigs"}}}]}}')
 
-    with pytest.raises(
-        DecodeError, match=r'spec\.containers\[0\]\.resources\.limits\["cpu"\]: expected a quantity'
-    ):
+    with pytest.raises(DecodeError, match=r'spec\.containers\[0\]\.resources\.limits\["cpu"\]: expected a quantity'):
         _ = pod.spec
 
 

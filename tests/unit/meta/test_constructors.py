@@ -81,13 +81,9 @@ def test_assignments_are_checked_and_built() -> None:
 
 def test_from_dict_checks_everything_at_once() -> None:
     with pytest.raises(DecodeError) as caught:
-        Pod.from_dict(
-            {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"containers": [{"ports": "x"}]}}
-        )
+        Pod.from_dict({"metadata": {"name": "web", "namespace": "shop"}, "spec": {"containers": [{"ports": "x"}]}})
 
-    assert (
-        str(caught.value) == "Pod \"shop/web\": spec.containers[0].ports: expected a list, got a string ('x')"
-    )
+    assert str(caught.value) == "Pod \"shop/web\": spec.containers[0].ports: expected a list, got a string ('x')"
     assert caught.value.path == "spec.containers[0].ports"
 
 

@@ -32,9 +32,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
 
 
-def made(
-    cls: type[ReplicaSet | Namespace], name: str, *, uid: str = "u-1", namespace: str = ""
-) -> ReplicaSet:
+def made(cls: type[ReplicaSet | Namespace], name: str, *, uid: str = "u-1", namespace: str = "") -> ReplicaSet:
     return cls.from_dict({"metadata": {"name": name, "uid": uid, "namespace": namespace}})  # type: ignore[return-value]
 
 
@@ -96,9 +94,7 @@ def test_the_caller_keeps_the_condition_it_gave() -> None:
 
 def test_a_condition_is_written_in_full_because_custom_resources_require_it() -> None:
     conditions: list[Condition] = []
-    set_condition(
-        conditions, Condition(type="Ready", status="True", reason="Up"), now=NOON.replace(microsecond=7)
-    )
+    set_condition(conditions, Condition(type="Ready", status="True", reason="Up"), now=NOON.replace(microsecond=7))
 
     assert conditions[0].to_dict() == {
         "type": "Ready",

@@ -21,9 +21,7 @@ VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("selector_vectors.
 
 paths = st.sampled_from(["metadata.name", "spec.nodeName", "status.phase", "a", "a b", "a!b", "a\\,b"])
 values = st.text("ab=,!\\ \n\u00e9", max_size=6) | st.text(max_size=6)
-requirements = st.builds(
-    FieldRequirement, paths, st.sampled_from([Operator.EQUALS, Operator.NOT_EQUALS]), values
-)
+requirements = st.builds(FieldRequirement, paths, st.sampled_from([Operator.EQUALS, Operator.NOT_EQUALS]), values)
 selectors = st.builds(FieldSelector, st.lists(requirements, max_size=3).map(tuple))
 objects = st.dictionaries(paths, values, max_size=4)
 
@@ -57,9 +55,7 @@ def test_a_selector_survives_being_written_and_read(selector: FieldSelector) -> 
 
 @given(selectors, objects)
 @settings(deadline=None)
-def test_a_selector_matches_when_each_of_its_requirements_does(
-    selector: FieldSelector, item: dict[str, str]
-) -> None:
+def test_a_selector_matches_when_each_of_its_requirements_does(selector: FieldSelector, item: dict[str, str]) -> None:
     assert selector.matches(item) == all(term.matches(item) for term in selector.requirements)
 
 
@@ -132,9 +128,7 @@ def test_terms_are_kept_in_the_order_of_their_written_forms() -> None:
 
 
 def test_requirements_show_values_without_escapes() -> None:
-    assert fields.parse(r"a!=b\,c\=d\\").requirements == (
-        FieldRequirement("a", Operator.NOT_EQUALS, "b,c=d\\"),
-    )
+    assert fields.parse(r"a!=b\,c\=d\\").requirements == (FieldRequirement("a", Operator.NOT_EQUALS, "b,c=d\\"),)
 
 
 @pytest.mark.parametrize(

@@ -357,9 +357,7 @@ def test_a_default_that_could_not_be_kept_is_refused_at_once(body: dict[str, obj
 
 
 def test_secrets_do_not_show_in_repr_or_errors() -> None:
-    shown = repr(Secret.new("x", string_data={"password": "hunter2"})) + repr(
-        Patch.merge({"password": "hunter2"})
-    )
+    shown = repr(Secret.new("x", string_data={"password": "hunter2"})) + repr(Patch.merge({"password": "hunter2"}))
     with pytest.raises(DecodeError) as caught:
         Secret.new("x", data={"password": "hunter2!"})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
 
@@ -375,9 +373,7 @@ def test_hints_name_what_can_be_typed() -> None:
         pod.spec.nodeName = "x"  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match='has no field "contaners"; did you mean "containers"'):
         _ = pod.spec.contaners  # type: ignore[attr-defined]
-    with pytest.raises(
-        TypeError, match=r"EnvVar takes keyword arguments only, such as EnvVar\(name=\.\.\.\)"
-    ):
+    with pytest.raises(TypeError, match=r"EnvVar takes keyword arguments only, such as EnvVar\(name=\.\.\.\)"):
         cast("Any", EnvVar)("x", "y")
 
 

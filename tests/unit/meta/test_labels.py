@@ -128,25 +128,19 @@ def test_white_space_between_tokens_does_not_matter(selector: Selector, space: s
 
 @given(selectors, objects)
 @settings(deadline=None)
-def test_a_selector_matches_when_each_of_its_requirements_does(
-    selector: Selector, item: dict[str, str]
-) -> None:
+def test_a_selector_matches_when_each_of_its_requirements_does(selector: Selector, item: dict[str, str]) -> None:
     assert selector.matches(item) == all(requirement.matches(item) for requirement in selector.requirements)
 
 
 @given(selectors, selectors, objects)
 @settings(deadline=None)
-def test_combined_selectors_select_what_both_select(
-    one: Selector, other: Selector, item: dict[str, str]
-) -> None:
+def test_combined_selectors_select_what_both_select(one: Selector, other: Selector, item: dict[str, str]) -> None:
     assert (one & other).matches(item) == (one.matches(item) and other.matches(item))
 
 
 @given(keys, st.lists(label_values, min_size=1, max_size=4).map(tuple), objects)
 @settings(deadline=None)
-def test_not_in_selects_exactly_what_in_leaves(
-    key: str, items: tuple[str, ...], item: dict[str, str]
-) -> None:
+def test_not_in_selects_exactly_what_in_leaves(key: str, items: tuple[str, ...], item: dict[str, str]) -> None:
     within, without = Requirement(key, Operator.IN, items), Requirement(key, Operator.NOT_IN, items)
 
     assert within.matches(item) != without.matches(item)
@@ -189,9 +183,7 @@ def test_a_missing_key_matches_neither_in_nor_a_comparison() -> None:
         assert not labels.parse(text).matches({}), text
 
 
-@pytest.mark.parametrize(
-    "text", ["five", "", " 5", "1_000", "\u0665", "5.0", "9223372036854775808", "9" * 5000]
-)
+@pytest.mark.parametrize("text", ["five", "", " 5", "1_000", "\u0665", "5.0", "9223372036854775808", "9" * 5000])
 def test_a_label_that_is_not_an_integer_is_neither_above_nor_below(text: str) -> None:
     assert not labels.parse("x>1").matches({"x": text})
     assert not labels.parse("x<1").matches({"x": text})
@@ -219,9 +211,7 @@ def test_requirements_are_sorted_by_key_and_keep_their_order_within_one() -> Non
     # differs from client-go: with more than 12 requirements its order within a key is arbitrary.
     text = ",".join(f"{key}!={n}" for n in reversed(range(10)) for key in ("b", "a"))
 
-    assert str(labels.parse(text)) == ",".join(
-        f"{key}!={n}" for key in ("a", "b") for n in reversed(range(10))
-    )
+    assert str(labels.parse(text)) == ",".join(f"{key}!={n}" for key in ("a", "b") for n in reversed(range(10)))
 
 
 def test_the_order_in_which_values_were_given_does_not_matter() -> None:
@@ -266,9 +256,7 @@ def test_an_api_selector_left_out_selects_nothing_and_an_empty_one_everything() 
 
 
 def test_an_api_selector_combines_its_labels_and_expressions() -> None:
-    api = ApiSelector(
-        {"app": "web"}, [Expression("tier", "NotIn", ["b", "a"]), Expression("legacy", "DoesNotExist")]
-    )
+    api = ApiSelector({"app": "web"}, [Expression("tier", "NotIn", ["b", "a"]), Expression("legacy", "DoesNotExist")])
 
     assert str(labels.from_label_selector(api)) == "app=web,!legacy,tier notin (a,b)"
 
@@ -321,9 +309,7 @@ def test_a_nul_is_refused(text: str) -> None:
         ("like", ("a",), "'like' is not one of: = =="),
     ],
 )
-def test_a_requirement_with_the_wrong_values_is_refused(
-    sign: Operator, items: tuple[str, ...], message: str
-) -> None:
+def test_a_requirement_with_the_wrong_values_is_refused(sign: Operator, items: tuple[str, ...], message: str) -> None:
     with pytest.raises(SelectorError, match=message):
         Requirement("app", sign, items)
 

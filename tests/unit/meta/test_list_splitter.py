@@ -51,9 +51,7 @@ def test_the_same_text_inside_of_an_item_does_not_break_the_split() -> None:
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.lists(st.dictionaries(st.sampled_from(["metadata", "spec", "x"]), json_values, max_size=3), max_size=4)
-)
+@given(st.lists(st.dictionaries(st.sampled_from(["metadata", "spec", "x"]), json_values, max_size=3), max_size=4))
 @example([{"metadata": {}}, {"metadata": {"annotations": {"x": '},{"metadata":'}}}])
 @example([{"x": [{"x": 1}, {"x": 2}]}, {"x": 3}])
 def test_pieces_that_are_all_json_are_the_items(items: list[dict[str, Any]]) -> None:

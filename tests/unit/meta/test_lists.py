@@ -22,13 +22,7 @@ def plain(data: bytes) -> dict[str, object]:
     return decoded
 
 
-LIST = (
-    b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":['
-    + WEB
-    + b","
-    + NEWER
-    + b"]}"
-)
+LIST = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[' + WEB + b"," + NEWER + b"]}"
 
 
 def test_a_list_is_a_sequence_of_lazy_objects() -> None:
@@ -51,8 +45,7 @@ def test_each_item_of_a_list_has_bytes_of_its_own() -> None:
 def test_a_list_writes_its_items_as_they_came() -> None:
     pods = PodList.from_json(LIST)
     assert (
-        pods.to_json()
-        == b'{"apiVersion":"v1","kind":"PodList",' + LIST[len(b'{"kind":"PodList","apiVersion":"v1",') :]
+        pods.to_json() == b'{"apiVersion":"v1","kind":"PodList",' + LIST[len(b'{"kind":"PodList","apiVersion":"v1",') :]
     )
 
     pods[0].spec.node_name = "other"

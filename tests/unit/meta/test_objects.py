@@ -196,9 +196,7 @@ def test_zero_false_and_empty_text_are_written_when_they_were_set() -> None:
 
 
 def test_an_explicit_empty_type_is_written() -> None:
-    assert (
-        Container(name="web", resources=ResourceRequirements()).to_json() == b'{"name":"web","resources":{}}'
-    )
+    assert Container(name="web", resources=ResourceRequirements()).to_json() == b'{"name":"web","resources":{}}'
 
 
 def test_null_where_go_has_a_list_reads_as_empty_and_stays_null() -> None:
@@ -288,9 +286,7 @@ def test_objects_that_differ_anywhere_are_unequal() -> None:
         (PodSpec, "to_json()"),
     ],
 )
-def test_mutable_objects_have_no_hash_and_name_an_alternative(
-    make: Callable[[], object], instead: str
-) -> None:
+def test_mutable_objects_have_no_hash_and_name_an_alternative(make: Callable[[], object], instead: str) -> None:
     with pytest.raises(TypeError, match="unhashable type") as caught:
         hash(make())
 
@@ -301,9 +297,7 @@ def test_repr_of_an_object_shows_its_name_and_resource_version() -> None:
     metadata = {"name": "web", "namespace": "default", "resourceVersion": "6"}
     labels = {"app": "x" * 9000}
 
-    assert (
-        repr(Pod.from_dict({"metadata": {**metadata, "labels": labels}})) == "Pod('default/web', version='6')"
-    )
+    assert repr(Pod.from_dict({"metadata": {**metadata, "labels": labels}})) == "Pod('default/web', version='6')"
     assert repr(Pod.new("web")) == "Pod('web')"
     assert repr(Pod.new(generate_name="web-")) == "Pod(generate_name='web-')"
     assert repr(Pod()) == "Pod()"
@@ -320,9 +314,7 @@ def test_repr_of_a_list_shows_the_number_of_items() -> None:
 def test_repr_of_a_section_shows_what_is_set() -> None:
     pod = Pod.new("web", spec={"containers": [{"name": "web", "ports": [{"containerPort": 80}]}]})
 
-    assert repr(pod.spec) == (
-        "PodSpec(containers=[Container(name='web', ports=[ContainerPort(container_port=80)])])"
-    )
+    assert repr(pod.spec) == ("PodSpec(containers=[Container(name='web', ports=[ContainerPort(container_port=80)])])")
     assert repr(pod.copy().spec) == repr(pod.spec)
 
 

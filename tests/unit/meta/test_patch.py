@@ -22,9 +22,9 @@ objects = st.recursive(
 def test_each_kind_of_patch_has_its_content_type_and_body() -> None:
     pod = Pod.new("web", labels={"a": "b"})
 
-    assert Patch.json(
-        [{"op": "test", "path": "/a", "value": 1}, {"op": "move", "path": "/b", "from": "/c"}]
-    ) == Patch(PatchType.JSON, b'[{"op":"test","path":"/a","value":1},{"op":"move","path":"/b","from":"/c"}]')
+    assert Patch.json([{"op": "test", "path": "/a", "value": 1}, {"op": "move", "path": "/b", "from": "/c"}]) == Patch(
+        PatchType.JSON, b'[{"op":"test","path":"/a","value":1},{"op":"move","path":"/b","from":"/c"}]'
+    )
     assert Patch.merge({"metadata": {"labels": {"a": None}}}).body == b'{"metadata":{"labels":{"a":null}}}'
     assert Patch.strategic({"spec": {}}).type == "application/strategic-merge-patch+json"
     assert Patch.apply(pod).type == "application/apply-patch+yaml"

@@ -106,9 +106,7 @@ def test_binary_suffixes_print_in_the_form_they_were_given(text: str) -> None:
     assert str(Quantity(text)) == text
 
 
-@pytest.mark.parametrize(
-    "text", ["1n", "10u", "100m", "0", "4", "2k", "12M", "3G", "4T", "5P", "6E", "-250m"]
-)
+@pytest.mark.parametrize("text", ["1n", "10u", "100m", "0", "4", "2k", "12M", "3G", "4T", "5P", "6E", "-250m"])
 def test_decimal_suffixes_print_in_the_form_they_were_given(text: str) -> None:
     assert str(Quantity(text)) == text
 
@@ -169,9 +167,7 @@ def test_a_refusal_names_the_text_the_reason_and_a_right_form() -> None:
     with pytest.raises(QuantityError) as caught:
         Quantity("12 Gigs")
 
-    assert str(caught.value).startswith(
-        "'12 Gigs' is not a quantity: ' Gigs' is neither a suffix nor an exponent"
-    )
+    assert str(caught.value).startswith("'12 Gigs' is not a quantity: ' Gigs' is neither a suffix nor an exponent")
     assert "1.5Gi" in str(caught.value)
     assert caught.value.value == "12 Gigs"
     assert isinstance(caught.value, InvalidValueError)

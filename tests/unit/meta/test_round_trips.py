@@ -147,9 +147,7 @@ def test_random_bytes_never_raise_anything_but_our_error(data: bytes) -> None:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data_for(Pod, depth=3), st.integers(0, 10_000), st.binary(max_size=3))
-def test_damaged_objects_never_raise_anything_but_our_error(
-    data: dict[str, Any], at: int, put: bytes
-) -> None:
+def test_damaged_objects_never_raise_anything_but_our_error(data: dict[str, Any], at: int, put: bytes) -> None:
     text = encoded(data)
     at %= len(text)
     _try_to_read(text[:at] + put + text[at + 1 :])

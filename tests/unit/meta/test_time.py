@@ -18,9 +18,7 @@ NOON = datetime(2024, 1, 2, 12, tzinfo=UTC)
 BEFORE_YEAR_ONE = datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))
 AFTER_YEAR_9999 = datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))
 
-zones = st.sampled_from(
-    [UTC, timezone(timedelta(hours=-7, minutes=-30)), timezone(timedelta(hours=5, minutes=45))]
-)
+zones = st.sampled_from([UTC, timezone(timedelta(hours=-7, minutes=-30)), timezone(timedelta(hours=5, minutes=45))])
 times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=zones)  # noqa: DTZ001 - hypothesis adds the zone
 
 

@@ -62,9 +62,7 @@ def test_unknown_fields_can_be_read() -> None:
     assert unknown_fields(pod.status) == {}
 
 
-@pytest.mark.parametrize(
-    "name", ["node_name", "class", "with-dash", "__init__", "copy", "9lives", "ünïcode", ""]
-)
+@pytest.mark.parametrize("name", ["node_name", "class", "with-dash", "__init__", "copy", "9lives", "ünïcode", ""])
 def test_an_unknown_field_may_have_any_name(name: str) -> None:
     data = {"nodeName": "node-1", name: [{"deep": 1}]}
     spec = PodSpec.from_dict(data)

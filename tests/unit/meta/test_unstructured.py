@@ -53,9 +53,7 @@ def test_unmodified_sections_are_encoded_as_they_came() -> None:
 
 
 def test_sections_can_be_set_and_removed() -> None:
-    widget = Unstructured.new(
-        "w", api_version="example.com/v1", kind="Widget", namespace="shop", labels={"a": "b"}
-    )
+    widget = Unstructured.new("w", api_version="example.com/v1", kind="Widget", namespace="shop", labels={"a": "b"})
     widget["spec"] = {"size": 1}
     widget["data"] = [1]
     del widget["data"]

@@ -347,9 +347,7 @@ def cpu_now(**current: Any) -> Plain:
         ),
         (
             "autoscaling/HorizontalPodAutoscaler",
-            metrics(
-                ({"type": "Pods", "pods": {"target": {"averageValue": "5"}}}, None), ({"type": "New"}, None)
-            ),
+            metrics(({"type": "Pods", "pods": {"target": {"averageValue": "5"}}}, None), ({"type": "New"}, None)),
             ["Deployment/web", "<unknown>/5, <unknown type>", "1", 9, 2],
         ),
         ("autoscaling/Scale", {"spec": {"replicas": 3}, "status": {"replicas": 2}}, [3, 2]),

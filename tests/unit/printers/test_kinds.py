@@ -69,15 +69,12 @@ LEAVES = (
     | st.integers()
     | st.floats()
     | st.text(max_size=8)
-    | st.sampled_from(
-        ["2026-01-02T03:04:05Z", "True", "Ready", "Always", "1Gi", "In", "Resource", "External"]
-    )
+    | st.sampled_from(["2026-01-02T03:04:05Z", "True", "Ready", "Always", "1Gi", "In", "Resource", "External"])
 )
 ANYTHING = st.recursive(
     LEAVES,
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=4), inner, max_size=6)
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=4), inner, max_size=6)
     ),
     max_leaves=40,
 )

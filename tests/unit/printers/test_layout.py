@@ -57,11 +57,7 @@ def test_characters_count_and_not_bytes() -> None:
     assert lay_out([["äöüß", "x"], ["1234567", "y"]]).split("\n") == ["äöüß      x", "1234567   y"]
 
 
-@given(
-    st.integers(1, 5).flatmap(
-        lambda width: st.lists(st.lists(CELL, min_size=width, max_size=width), min_size=1)
-    )
-)
+@given(st.integers(1, 5).flatmap(lambda width: st.lists(st.lists(CELL, min_size=width, max_size=width), min_size=1)))
 def test_every_cell_begins_where_its_column_does(lines: list[list[str]]) -> None:
     laid_out = lay_out(lines).split("\n")
     starts = [0]

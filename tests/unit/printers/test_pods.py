@@ -22,9 +22,7 @@ def ran(state: Plain, **fields: Any) -> Plain:
     return {"state": state, "ready": state == RUNNING, "restartCount": 0, **fields}
 
 
-def pod(
-    *, names: int = 1, init: list[Plain] | None = None, spec: Plain | None = None, **status: Any
-) -> Plain:
+def pod(*, names: int = 1, init: list[Plain] | None = None, spec: Plain | None = None, **status: Any) -> Plain:
     containers = [{"name": f"c{number}"} for number in range(names)]
     return {
         "metadata": {"name": "web", "creationTimestamp": EARLIER},
@@ -83,9 +81,7 @@ SIDE = [{"name": "side", "restartPolicy": "Always"}]
         (pod(init=ONE, initContainerStatuses=[ran(RUNNING, name="one")]), ("0/1", "Init:0/1")),
         (pod(init=ONE, initContainerStatuses=[ran(CRASHING, name="one")]), ("0/1", "Init:CrashLoopBackOff")),
         (
-            pod(
-                init=ONE, initContainerStatuses=[ran({"waiting": {"reason": "PodInitializing"}}, name="one")]
-            ),
+            pod(init=ONE, initContainerStatuses=[ran({"waiting": {"reason": "PodInitializing"}}, name="one")]),
             ("0/1", "Init:0/1"),
         ),
         (
@@ -183,9 +179,7 @@ def test_restarts_of_init_containers_count_until_the_pod_is_initialized() -> Non
 
 
 def test_wide_columns_have_address_nodes_and_gates() -> None:
-    assert [cells(pod())[name] for name in ("IP", "Node", "Nominated Node", "Readiness Gates")] == [
-        "<none>"
-    ] * 4
+    assert [cells(pod())[name] for name in ("IP", "Node", "Nominated Node", "Readiness Gates")] == ["<none>"] * 4
     gates = [{"conditionType": "a"}, {"conditionType": "b"}]
     found = cells(
         pod(
@@ -201,9 +195,7 @@ def test_wide_columns_have_address_nodes_and_gates() -> None:
     assert cells(pod(podIP="192.0.2.7", podIPs=[{"ip": "192.0.2.1"}]))["IP"] == "192.0.2.7"
 
 
-@pytest.mark.parametrize(
-    ("phase", "reasons"), [("Succeeded", ["Succeeded"]), ("Failed", ["Failed"]), ("Running", [])]
-)
+@pytest.mark.parametrize(("phase", "reasons"), [("Succeeded", ["Succeeded"]), ("Failed", ["Failed"]), ("Running", [])])
 def test_the_row_of_a_pod_that_has_ended_has_a_condition(phase: str, reasons: list[str]) -> None:
     conditions = printer_for("", "Pod").conditions
     assert conditions is not None

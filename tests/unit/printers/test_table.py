@@ -62,9 +62,7 @@ def widget(version: str = "v1", **spec: object) -> dict[str, Any]:
     return {"apiVersion": f"example.com/{version}", "kind": "Widget", "metadata": metadata, "spec": spec}
 
 
-@pytest.mark.parametrize(
-    "pod", [POD, Pod.from_dict(POD), Unstructured.from_dict(POD)], ids=["plain", "typed", "any"]
-)
+@pytest.mark.parametrize("pod", [POD, Pod.from_dict(POD), Unstructured.from_dict(POD)], ids=["plain", "typed", "any"])
 def test_a_pod_is_printed_as_kubectl_does(pod: Any) -> None:
     made = printers.table([pod], now=NOW)
     assert str(made).split("\n") == [

@@ -71,11 +71,7 @@ class Cluster:
 
     def requests(self) -> list[RecordedRequest]:
         """The requests about Events, the tests' own aside."""
-        return [
-            request
-            for request in self.server.requests
-            if "events" in request.path and request.info.verb != "list"
-        ]
+        return [request for request in self.server.requests if "events" in request.path and request.info.verb != "list"]
 
     def _about(self, request: RecordedRequest) -> str:
         body: dict[str, Any] = json.loads(request.body or b"{}")
@@ -93,7 +89,5 @@ async def cluster(**options: Any) -> AsyncIterator[Cluster]:
         Client(from_kubeconfig(server.kubeconfig())) as direct,
     ):
         site = await client.core_v1.config_maps("default").create({"metadata": {"name": "site"}})
-        async with EventRecorder(
-            client, "operator", **{"clock": clock.now, "host": "node-1", **options}
-        ) as recorder:
+        async with EventRecorder(client, "operator", **{"clock": clock.now, "host": "node-1", **options}) as recorder:
             yield Cluster(server, client, direct, proxy, clock, site, recorder)

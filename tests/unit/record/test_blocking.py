@@ -156,9 +156,7 @@ def test_memory_is_bounded_and_records_do_not_wait_while_the_server_is_away(
     assert peak < 40_000_000
 
 
-def test_a_signal_handler_may_record_in_the_middle_of_a_record(
-    client: masthead.Client, site: ConfigMap
-) -> None:
+def test_a_signal_handler_may_record_in_the_middle_of_a_record(client: masthead.Client, site: ConfigMap) -> None:
     with masthead.EventRecorder(client, "operator", queue_limit=1_000_000) as recorder:
         interrupts: list[None] = []
 
@@ -183,9 +181,7 @@ def test_a_signal_handler_may_record_in_the_middle_of_a_record(
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of newer Pythons
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_neither_blocks_nor_disturbs_its_parent(
-    client: masthead.Client, site: ConfigMap
-) -> None:
+def test_a_forked_child_neither_blocks_nor_disturbs_its_parent(client: masthead.Client, site: ConfigMap) -> None:
     with masthead.EventRecorder(client, "operator") as recorder:
         recorder.record(site, "Normal", "Created", "by the parent")
         assert recorder.flush()

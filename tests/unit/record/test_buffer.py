@@ -45,9 +45,7 @@ def moment(woken: list[None]) -> Moment:
 
 
 @pytest.mark.parametrize("act", ["succeeded", "gave_up", "retry_later"])
-def test_what_arrives_while_the_lock_is_held_is_not_left_behind(
-    moment: Moment, woken: list[None], act: str
-) -> None:
+def test_what_arrives_while_the_lock_is_held_is_not_left_behind(moment: Moment, woken: list[None], act: str) -> None:
     buffer = moment.buffer
     buffer.offer(occurrence())
     (write,), _ = buffer.turn()

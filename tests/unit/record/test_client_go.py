@@ -16,9 +16,7 @@ from masthead._sansio.event_writes import EventWrite
 
 SCRIPTS = [
     json.loads(line)
-    for line in (Path(__file__).parents[2] / "data/events/client_go_correlator.jsonl")
-    .read_text()
-    .splitlines()
+    for line in (Path(__file__).parents[2] / "data/events/client_go_correlator.jsonl").read_text().splitlines()
 ]
 """Random sequences of occurrences, with a fake clock: seconds since the one before, object, type, reason and message; and
 what client-go 1.36's ``EventCorrelator`` has decided: nothing to write, or count, message and seconds of the first one."""
@@ -59,9 +57,7 @@ def test_the_first_occurrence_is_what_client_go_sends() -> None:
         "apiVersion": "v1",
         "resourceVersion": "1",
     }
-    assert json.loads(
-        create_body("events.k8s.io/v1", write(1, START), EventSource("operator", "operator-vm"))
-    ) == {
+    assert json.loads(create_body("events.k8s.io/v1", write(1, START), EventSource("operator", "operator-vm"))) == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": "site.18e89496009edb3f", "namespace": "default"},

@@ -29,9 +29,7 @@ async def test_a_server_without_the_new_api_gets_core_events() -> None:
         assert (event.source.component, event.source.host) == ("operator", "node-1")
         assert (event.reporting_component, event.reporting_instance) == ("operator", "operator-node-1")
         assert event.involved_object.uid == it.site.metadata.uid
-        paths = {
-            request.path.partition("/namespaces")[0] for request in it.requests() if request.method != "GET"
-        }
+        paths = {request.path.partition("/namespaces")[0] for request in it.requests() if request.method != "GET"}
         assert paths == {"/api/v1"}
 
 

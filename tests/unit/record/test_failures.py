@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def logged(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
     return [
-        record.getMessage()
-        for record in caplog.records
-        if record.levelno == level and record.name == "masthead.record"
+        record.getMessage() for record in caplog.records if record.levelno == level and record.name == "masthead.record"
     ]
 
 
@@ -38,10 +36,7 @@ async def test_a_refused_event_is_given_up_and_logged_once_with_the_rule_to_add(
         assert [code for _, _, code in it.writes()] == [403] * 5
         assert it.recorder.counts.failed == 5
     (message,) = logged(caplog, logging.ERROR)
-    assert (
-        "the Event Reason0 about ConfigMap default/site was not written: create events.events.k8s.io"
-        in message
-    )
+    assert "the Event Reason0 about ConfigMap default/site was not written: create events.events.k8s.io" in message
     assert 'apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"]' in message
 
 
@@ -337,9 +332,7 @@ async def test_close_ends_in_time_if_the_server_does_not_respond(caplog: pytest.
         await it.recorder.close(timeout=3)
         assert 2.9 < now() - begin < 3.1
         assert it.recorder.counts.failed == 20
-    assert any(
-        "20 Events were not written before it was closed" in each for each in logged(caplog, logging.WARNING)
-    )
+    assert any("20 Events were not written before it was closed" in each for each in logged(caplog, logging.WARNING))
 
 
 @in_virtual_time
@@ -384,9 +377,7 @@ def test_cancelled_tasks_still_write_what_is_left(steps: int) -> None:
                 if "EventSender" in repr(task):
                     task.cancel()
             await recorder.close()
-            assert [event.reason for event in await it.events()] == [
-                f"Reason{number}" for number in range(10)
-            ]
+            assert [event.reason for event in await it.events()] == [f"Reason{number}" for number in range(10)]
             assert recorder.counts.failed == 0
 
     run(play())

@@ -349,13 +349,9 @@ async def test_mistakes_are_told_at_once() -> None:
             record(site, "Normal", "Created", "", action="ä" * 65)
         with pytest.raises(InvalidValueError, match="must be a string, and this is of type int"):
             record(site, "Normal", "Created", 7)  # type: ignore[arg-type]
-        with pytest.raises(
-            InvalidValueError, match="about ConfigMap blue/new, which has no uid; give the object as"
-        ):
+        with pytest.raises(InvalidValueError, match="about ConfigMap blue/new, which has no uid; give the object as"):
             record(new, "Normal", "Created", "")
-        with pytest.raises(
-            InvalidValueError, match="about an object \\(unnamed\\), which has no name and no uid"
-        ):
+        with pytest.raises(InvalidValueError, match="about an object \\(unnamed\\), which has no name and no uid"):
             record({}, "Normal", "Created", "")
         with pytest.raises(InvalidValueError, match=r"about an object or a reference to one, .* of type str"):
             record("site", "Normal", "Created", "")  # type: ignore[arg-type]

@@ -25,9 +25,7 @@ def test_an_event_has_the_name_of_its_object_and_the_time_in_nanoseconds() -> No
     assert event_name("test-pod", 105999103295324396) == "test-pod.178959f726d80ec"
 
 
-@given(
-    st.lists(st.text("abz09-", min_size=1).map(lambda label: f"a{label}0"), min_size=1).map(".".join), NANOS
-)
+@given(st.lists(st.text("abz09-", min_size=1).map(lambda label: f"a{label}0"), min_size=1).map(".".join), NANOS)
 def test_valid_names_are_kept(name: str, nanos: int) -> None:
     assume(len(name) <= 230)
     assert event_name(name, nanos) == f"{name}.{nanos:x}"
@@ -59,9 +57,7 @@ class Words(str, Enum):  # noqa: UP042 - as older programs have them
 
 
 def test_constants_of_enumerations_are_strings() -> None:
-    made = occurrence_of(
-        SITE, Words.NORMAL, Words.SYNCED, Words.DONE, action=Words.SYNCED, related=None, at=AT
-    )
+    made = occurrence_of(SITE, Words.NORMAL, Words.SYNCED, Words.DONE, action=Words.SYNCED, related=None, at=AT)
     assert msgspec.to_builtins([made.type, made.reason, made.note, made.action]) == [
         "Normal",
         "Synced",

@@ -91,9 +91,7 @@ class Scenario:
         kinds = ["503", "429", "504", "throttle", "lose", "delay", "hang", "cut", "stall"]
         match chance.choice([*kinds, "500", "403", "409", "422"] if self._is_rough else kinds):
             case "throttle":
-                faults.throttle(
-                    retry_after=chance.randint(1, 20), resource="events", verb=WRITES, times=times
-                )
+                faults.throttle(retry_after=chance.randint(1, 20), resource="events", verb=WRITES, times=times)
             case "lose":
                 faults.lose_response(resource="events", verb=WRITES, times=times)
             case "delay":

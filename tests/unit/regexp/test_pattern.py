@@ -14,15 +14,12 @@ from hypothesis import strategies as st
 from masthead._regexp.pattern import MatchLimitError, Pattern, PatternError, compile_pattern
 
 VECTORS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "go_vectors.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in (Path(__file__).parent / "go_vectors.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 """Patterns and texts with the results of Go 1.26: an error, or for each text if it matches, and all matches."""
 
 
-@pytest.mark.parametrize(
-    "vector", [each for each in VECTORS if "error" in each], ids=lambda each: each["pattern"][:20]
-)
+@pytest.mark.parametrize("vector", [each for each in VECTORS if "error" in each], ids=lambda each: each["pattern"][:20])
 def test_invalid_patterns_have_the_errors_of_go(vector: dict[str, Any]) -> None:
     with pytest.raises(PatternError) as caught:
         Pattern(vector["pattern"])
@@ -59,9 +56,7 @@ def test_a_search_that_takes_too_long_is_stopped() -> None:
         many_states.search(text)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["a" * 30_000, "(a{1000}){1}" * 30, r"\Q" + "a" * 30_000, "(?i)" * 30_000]
-)
+@pytest.mark.parametrize("pattern", ["a" * 30_000, "(a{1000}){1}" * 30, r"\Q" + "a" * 30_000, "(?i)" * 30_000])
 def test_a_pattern_that_is_too_large_is_an_error(pattern: str) -> None:
     with pytest.raises(PatternError, match="expression too large"):
         Pattern(pattern)

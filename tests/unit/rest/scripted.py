@@ -77,9 +77,7 @@ def retry_later(seconds: int | str, code: int = 429, body: bytes = b"busy") -> F
     return FakeResponse(code, body, [("Retry-After", str(seconds)), ("Content-Type", "text/plain")])
 
 
-def html(
-    code: int, body: bytes = b"<html><head><title>Sign\n in</title></head>secret</html>"
-) -> FakeResponse:
+def html(code: int, body: bytes = b"<html><head><title>Sign\n in</title></head>secret</html>") -> FakeResponse:
     """A page for people."""
     return FakeResponse(code, body, [("Content-Type", "text/html; charset=utf-8")])
 

@@ -29,9 +29,7 @@ CALLS = [get(), create(), watch()]
 _errors = st.sampled_from([ConnectError, DeadlineError, ProtocolError]).map(lambda kind: kind("no luck"))
 _retry_after = st.sampled_from(["", "0", "2", "15", "9999", "soon"])
 _kinds = st.sampled_from([JSON, "text/html", ""])
-_bodies = st.sampled_from(
-    [b"", b"{}", b"{half", b"<html>", b'{"kind":"Status","status":"Failure","code":409}']
-)
+_bodies = st.sampled_from([b"", b"{}", b"{half", b"<html>", b'{"kind":"Status","status":"Failure","code":409}'])
 
 
 @st.composite

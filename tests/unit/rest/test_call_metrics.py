@@ -34,9 +34,7 @@ def requests(registry: CollectorRegistry, method: str, code: str) -> float | Non
 
 def duration(registry: CollectorRegistry, verb: str) -> tuple[float | None, float | None]:
     name, labels = "rest_client_request_duration_seconds", {"verb": verb, "host": HOST}
-    return registry.get_sample_value(f"{name}_count", labels), registry.get_sample_value(
-        f"{name}_sum", labels
-    )
+    return registry.get_sample_value(f"{name}_count", labels), registry.get_sample_value(f"{name}_sum", labels)
 
 
 @in_virtual_time

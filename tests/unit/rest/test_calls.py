@@ -16,9 +16,7 @@ from masthead._rest.settings import RestSettings, default_user_agent
 from masthead.errors import InvalidValueError
 from masthead.testing.virtual_time import in_virtual_time
 
-ALICE = Impersonation(
-    user="alice", uid="u1", groups=["a", "b"], extra={"Scopes": ("x", "y"), "acme.com/p%": ("z",)}
-)
+ALICE = Impersonation(user="alice", uid="u1", groups=["a", "b"], extra={"Scopes": ("x", "y"), "acme.com/p%": ("z",)})
 
 
 @in_virtual_time
@@ -47,9 +45,7 @@ async def test_a_stream_has_the_same_headers_as_a_call() -> None:
     rest, network = client(FakeResponse(), FakeResponse())
     await rest.call(get())
     (await rest.open(watch())).close()
-    asked, streamed = (
-        {name: reveal(value) for name, value in request.headers} for request in network.requests
-    )
+    asked, streamed = ({name: reveal(value) for name, value in request.headers} for request in network.requests)
     assert streamed == asked
 
 
@@ -134,9 +130,7 @@ def test_impersonation_headers() -> None:
 def test_the_keys_of_extras_are_escaped_byte_by_byte() -> None:
     kept = "!#$&'*+-.^_`|~09AZaz"
     headers = impersonation_headers(Impersonation(user="u", extra={f'{kept} "(),/:;<=>?@[]{{}}%É': ("",)}))
-    assert headers[1][0] == (
-        f"Impersonate-Extra-{kept}%20%22%28%29%2C%2F%3A%3B%3C%3D%3E%3F%40%5B%5D%7B%7D%25%C3%89"
-    )
+    assert headers[1][0] == (f"Impersonate-Extra-{kept}%20%22%28%29%2C%2F%3A%3B%3C%3D%3E%3F%40%5B%5D%7B%7D%25%C3%89")
 
 
 @in_virtual_time

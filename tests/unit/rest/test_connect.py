@@ -66,9 +66,7 @@ def exec_config(program: Program, **more: object) -> ExecConfig:
         ({"oidc": OidcConfig(issuer="https://i", client_id="c"), "token": "t"}, BearerToken),
     ],
 )
-def test_static_credentials_take_precedence_over_plugins(
-    given: dict[str, object], kind: type[object]
-) -> None:
+def test_static_credentials_take_precedence_over_plugins(given: dict[str, object], kind: type[object]) -> None:
     assert type(credentials_of(Config(server="https://x", **given))) is kind  # type: ignore[arg-type]
 
 
@@ -176,17 +174,13 @@ async def test_tls_uses_the_certificates_of_the_configuration(tmp_path: Path) ->
         )
         async with client_of(good) as rest:
             assert (await rest.get("/version")).status == 200
-        async with client_of(
-            Config(server=served.secure_url, ca_data=theirs.cert_pem.bytes().decode())
-        ) as rest:
+        async with client_of(Config(server=served.secure_url, ca_data=theirs.cert_pem.bytes().decode())) as rest:
             with pytest.raises(ConnectError, match="an authority that is not trusted"):
                 await rest.get("/version")
         broken = tmp_path / "broken"
         broken.write_text("no certificate")
         before = served.connections
-        bad = Config(
-            server=served.secure_url, ca_data=pem, client_certificate_file=broken, client_key_data=key
-        )
+        bad = Config(server=served.secure_url, ca_data=pem, client_certificate_file=broken, client_key_data=key)
         async with client_of(bad) as rest:
             with pytest.raises(AuthError, match="client certificate"):
                 await rest.get("/version")

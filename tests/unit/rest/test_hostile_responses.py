@@ -226,9 +226,7 @@ def test_a_long_message_is_truncated_in_text_and_kept_whole() -> None:
 async def test_a_response_that_does_not_fit_into_memory_is_an_error_with_advice() -> None:
     reply = FakeResponse(broken=MemoryError())
     rest, transport = client(reply)
-    with pytest.raises(
-        ResponseTooLargeError, match="does not fit into the memory of this process; read it in pages"
-    ):
+    with pytest.raises(ResponseTooLargeError, match="does not fit into the memory of this process; read it in pages"):
         await rest.call(get())
     assert len(transport.requests) == 1
     assert reply.is_closed

@@ -98,9 +98,7 @@ async def test_a_watch_with_a_truncated_line_raises() -> None:
     async with masthead.server.run() as server:
         rest = connect(from_kubeconfig(server.kubeconfig()), RestSettings(), connections=4)
         server.faults.cut_watch(after=0)
-        stream = await rest.open(
-            Call("GET", "/api/v1/namespaces", Subject("watch", "namespaces"), [("watch", "1")])
-        )
+        stream = await rest.open(Call("GET", "/api/v1/namespaces", Subject("watch", "namespaces"), [("watch", "1")]))
         with pytest.raises(ProtocolError, match="cut short"):
             [batch async for batch in stream.batches()]
         await rest.close()
@@ -125,9 +123,7 @@ async def test_a_redirect_is_not_followed() -> None:
     async with serving(always(http_response(b"", status="200 OK"), seen)) as other:
         moved = http_response(b"", f"Location: {other.url}/login?state=hush", status="302 Found")
         async with serving(always(moved)) as served, client_of(served.url, token="t") as rest:
-            with pytest.raises(
-                StatusError, match=r"a redirect to http://127\.0\.0\.1/login; redirects"
-            ) as caught:
+            with pytest.raises(StatusError, match=r"a redirect to http://127\.0\.0\.1/login; redirects") as caught:
                 await rest.get("/version")
     assert caught.value.code == 302
     assert not seen

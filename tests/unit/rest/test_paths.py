@@ -20,10 +20,7 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 def test_paths_follow_the_api_conventions() -> None:
     assert resource_path(PODS) == "/api/v1/pods"
     assert resource_path(PODS, namespace="ns") == "/api/v1/namespaces/ns/pods"
-    assert (
-        resource_path(DEPLOYMENTS, namespace="ns", name="web")
-        == "/apis/apps/v1/namespaces/ns/deployments/web"
-    )
+    assert resource_path(DEPLOYMENTS, namespace="ns", name="web") == "/apis/apps/v1/namespaces/ns/deployments/web"
     assert resource_path(PODS, namespace="ns", name="web", subresource="proxy/a") == (
         "/api/v1/namespaces/ns/pods/web/proxy/a"
     )
@@ -36,9 +33,7 @@ def test_unusual_valid_names_are_sent_unchanged() -> None:
     assert resource_path(roles, name="größe").endswith("/gr%C3%B6%C3%9Fe")
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "a/b", "../secrets/x", "%2e%2e", "a\nb", "a\x00", "\ud800", "\u202e"]
-)
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../secrets/x", "%2e%2e", "a\nb", "a\x00", "\ud800", "\u202e"])
 def test_names_that_could_lead_elsewhere_are_refused(name: str) -> None:
     with pytest.raises(NameFormatError, match=r"cannot be a name in a request: .* Nothing was sent\."):
         resource_path(PODS, namespace="ns", name=name)

@@ -208,9 +208,7 @@ def test_an_html_page_is_named_by_its_title() -> None:
 def test_a_redirect_names_its_target_without_secrets() -> None:
     message = failure(get(), 302, "", b"", "https://me:pw@sso.example:8443/login?token=hush#x").message
     assert "a redirect to https://sso.example/login; redirects are not followed" in message
-    assert failure(get(), 302, "", b"", "http://[broken").message.startswith(
-        "the response is a redirect; redirects"
-    )
+    assert failure(get(), 302, "", b"", "http://[broken").message.startswith("the response is a redirect; redirects")
 
 
 @in_virtual_time
@@ -240,9 +238,7 @@ def test_every_error_response_is_a_status_error(code: int, kind: str, body: byte
     assert str(error).startswith("get pods ns/web: ")
 
 
-_plain = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each), max_leaves=4
-)
+_plain = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each), max_leaves=4)
 _fields = st.sampled_from(["status", "code", "reason", "message", "details", "metadata", "x"])
 
 

@@ -122,9 +122,7 @@ async def test_a_request_that_was_never_sent_is_retried_whatever_its_verb() -> N
 
 @in_virtual_time
 async def test_a_server_that_was_never_reached_fails_within_a_second() -> None:
-    rest, network = client(
-        *[ConnectError("10.0.0.1:6443 refused the connection")] * 3, origin="~/.kube/config"
-    )
+    rest, network = client(*[ConnectError("10.0.0.1:6443 refused the connection")] * 3, origin="~/.kube/config")
     with pytest.raises(ConnectError) as caught:
         await rest.call(get())
     assert network.times == pytest.approx([0, 0.1, 0.3])
@@ -161,9 +159,7 @@ async def test_a_truncated_body_is_requested_again_and_its_connection_closed() -
 
 @in_virtual_time
 async def test_the_error_names_its_subject_and_the_number_of_attempts() -> None:
-    lost = ConnectError(
-        "GET /api/v1/namespaces/ns/pods/web: 10.0.0.1:6443 refused the connection", verb="GET"
-    )
+    lost = ConnectError("GET /api/v1/namespaces/ns/pods/web: 10.0.0.1:6443 refused the connection", verb="GET")
     lost.__cause__ = OSError(111, "Connection refused")
     rest, _ = client(lost, lost, lost)
     with pytest.raises(ConnectError) as caught:
@@ -176,9 +172,7 @@ async def test_the_error_names_its_subject_and_the_number_of_attempts() -> None:
 
 @in_virtual_time
 async def test_the_last_error_mentions_a_different_earlier_one() -> None:
-    rest, _ = client(
-        retry_later(1, 503, b"starting"), FakeResponse(404, status(404, "NotFound", "no such pod"))
-    )
+    rest, _ = client(retry_later(1, 503, b"starting"), FakeResponse(404, status(404, "NotFound", "no such pod")))
     with pytest.raises(NotFoundError) as caught:
         await rest.call(get())
     [attempt, before] = caught.value.__notes__
@@ -191,9 +185,7 @@ async def test_each_retry_is_one_log_line(caplog: pytest.LogCaptureFixture) -> N
     caplog.set_level(logging.INFO, "masthead.rest")
     rest, _ = client(retry_later(2), FakeResponse())
     await rest.call(get())
-    assert caplog.messages == [
-        "the API server: get pods ns/web: the server asked to retry later; retrying in 2.0 s"
-    ]
+    assert caplog.messages == ["the API server: get pods ns/web: the server asked to retry later; retrying in 2.0 s"]
 
 
 # Deadlines
@@ -224,9 +216,7 @@ async def test_a_call_may_override_or_disable_the_timeout() -> None:
 
 @in_virtual_time
 async def test_the_time_a_login_takes_does_not_count_against_the_timeout() -> None:
-    rest, network = client(
-        FakeResponse(), badge=FakeCredentials(takes=500), settings=RestSettings(timeout=10)
-    )
+    rest, network = client(FakeResponse(), badge=FakeCredentials(takes=500), settings=RestSettings(timeout=10))
     await rest.call(get())
     assert network.requests[0].timeout == 10
 
@@ -238,9 +228,7 @@ async def test_a_streams_deadline_covers_the_response_head_only() -> None:
     )
     (await rest.open(watch())).close()
     assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, 30)
-    with pytest.raises(
-        DeadlineError, match=r"watch pods: no response began within 10 s; raise the timeout, or check"
-    ):
+    with pytest.raises(DeadlineError, match=r"watch pods: no response began within 10 s; raise the timeout, or check"):
         await rest.open(watch())
 
 

@@ -48,9 +48,7 @@ async def test_leaving_the_block_closes_the_stream() -> None:
 
 @in_virtual_time
 async def test_a_refused_stream_is_an_error_and_leaves_nothing_open() -> None:
-    rest, network = client(
-        FakeResponse(410, b"too old"), FakeResponse(headers=[("Content-Type", "text/plain")])
-    )
+    rest, network = client(FakeResponse(410, b"too old"), FakeResponse(headers=[("Content-Type", "text/plain")]))
     with pytest.raises(ExpiredError, match="watch pods: too old"):
         await rest.open(watch())
     with pytest.raises(ProtocolError, match="watch pods: the response is text/plain instead of JSON"):

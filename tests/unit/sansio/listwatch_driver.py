@@ -278,9 +278,7 @@ class Driver:
     def _check_delay(self, step: Step, outcome: object) -> None:
         """Check that delays grow with each failure, until a watch has events or lasts."""
         is_dropped = outcome == "closed" or (isinstance(outcome, Failure) and not outcome.code)
-        if not step.after or (
-            self._is_open and is_dropped and step.after <= 1.0 and self._may_resume(outcome)
-        ):
+        if not step.after or (self._is_open and is_dropped and step.after <= 1.0 and self._may_resume(outcome)):
             return
         if isinstance(outcome, Failure) and self._is_unreachable(outcome):
             least, most = min(1.6, 0.2 * 2.0 ** min(self._reconnects, 9)), 1.6

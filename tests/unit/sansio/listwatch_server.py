@@ -112,9 +112,7 @@ class Server:
         lives: For each life, the objects at each of its versions.
     """
 
-    def __init__(
-        self, rng: Random, behaviour: ServerBehaviour | None = None, failure_rate: float = 0.0
-    ) -> None:
+    def __init__(self, rng: Random, behaviour: ServerBehaviour | None = None, failure_rate: float = 0.0) -> None:
         self.rng = rng
         self.behaviour = behaviour or ServerBehaviour()
         self.failure_rate = failure_rate

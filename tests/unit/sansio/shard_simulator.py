@@ -94,9 +94,7 @@ class Server:
                 table = StoredTable(ShardTable.read(found.table), found.uid, str(found.version))
             except ValueError as error:
                 table = StoredTable(None, found.uid, str(found.version), str(error))
-        leases = tuple(
-            member_lease(name, each) for name, each in self.objects.items() if each.record is not None
-        )
+        leases = tuple(member_lease(name, each) for name, each in self.objects.items() if each.record is not None)
         return GroupView(leases, table)
 
     def get(self, name: str) -> Lease | None:
@@ -412,9 +410,7 @@ class World:
     def spawn(self, replica: Replica, process: Process) -> None:
         self.at(self.time, lambda: self._step(replica, process, Group(()), None, None))
 
-    def _step(
-        self, replica: Replica, process: Process, group: Group, value: Any, error: Exception | None
-    ) -> None:
+    def _step(self, replica: Replica, process: Process, group: Group, value: Any, error: Exception | None) -> None:
         if replica.is_dead or group.is_over:
             return
         if self.time < replica.paused_until:
@@ -530,11 +526,7 @@ class World:
 
     def _sabotage(self) -> None:
         """Somebody deletes a lease that is held, or the table, or touches a lease."""
-        held = [
-            name
-            for name, each in self.server.objects.items()
-            if each.record is not None and each.record.holder
-        ]
+        held = [name for name, each in self.server.objects.items() if each.record is not None and each.record.holder]
         if not held:
             return
         name = self.random.choice(held)
@@ -553,9 +545,7 @@ class World:
         for replica in self.replicas:
             if replica.working and replica.may_be_at_work:
                 if both := seen & replica.working:
-                    raise SafetyError(
-                        f"at {self.time:.2f} s {replica.name} and another work on {sorted(both)}"
-                    )
+                    raise SafetyError(f"at {self.time:.2f} s {replica.name} and another work on {sorted(both)}")
                 seen |= replica.working
 
     def _check_end(self) -> None:

@@ -67,9 +67,7 @@ class SlowHandlers(RuleBasedStateMachine):
     @precondition(lambda self: self.store)
     @rule()
     def everything_is_resynced(self) -> None:
-        self.push(
-            *(Notification(NotificationType.UPDATE, key, value, value) for key, value in self.store.items())
-        )
+        self.push(*(Notification(NotificationType.UPDATE, key, value, value) for key, value in self.store.items()))
 
     @rule()
     def mark(self) -> None:
@@ -131,8 +129,7 @@ class SlowHandlers(RuleBasedStateMachine):
         kinds = [notification.type for notification in self.taken]
         if NotificationType.SYNC_MARKER in kinds:
             assert not any(
-                notification.is_initial
-                for notification in self.taken[kinds.index(NotificationType.SYNC_MARKER) :]
+                notification.is_initial for notification in self.taken[kinds.index(NotificationType.SYNC_MARKER) :]
             )
 
     @invariant()

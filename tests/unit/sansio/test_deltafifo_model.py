@@ -117,11 +117,7 @@ class Gathering(RuleBasedStateMachine):
         version = str(self.next_version())
         self.queue.replace(items, version, kept=kept)
         before = list(self.waiting)
-        vanished = [
-            key
-            for key in dict.fromkeys([*self.queued(), *self.store])
-            if key not in items and key not in kept
-        ]
+        vanished = [key for key in dict.fromkeys([*self.queued(), *self.store]) if key not in items and key not in kept]
         for key, value in items.items():
             self.was_put(Delta(REPLACED, key, value, version))
         for key in vanished:

@@ -17,9 +17,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = 60.0
 
 
-def reference(
-    name: str = "web", *, version: str = "1", uid: str = "", field_path: str = ""
-) -> EventReference:
+def reference(name: str = "web", *, version: str = "1", uid: str = "", field_path: str = "") -> EventReference:
     return EventReference("v1", "Pod", "default", name, uid or f"uid-of-{name}", version, field_path)
 
 

@@ -40,9 +40,7 @@ def test_lines_are_returned_unchanged(stream: bytes, cuts: list[int]) -> None:
 
 
 @given(STREAMS, st.lists(st.integers(0, 200)), st.integers(1, 50))
-def test_a_line_above_the_limit_is_rejected_however_it_is_chunked(
-    stream: bytes, cuts: list[int], limit: int
-) -> None:
+def test_a_line_above_the_limit_is_rejected_however_it_is_chunked(stream: bytes, cuts: list[int], limit: int) -> None:
     lines = LineDecoder(limit)
     is_refused = False
     try:

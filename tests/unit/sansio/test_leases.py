@@ -179,9 +179,7 @@ def test_candidates_are_kept_out_of_step_and_holders_are_not() -> None:
     assert elector.election.next_try(0.5, 0.0, lambda: 1.0) == 1.5
 
 
-@pytest.mark.parametrize(
-    ("now", "delay"), [(6.0, 2.0), (8.0, 1.0), (9.0, 0.5), (9.9, 0.2), (10.0, 2.0), (30.0, 2.0)]
-)
+@pytest.mark.parametrize(("now", "delay"), [(6.0, 2.0), (8.0, 1.0), (9.0, 0.5), (9.9, 0.2), (10.0, 2.0), (30.0, 2.0)])
 def test_renewals_that_fail_are_repeated_faster_when_time_runs_out(now: float, delay: float) -> None:
     elector = Elector()
     elector.lead()
@@ -568,9 +566,7 @@ def test_an_unacknowledged_acquisition_may_have_to_be_released() -> None:
 
 
 @given(st.lists(st.floats(-0.9, 3.0), max_size=30), st.floats(0, 0.999))
-def test_each_write_has_a_time_of_its_own_even_if_the_clock_stands_still(
-    steps: list[float], number: float
-) -> None:
+def test_each_write_has_a_time_of_its_own_even_if_the_clock_stands_still(steps: list[float], number: float) -> None:
     elector = Elector()
     elector.lead()
     seen = {elector.election.observed.record.renewed} if elector.election.observed else set()

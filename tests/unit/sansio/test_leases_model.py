@@ -78,13 +78,10 @@ class LeaseMachine(RuleBasedStateMachine):
         self.electors: list[Elector] = []
         self.has_unseen_create = False
 
-    @initialize(
-        fast=st.lists(st.booleans(), min_size=3, max_size=3), same=st.booleans(), slow=st.floats(1.0, RATIO)
-    )
+    @initialize(fast=st.lists(st.booleans(), min_size=3, max_size=3), same=st.booleans(), slow=st.floats(1.0, RATIO))
     def start(self, fast: list[bool], same: bool, slow: float) -> None:
         self.electors = [
-            Elector("same" if same else f"e{number}", slow if is_fast else 1.0)
-            for number, is_fast in enumerate(fast)
+            Elector("same" if same else f"e{number}", slow if is_fast else 1.0) for number, is_fast in enumerate(fast)
         ]
 
     # Time
@@ -169,9 +166,7 @@ class LeaseMachine(RuleBasedStateMachine):
         if self.lease is not None:
             self.lease = replace(self.lease, version=str(next(self.versions)))
 
-    @precondition(
-        lambda self: all(any(lease for _, lease in elector.naive.reads) for elector in self.electors)
-    )
+    @precondition(lambda self: all(any(lease for _, lease in elector.naive.reads) for elector in self.electors))
     @rule()
     def delete(self) -> None:
         """Only if all have seen it: one that has not would create it at once."""

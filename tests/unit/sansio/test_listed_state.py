@@ -47,9 +47,7 @@ def test_a_cache_has_caught_up_exactly_if_it_has_the_listed_objects(
 
 
 @given(CHANGES, CHANGES)
-def test_a_cache_that_is_ahead_has_caught_up(
-    earlier: list[tuple[str, bool]], later: list[tuple[str, bool]]
-) -> None:
+def test_a_cache_that_is_ahead_has_caught_up(earlier: list[tuple[str, bool]], later: list[tuple[str, bool]]) -> None:
     changes = earlier + later
     state = ListedState.of(str(len(earlier)), apply(earlier).items())
     assert state.is_reached(str(len(changes)), apply(changes).keys)

@@ -235,9 +235,7 @@ def test_pages_of_a_most_recent_list_say_nothing_about_the_watch_cache() -> None
 
 @pytest.mark.parametrize("page_size", [0, 20])
 @pytest.mark.parametrize(("version", "after"), [("", 0.8), ("7", 1.6)])
-def test_an_expired_page_is_followed_by_a_full_list_at_once(
-    page_size: int, version: str, after: float
-) -> None:
+def test_an_expired_page_is_followed_by_a_full_list_at_once(page_size: int, version: str, after: float) -> None:
     machine = listing(version, page_size=page_size)
     machine.page("8", "more")
     machine.begin(0)

@@ -115,9 +115,7 @@ def test_a_throttled_watch_is_resumed_after_a_delay(following: Make) -> None:
         Failure(code=422, reason="Invalid"),
     ],
 )
-def test_an_error_event_other_than_a_throttling_one_causes_a_relist(
-    following: Make, failure: Failure
-) -> None:
+def test_an_error_event_other_than_a_throttling_one_causes_a_relist(following: Make, failure: Failure) -> None:
     machine = following()
     machine.event("MODIFIED", "8")
 
@@ -288,9 +286,7 @@ def test_watches_without_an_answer_are_followed_by_a_list_only_if_a_small_reques
 
 @pytest.mark.parametrize("failure", [UNREACHABLE, DROP, SILENCE, Failure(code=502), Failure(code=503)])
 @given(chance=st.floats(0, 1, exclude_max=True))
-def test_a_server_that_does_not_answer_is_tried_at_least_every_two_seconds(
-    failure: Failure, chance: float
-) -> None:
+def test_a_server_that_does_not_answer_is_tried_at_least_every_two_seconds(failure: Failure, chance: float) -> None:
     machine = ListWatchMachine(random=lambda: chance, version="7")
     machine.start()
     for attempt in range(40):

@@ -71,9 +71,7 @@ def run_seed(seed: int) -> Driver:
         states, requests = driver.states, len(driver.requests)
         assert driver.do()
         assert driver.copy == server.objects
-        assert (driver.states, len(driver.requests)) == (states, requests + 1), (
-            "more than one watch was requested"
-        )
+        assert (driver.states, len(driver.requests)) == (states, requests + 1), "more than one watch was requested"
     except Exception as error:
         error.add_note(f"scenario {seed}; to play it alone: MASTHEAD_SOAK_SEED={seed}")
         for line in driver.history:
@@ -185,12 +183,8 @@ def test_a_server_that_cannot_be_reached_is_tried_less_than_once_a_second() -> N
 
 
 @pytest.mark.parametrize("size", [0, 9])
-@pytest.mark.parametrize(
-    "ending", [ending for ending in dict.fromkeys(ENDINGS) if ending != SILENCE], ids=name_of
-)
-def test_a_server_whose_watches_end_at_once_gets_a_few_requests_a_minute(
-    ending: Failure | None, size: int
-) -> None:
+@pytest.mark.parametrize("ending", [ending for ending in dict.fromkeys(ENDINGS) if ending != SILENCE], ids=name_of)
+def test_a_server_whose_watches_end_at_once_gets_a_few_requests_a_minute(ending: Failure | None, size: int) -> None:
     driver = an_hour_with(Hopeless(endings=(ending,), size=size))
 
     assert busiest_minute(driver) <= 25

@@ -164,9 +164,7 @@ def test_a_rejection_is_final_as_a_response_but_not_as_an_error_event(code: int)
 
 @pytest.mark.parametrize(("code", "reason"), [(410, ""), (410, "Expired"), (410, "Gone"), (0, "Expired")])
 @pytest.mark.parametrize("is_open", [True, False])
-def test_an_expired_version_is_final_as_a_response_and_as_an_error_event(
-    code: int, reason: str, is_open: bool
-) -> None:
+def test_an_expired_version_is_final_as_a_response_and_as_an_error_event(code: int, reason: str, is_open: bool) -> None:
     machine = watching("7")
     machine.begin(0)
     if is_open:

@@ -153,9 +153,7 @@ class Drops(RuleBasedStateMachine):
     @rule(seconds=st.floats(0, 5), code=st.none() | st.sampled_from([0, 403, 429, 500, 504]))
     def the_stream_ends_or_breaks(self, seconds: float, code: int | None) -> None:
         self.now += seconds
-        self.open(
-            self.machine.closed(self.now) if code is None else self.machine.failed(self.now, Failure(code))
-        )
+        self.open(self.machine.closed(self.now) if code is None else self.machine.failed(self.now, Failure(code)))
 
     @invariant()
     def popped_objects_are_states_that_the_server_had(self) -> None:

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from masthead._sansio.log_lines import ByteLimit, LogLineDecoder, nanoseconds, stamp_of
 
 STAMP = b"2016-10-06T00:17:09.669794202Z "
-TEXTS = st.sampled_from(
-    [b"", b"a", "ß".encode(), "€".encode() * 9, b"\xff\x80\x80\x80\x80", b"\r", b"x" * 80]
-)
+TEXTS = st.sampled_from([b"", b"a", "ß".encode(), "€".encode() * 9, b"\xff\x80\x80\x80\x80", b"\r", b"x" * 80])
 LOGS = st.lists(st.lists(TEXTS, max_size=5).map(b"".join)).map(b"\n".join)
 
 
@@ -33,9 +31,7 @@ def test_any_chunking_gives_the_same_lines(log: bytes, cuts: list[int]) -> None:
 
 
 @given(LOGS, st.lists(st.integers(0, 400)), st.integers(4, 50))
-def test_long_lines_come_in_the_same_pieces_whatever_the_chunks(
-    log: bytes, cuts: list[int], limit: int
-) -> None:
+def test_long_lines_come_in_the_same_pieces_whatever_the_chunks(log: bytes, cuts: list[int], limit: int) -> None:
     found = decoded(pieces(log, cuts), limit=limit)
 
     assert found == decoded([log], limit=limit)

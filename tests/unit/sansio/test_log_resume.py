@@ -152,9 +152,7 @@ def test_the_next_instance_of_a_container_may_write_in_the_same_instant() -> Non
     resume.feed(Node([(START, "one")]).read(None))
     resume.lost(is_ended=True)
 
-    assert resume.feed(Node([(START, "started again")]).read(resume.since)) == [
-        stamped(START, "started again")
-    ]
+    assert resume.feed(Node([(START, "started again")]).read(resume.since)) == [stamped(START, "started again")]
 
 
 def test_messages_of_the_node_itself_are_delivered() -> None:

@@ -64,9 +64,7 @@ def test_a_deletion_is_an_echo_only_if_it_is_an_own_one(history: list[Version], 
 
 
 @given(st.integers(1, 20), st.integers(0, 20), st.integers(0, 20))
-def test_a_write_is_visible_once_the_object_or_the_whole_cache_is_as_new(
-    written: int, cached: int, store: int
-) -> None:
+def test_a_write_is_visible_once_the_object_or_the_whole_cache_is_as_new(written: int, cached: int, store: int) -> None:
     write = OwnWrite("maps", "ns/a", "u", None, str(written))
     found = CachedVersion("u", str(cached), is_deleting=False) if cached else None
     expected = cached >= written or store >= written

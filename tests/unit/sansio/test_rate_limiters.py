@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 MAKERS: dict[str, Callable[[], QueueRateLimiter[str]]] = {
     "exponential": ItemExponentialRateLimiter[str],
     "fast, slow": lambda: FastSlowRateLimiter(1.0, 10.0, 2),
-    "max of": lambda: MaxOfRateLimiter(
-        ItemExponentialRateLimiter[str](), FastSlowRateLimiter[str](1.0, 10.0, 2)
-    ),
+    "max of": lambda: MaxOfRateLimiter(ItemExponentialRateLimiter[str](), FastSlowRateLimiter[str](1.0, 10.0, 2)),
     "max wait": lambda: MaxWaitRateLimiter(ItemExponentialRateLimiter[str](), 1.0),
     "default": default_rate_limiter,
 }

@@ -133,8 +133,7 @@ def test_every_write_is_followed_by_a_run_unless_it_is_ignored_or_its_run_failed
     for run in runs:
         reruns.begin("a")
         writes = [
-            write(version + number, is_provable=is_provable)
-            for number, is_provable in enumerate(run.provable, 1)
+            write(version + number, is_provable=is_provable) for number, is_provable in enumerate(run.provable, 1)
         ]
         version += len(writes)
         own = OwnWrites(writes)

@@ -72,9 +72,7 @@ class Schedules(RuleBasedStateMachine):
 
     @rule(handler=HANDLERS, period=st.none() | PERIODS)
     def join(self, handler: str, period: int | None) -> None:
-        before = {
-            name: granted(requested, self.model.check) for name, requested in self.model.requested.items()
-        }
+        before = {name: granted(requested, self.model.check) for name, requested in self.model.requested.items()}
         expected = self.model.join(handler, period, self.now)
         requested = None if period is None else period / QUARTERS
 

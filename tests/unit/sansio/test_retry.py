@@ -105,12 +105,8 @@ def test_a_retry_after_above_the_limit_is_not_retried() -> None:
     assert answer == GiveUp("the server asked to retry later, in 3600 seconds, which is too long to wait")
 
 
-@pytest.mark.parametrize(
-    ("remaining", "expected"), [(2.9, GiveUp), (3.0, GiveUp), (3.1, Retry), (None, Retry)]
-)
-def test_a_retry_after_the_deadline_is_not_attempted(
-    remaining: float | None, expected: type[Retry | GiveUp]
-) -> None:
+@pytest.mark.parametrize(("remaining", "expected"), [(2.9, GiveUp), (3.0, GiveUp), (3.1, Retry), (None, Retry)])
+def test_a_retry_after_the_deadline_is_not_attempted(remaining: float | None, expected: type[Retry | GiveUp]) -> None:
     step = decide("GET", ResponseHead(429, "3"), attempt=1, remaining=remaining, random=never)
 
     assert isinstance(step, expected)
@@ -180,9 +176,7 @@ def test_retries_respect_attempts_delays_and_the_deadline(
         ("soon", DATE, None),
     ],
 )
-def test_retry_after_is_seconds_or_a_date_by_the_servers_clock(
-    text: str, date: str, expected: float | None
-) -> None:
+def test_retry_after_is_seconds_or_a_date_by_the_servers_clock(text: str, date: str, expected: float | None) -> None:
     assert parse_retry_after(text, date=date) == expected
 
 

@@ -17,9 +17,7 @@ ALL = frozenset(range(SLOTS))
 def lease(name: str, *, renewed: int = 1, holder: str | None = None, transitions: int = 0) -> MemberLease:
     """The lease of a member, at some renewal."""
     held_by = name if holder is None else holder
-    return MemberLease(
-        name, f"uid-{name}", "7", held_by, 15, transitions, str(renewed), division=f"{SLOTS}-uid"
-    )
+    return MemberLease(name, f"uid-{name}", "7", held_by, 15, transitions, str(renewed), division=f"{SLOTS}-uid")
 
 
 def view(*leases: MemberLease, version: str = "3", uid: str = "t", **owners: set[int]) -> GroupView:
@@ -186,9 +184,7 @@ def test_slots_that_the_table_gives_to_another_are_lost() -> None:
     assert machine.draining == {2, 3}
 
 
-@pytest.mark.parametrize(
-    "table", [None, StoredTable(None, "t", "9", "garbled"), StoredTable(None, "u", "9", "?")]
-)
+@pytest.mark.parametrize("table", [None, StoredTable(None, "t", "9", "garbled"), StoredTable(None, "u", "9", "?")])
 def test_a_table_that_is_lost_is_waited_for(table: StoredTable | None) -> None:
     machine = owning(*ALL, seen=view(lease("a"), a=set(ALL)))
     group = GroupView((lease("a"),), table)
@@ -219,9 +215,7 @@ def test_who_has_not_seen_that_the_table_was_lost_stops_when_it_is_replaced_in_t
     machine = owning(0, 1)
     assert len(machine.share) == 2
 
-    machine.observe(
-        GroupView((lease("a"),), StoredTable(ShardTable(SLOTS, "uid", settling=15), "t", "10")), 11
-    )
+    machine.observe(GroupView((lease("a"),), StoredTable(ShardTable(SLOTS, "uid", settling=15), "t", "10")), 11)
 
     assert len(machine.share) == 0
 

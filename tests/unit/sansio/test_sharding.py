@@ -62,9 +62,7 @@ def test_a_set_owns_what_its_selector_selects(total: int, data: st.DataObject) -
     selected = ShardRanges.parse(str(shards.ranges)) if chosen else ShardRanges((), by=by)
 
     for value in data.draw(st.lists(st.text("abc-019", max_size=10), min_size=5, max_size=5)):
-        obj = Unstructured.new(
-            "a", api_version="v1", kind="Any", namespace=value if by == "namespace" else ""
-        )
+        obj = Unstructured.new("a", api_version="v1", kind="Any", namespace=value if by == "namespace" else "")
         obj.metadata.uid = value
         assert shards.owns(value) == shards.owns_object(obj) == selected.selects(obj)
         assert shards.owns(value) == ((hash_value(value) * total) >> 64 in shards)
@@ -93,9 +91,7 @@ def test_a_selector_has_the_form_that_the_server_reads() -> None:
 
 
 def test_a_selector_of_nothing_selects_hardly_anything() -> None:
-    assert (
-        ShardSet().selector() == "shardRange(object.metadata.uid, '0x0000000000000000', '0x0000000000000001')"
-    )
+    assert ShardSet().selector() == "shardRange(object.metadata.uid, '0x0000000000000000', '0x0000000000000001')"
     assert not any(ShardSet().owns(str(number)) for number in range(100))
 
 
@@ -196,9 +192,7 @@ def test_a_balanced_assignment_stays_as_it_is(members: set[str], total: int) -> 
 
 
 @given(names, st.text("xyz", min_size=1, max_size=3), st.integers(1, 100))
-def test_a_member_that_joins_takes_its_share_and_nothing_else_moves(
-    members: set[str], other: str, total: int
-) -> None:
+def test_a_member_that_joins_takes_its_share_and_nothing_else_moves(members: set[str], other: str, total: int) -> None:
     before = assign(members, total)
 
     after = assign({*members, other}, total, before)
@@ -219,9 +213,7 @@ def test_when_a_member_leaves_only_its_slots_move(members: set[str], total: int)
 
 
 @given(st.permutations(["a", "b", "c", "d"]), st.permutations(range(20)))
-def test_the_result_does_not_depend_on_the_order_of_its_arguments(
-    members: list[str], slots: list[int]
-) -> None:
+def test_the_result_does_not_depend_on_the_order_of_its_arguments(members: list[str], slots: list[int]) -> None:
     owners = {slot: "abcx"[slot % 4] for slot in slots}
 
     assert assign(members, 20, owners) == assign(["a", "b", "c", "d"], 20, dict(sorted(owners.items())))

@@ -44,9 +44,7 @@ def plain(pod: Pod) -> Pod:
     return pod
 
 
-def store_of(
-    *pods: Pod, scope: str = "", **indexers: Callable[[Pod], Iterable[str]]
-) -> IndexedStore[Pod, Pod]:
+def store_of(*pods: Pod, scope: str = "", **indexers: Callable[[Pod], Iterable[str]]) -> IndexedStore[Pod, Pod]:
     store = IndexedStore(indexers, opened=plain)
     for pod in pods:
         store.put(pod.name, pod, scope=scope)
@@ -168,9 +166,7 @@ class TestByIndex:
         ],
         ids=["list", "tuple", "set", "generator", "dict"],
     )
-    def test_an_index_function_may_return_any_iterable_of_str(
-        self, give: Callable[[Pod], Iterable[str]]
-    ) -> None:
+    def test_an_index_function_may_return_any_iterable_of_str(self, give: Callable[[Pod], Iterable[str]]) -> None:
         store = store_of(WEB, JOB, x=give)
 
         assert store.by_index("x", "a") == [WEB]

@@ -134,9 +134,7 @@ class TestEveryStep:
         assert {len(found) for found in seen.values()} == {2}
 
     @pytest.mark.parametrize("is_first", [True, False], ids=["its first list", "a later one"])
-    def test_the_cost_of_replacing_a_scope_does_not_depend_on_the_number_of_others(
-        self, is_first: bool
-    ) -> None:
+    def test_the_cost_of_replacing_a_scope_does_not_depend_on_the_number_of_others(self, is_first: bool) -> None:
         def steps(others: int) -> int:
             store = store_of()
             for number in range(others):

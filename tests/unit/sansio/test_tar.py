@@ -55,9 +55,7 @@ def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[TarMember
 
 
 def archive(members: list[tuple[TarMember, bytes]]) -> bytes:
-    return (
-        b"".join(encode_header(each) + data.ljust(padded(len(data)), b"\0") for each, data in members) + END
-    )
+    return b"".join(encode_header(each) + data.ljust(padded(len(data)), b"\0") for each, data in members) + END
 
 
 def with_content(member: TarMember, data: bytes) -> tuple[TarMember, bytes]:
@@ -93,9 +91,7 @@ def test_tarfile_reads_what_is_written(members: list[tuple[TarMember, bytes]]) -
 def test_what_tarfile_writes_is_read(form: int, data: st.DataObject) -> None:
     characters = st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="/")
     short = 90 if form == tarfile.USTAR_FORMAT else 300
-    name = data.draw(
-        st.text(characters, min_size=1, max_size=short).filter(lambda each: each not in {".", ".."})
-    )
+    name = data.draw(st.text(characters, min_size=1, max_size=short).filter(lambda each: each not in {".", ".."}))
     content = data.draw(st.binary(max_size=2000))
     info = tarfile.TarInfo(name)
     info.size, info.mtime, info.mode = len(content), data.draw(st.integers(0, 2**33 - 1)), 0o640

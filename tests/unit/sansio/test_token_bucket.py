@@ -33,9 +33,7 @@ def earliest(gone: list[float], now: float, rate: float, burst: int) -> float:
 
 
 @given(RATES, BURSTS, st.lists(STEPS, max_size=40))
-def test_each_request_passes_as_early_as_the_limit_allows(
-    rate: float, burst: int, steps: list[float]
-) -> None:
+def test_each_request_passes_as_early_as_the_limit_allows(rate: float, burst: int, steps: list[float]) -> None:
     bucket, gone, now = TokenBucket(rate, burst), list[float](), 100.0
     for step in steps:
         now += step

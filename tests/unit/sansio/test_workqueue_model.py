@@ -88,10 +88,7 @@ class Model:
         if not self.ready:
             return None
         priorities = {each.priority for each in self.ready}
-        first = {
-            priority: next(each for each in self.ready if each.priority == priority)
-            for priority in priorities
-        }
+        first = {priority: next(each for each in self.ready if each.priority == priority) for priority in priorities}
         taken = first[max(priorities)]
         if len(priorities) > 1:
             self.turn += 1

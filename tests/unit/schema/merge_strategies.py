@@ -104,9 +104,7 @@ THINGS: st.SearchStrategy[Plain] = st.fixed_dictionaries(
     {},
     optional={
         "metadata": st.fixed_dictionaries({}, optional={"labels": _maps, "finalizers": _sets}),
-        "spec": st.fixed_dictionaries(
-            {}, optional={**_fields, "nested": st.fixed_dictionaries({}, optional=_fields)}
-        ),
+        "spec": st.fixed_dictionaries({}, optional={**_fields, "nested": st.fixed_dictionaries({}, optional=_fields)}),
     },
 ).map(_with_head)
 """Objects of the kind, with any of its fields."""

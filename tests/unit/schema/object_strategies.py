@@ -40,10 +40,7 @@ def _struct(cls: ApiType, depth: int) -> st.SearchStrategy[Plain]:
         # Those that merge in a way of their own are the ones that matter.
         names = draw(st.sets(st.sampled_from(sorted(fields)), max_size=2))
         names |= draw(st.sets(st.sampled_from(sorted(merges)), max_size=2)) if merges else set()
-        return {
-            name: draw(_value(fields[name].shape, name, merges.get(name), depth - 1))
-            for name in sorted(names)
-        }
+        return {name: draw(_value(fields[name].shape, name, merges.get(name), depth - 1)) for name in sorted(names)}
 
     return made()
 

@@ -102,9 +102,7 @@ class History(NamedTuple):
 
     def applied(self, manager: str, config: Plain, *, force: bool = True) -> History:
         live, config = copy.deepcopy(self.live), copy.deepcopy(config)
-        found, managers = self._updater.apply(
-            live, config, dict(self.managers), applier(manager), force=force
-        )
+        found, managers = self._updater.apply(live, config, dict(self.managers), applier(manager), force=force)
         return History(self.kind, self.live if found is None else stored(found), managers)
 
     def updated(self, manager: str, new: Plain) -> History:
@@ -203,9 +201,7 @@ def test_an_apply_conflicts_or_takes_nothing_from_others(change: tuple[History, 
     gone = {(key, path) for key, fields in lost.items() for path in fields.paths()}
     assert conflicts <= gone
     # A map that becomes a scalar takes along what was in it.
-    assert all(
-        any((key, path[:length]) in conflicts for length in range(1, len(path) + 1)) for key, path in gone
-    )
+    assert all(any((key, path[:length]) in conflicts for length in range(1, len(path) + 1)) for key, path in gone)
 
 
 @SLOW

@@ -53,9 +53,7 @@ MINE = {
                         "f:env": {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}},
                         "f:image": {},
                         "f:name": {},
-                        "f:ports": {
-                            'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}
-                        },
+                        "f:ports": {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}},
                         "f:resources": {"f:limits": {"f:cpu": {}}},
                     }
                 },
@@ -304,9 +302,7 @@ def test_what_the_server_leaves_out_because_it_is_zero_is_still_applied() -> Non
 
 
 def test_fields_that_a_class_does_not_have_are_extracted_as_far_as_they_are_owned() -> None:
-    fields = {
-        "f:spec": {"f:newMap": {"f:a": {}}, "f:newList": {'k:{"id":1}': {".": {}, "f:id": {}}}, "f:new": {}}
-    }
+    fields = {"f:spec": {"f:newMap": {"f:a": {}}, "f:newList": {'k:{"id":1}': {".": {}, "f:id": {}}}, "f:new": {}}}
     spec = {"newMap": {"a": 1, "b": 2}, "newList": [{"id": 1, "v": 2}, {"id": 2}], "new": {"c": [3]}}
     data = {
         "metadata": {"name": "p", "managedFields": [managed("me", fields, apiVersion="v1")]},
@@ -375,9 +371,7 @@ def test_items_that_cannot_be_identified_are_a_decode_error() -> None:
         extract(Unstructured.from_dict({"apiVersion": "v1", "kind": "Pod", **data}), "me")
 
 
-@pytest.mark.parametrize(
-    "fields", [{"name": {}}, {"f:a": "all of it"}, {"k:{": {}}, {"v:{": {}}, {"i:one": {}}]
-)
+@pytest.mark.parametrize("fields", [{"name": {}}, {"f:a": "all of it"}, {"k:{": {}}, {"v:{": {}}, {"i:one": {}}])
 def test_managed_fields_that_cannot_be_decoded_are_an_error(fields: dict[str, Any]) -> None:
     data = {"metadata": {"name": "a", "managedFields": [managed("me", fields, apiVersion="v1")]}}
 
@@ -439,9 +433,7 @@ def split(
 
 
 @given(maps, st.data())
-def test_exactly_the_owned_leaves_of_any_object_are_extracted(
-    spec: dict[str, Any], data: st.DataObject
-) -> None:
+def test_exactly_the_owned_leaves_of_any_object_are_extracted(spec: dict[str, Any], data: st.DataObject) -> None:
     part, fields = split(spec, data.draw)
     entry = managed("me", {"f:spec": fields} if fields else {}, apiVersion="example.com/v1")
     live = {

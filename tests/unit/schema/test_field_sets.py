@@ -53,9 +53,7 @@ def test_membership_is_of_the_path_itself(one: Drawn, path: tuple[str, ...]) -> 
 
 
 def test_elements_are_written_in_the_order_of_the_server() -> None:
-    fields = FieldSet.of(
-        ("i:2",), ("i:10",), ("v:true",), ('v:"a"',), ("v:10",), ("v:9",), ('k:{"a":"b"}',), ("f:z",)
-    )
+    fields = FieldSet.of(("i:2",), ("i:10",), ("v:true",), ('v:"a"',), ("v:10",), ("v:9",), ('k:{"a":"b"}',), ("f:z",))
     assert list(fields.to_fields_v1()) == [
         "f:z",
         'k:{"a":"b"}',

@@ -19,18 +19,14 @@ VECTORS: list[dict[str, Any]] = json.loads(
 CSA = "kubectl-client-side-apply"
 
 
-def entry(
-    manager: str, operation: str, *names: str, version: str = "v1", subresource: str = ""
-) -> dict[str, Any]:
+def entry(manager: str, operation: str, *names: str, version: str = "v1", subresource: str = "") -> dict[str, Any]:
     fields: dict[str, Any] = {"f:data": {f"f:{name}": {} for name in names}} if names else {}
     below = {"subresource": subresource} if subresource else {}
     return {"manager": manager, "operation": operation, "apiVersion": version, "fieldsV1": fields, **below}
 
 
 def managed(*entries: dict[str, Any]) -> ConfigMap:
-    return ConfigMap.from_dict(
-        {"metadata": {"name": "m", "resourceVersion": "7", "managedFields": list(entries)}}
-    )
+    return ConfigMap.from_dict({"metadata": {"name": "m", "resourceVersion": "7", "managedFields": list(entries)}})
 
 
 def owners(entries: list[Any]) -> list[tuple[str, str, list[str]]]:
@@ -52,9 +48,7 @@ def test_upgrades_are_those_of_client_go(vector: dict[str, Any], cls: type[Any])
         }
     )
 
-    upgraded = upgrade_managed_fields(
-        obj, [vector["csa"]], vector["ssa"], subresource=vector.get("subresource", "")
-    )
+    upgraded = upgrade_managed_fields(obj, [vector["csa"]], vector["ssa"], subresource=vector.get("subresource", ""))
 
     assert [each.to_dict() for each in upgraded] == vector["upgraded"]
 

@@ -81,9 +81,7 @@ def of(**properties: Any) -> dict[str, Any]:
         (of(a=STRING), {"a": [{"b": 1}, [{"c": 2}]]}, {"a": [{}, [{}]]}, ["a[0].b", "a[1][0].c"]),
     ],
 )
-def test_undeclared_fields_are_dropped(
-    schema: dict[str, Any], value: Any, kept: Any, dropped: list[str]
-) -> None:
+def test_undeclared_fields_are_dropped(schema: dict[str, Any], value: Any, kept: Any, dropped: list[str]) -> None:
     assert pruned(value, schema) == (kept, dropped)
 
 

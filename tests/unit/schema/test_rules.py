@@ -30,9 +30,7 @@ def test_a_rule_that_holds_gives_no_error() -> None:
 
 def test_a_rule_that_fails_names_its_expression() -> None:
     rules = rules_of(REPLICAS, {"rule": "self.replicas <= self.max"})
-    assert messages(rules, {"replicas": 3, "max": 2}) == [
-        "spec: Invalid value: failed rule: self.replicas <= self.max"
-    ]
+    assert messages(rules, {"replicas": 3, "max": 2}) == ["spec: Invalid value: failed rule: self.replicas <= self.max"]
 
 
 def test_a_message_replaces_the_expression() -> None:

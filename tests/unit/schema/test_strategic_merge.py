@@ -71,9 +71,7 @@ def test_lists_without_a_strategy_are_replaced() -> None:
 def test_scalars_with_a_merge_strategy_are_united() -> None:
     document = {"metadata": {"finalizers": ["a", "b"]}}
 
-    assert patched(document, {"metadata": {"finalizers": ["c", "b"]}}) == {
-        "metadata": {"finalizers": ["c", "a", "b"]}
-    }
+    assert patched(document, {"metadata": {"finalizers": ["c", "b"]}}) == {"metadata": {"finalizers": ["c", "a", "b"]}}
 
 
 def test_nulls_of_new_objects_are_dropped_and_those_of_new_items_kept() -> None:
@@ -81,9 +79,7 @@ def test_nulls_of_new_objects_are_dropped_and_those_of_new_items_kept() -> None:
         "spec": {"volumes": [{"name": "a"}]}
     }
     document = pod(*named("a"))
-    assert patched(document, pod({"name": "b", "image": None})) == pod(
-        {"name": "b", "image": None}, {"name": "a"}
-    )
+    assert patched(document, pod({"name": "b", "image": None})) == pod({"name": "b", "image": None}, {"name": "a"})
 
 
 def test_the_directive_replace_replaces_an_object_or_a_list() -> None:

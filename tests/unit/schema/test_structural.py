@@ -85,9 +85,7 @@ def test_the_root_is_an_object_without_additional_properties() -> None:
 
 def test_what_is_restricted_is_defined() -> None:
     schema = {"type": "object", "properties": {"a": TEXT}, "oneOf": [{"properties": {"b": {"minLength": 1}}}]}
-    assert errors(schema) == [
-        "s.properties[b]: Required value: because it is defined in s.oneOf[0].properties[b]"
-    ]
+    assert errors(schema) == ["s.properties[b]: Required value: because it is defined in s.oneOf[0].properties[b]"]
 
 
 def test_metadata_restricts_names_only() -> None:
@@ -119,9 +117,7 @@ def test_patterns_that_are_too_large_together_are_refused(monkeypatch: pytest.Mo
     assert all("expression too large" in each.detail for each in found)
 
 
-_LEAVES = st.sampled_from(
-    [{}, TEXT, {"minLength": 1}, {INT_OR_STRING: True}, {"type": "object", "nullable": True}]
-)
+_LEAVES = st.sampled_from([{}, TEXT, {"minLength": 1}, {INT_OR_STRING: True}, {"type": "object", "nullable": True}])
 _SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.recursive(
     _LEAVES,
     lambda below: st.fixed_dictionaries(

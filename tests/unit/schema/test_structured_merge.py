@@ -85,9 +85,7 @@ def applier(name: str) -> ManagerKey:
     return ManagerKey(name, "Apply", "", "")
 
 
-def apply_all(
-    live: Json, managers: Managers, *writes: tuple[str, Json], force: bool = False
-) -> tuple[Json, Managers]:
+def apply_all(live: Json, managers: Managers, *writes: tuple[str, Json], force: bool = False) -> tuple[Json, Managers]:
     for name, config in writes:
         found, managers = UPDATER.apply(live, {**HEAD, **config}, managers, applier(name), force=force)
         live = live if found is None else found
@@ -168,9 +166,7 @@ def test_duplicate_items_are_compared_as_one() -> None:
         FieldSet(),
         FieldSet.of(("f:finalizers", 'v:"a"')),
     )
-    changed = compare(
-        {"ports": [{"port": 1}, {"port": 1}]}, {"ports": [{"port": 1}, {"port": 1, "name": "x"}]}, TYPE
-    )
+    changed = compare({"ports": [{"port": 1}, {"port": 1}]}, {"ports": [{"port": 1}, {"port": 1, "name": "x"}]}, TYPE)
     assert changed.modified.to_fields_v1() == {"f:ports": {'k:{"port":1,"protocol":"TCP"}': {}}}
 
 
@@ -251,9 +247,7 @@ def test_extracting_keeps_keys_and_empty_values() -> None:
 
 
 def test_the_owner_of_a_part_of_what_becomes_atomic_owns_the_whole() -> None:
-    before = FieldSet.of(
-        ("f:labels", "f:a"), ("f:selector", "f:a"), ("f:args", "v:1"), ("f:free", "f:x", "f:y")
-    )
+    before = FieldSet.of(("f:labels", "f:a"), ("f:selector", "f:a"), ("f:args", "v:1"), ("f:free", "f:x", "f:y"))
     assert reconcile(before, TYPE) == FieldSet.of(
         ("f:labels", "f:a"), ("f:selector",), ("f:args",), ("f:free", "f:x", "f:y")
     )

@@ -24,10 +24,7 @@ def of(**properties: Any) -> dict[str, Any]:
 
 
 def errors(schema: dict[str, Any], value: Any, **options: Any) -> list[str]:
-    return [
-        str(error)
-        for error in compile_validator(Schema.from_plain(of(a=schema))).errors({"a": value}, **options)
-    ]
+    return [str(error) for error in compile_validator(Schema.from_plain(of(a=schema))).errors({"a": value}, **options)]
 
 
 @pytest.mark.parametrize(
@@ -140,9 +137,7 @@ def errors(schema: dict[str, Any], value: Any, **options: Any) -> list[str]:
         (
             {**INTEGER, "oneOf": [{"minimum": 1}, {"maximum": 5}]},
             3,
-            [
-                '<nil>: Invalid value: "": "a" must validate one and only one schema (oneOf). Found 2 valid alternatives'
-            ],
+            ['<nil>: Invalid value: "": "a" must validate one and only one schema (oneOf). Found 2 valid alternatives'],
         ),
         (
             {**INTEGER, "allOf": [{"minimum": 5}]},
@@ -159,16 +154,12 @@ def errors(schema: dict[str, Any], value: Any, **options: Any) -> list[str]:
         ),
     ],
 )
-def test_a_value_has_the_errors_of_the_server(
-    schema: dict[str, Any], value: Any, expected: list[str]
-) -> None:
+def test_a_value_has_the_errors_of_the_server(schema: dict[str, Any], value: Any, expected: list[str]) -> None:
     assert errors(schema, value) == expected
 
 
 def test_the_path_of_the_value_is_part_of_the_fields() -> None:
-    validator = compile_validator(
-        Schema.from_plain({**of(a=STRING), "required": ["b"], "not": {"required": ["a"]}})
-    )
+    validator = compile_validator(Schema.from_plain({**of(a=STRING), "required": ["b"], "not": {"required": ["a"]}}))
     assert [error.field for error in validator.errors({"a": 1}, path="status")] == [
         "status",
         "status.a",
@@ -190,9 +181,7 @@ def test_a_pattern_that_takes_too_long_is_an_error() -> None:
     text = "".join(Random(1).choices("ab", k=20_000))
     found = errors({**STRING, "pattern": "[ab]*a[ab]{900}c"}, text)
     assert len(found) == 1
-    assert found[0].endswith(
-        "should match '[ab]*a[ab]{900}c, but matching takes too long: `[ab]*a[ab]{900}c`'"
-    )
+    assert found[0].endswith("should match '[ab]*a[ab]{900}c, but matching takes too long: `[ab]*a[ab]{900}c`'")
 
 
 # Updates

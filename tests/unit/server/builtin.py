@@ -42,9 +42,7 @@ def served(group: str, resource: str, version: str = "", *, namespaced: bool = T
 def custom(group: str, version: str, resource: str, *, namespaced: bool = True) -> ServedResource:
     """Return a custom resource of this name."""
 
-    definition = definition_of(
-        group, resource.capitalize(), version, plural=resource, is_namespaced=namespaced
-    )
+    definition = definition_of(group, resource.capitalize(), version, plural=resource, is_namespaced=namespaced)
     return served_versions(definition, 0)[0]
 
 

@@ -12,9 +12,7 @@ def read(body: bytes) -> object:
     return read_configuration(lambda: decode_configuration(body))
 
 
-@pytest.mark.parametrize(
-    "body", [b'{"a": {"b": [1, "x", null]}}', b"a:\n  b: [1, x, null]\n", b"a: {b: [1, 'x', ~]}"]
-)
+@pytest.mark.parametrize("body", [b'{"a": {"b": [1, "x", null]}}', b"a:\n  b: [1, x, null]\n", b"a: {b: [1, 'x', ~]}"])
 def test_json_and_yaml_mean_the_same(body: bytes) -> None:
     assert read(body) == {"a": {"b": [1, "x", None]}}
 

@@ -75,9 +75,7 @@ def test_versions_are_in_the_order_of_preference() -> None:
 
 def test_a_table_is_found_in_a_version_that_has_the_stored_shape() -> None:
     catalog = Catalog.builtin()
-    stored = {
-        table: catalog.stored_in(table) for table in ("pods", "events", "resource.k8s.io/resourceclaims")
-    }
+    stored = {table: catalog.stored_in(table) for table in ("pods", "events", "resource.k8s.io/resourceclaims")}
     assert {table: each and each.api_version for table, each in stored.items()} == {
         "pods": "v1",
         "events": "v1",

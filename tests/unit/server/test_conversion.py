@@ -24,12 +24,8 @@ from masthead._meta.shape import annotations_of
 from masthead.api.index import KINDS
 from masthead_server.resources.versions import storage_version_hash
 
-CASES: list[dict[str, Any]] = json.loads(
-    Path(__file__).with_name("conversion_vectors.json").read_text("utf-8")
-)
-HASHES: dict[str, str] = json.loads(
-    Path(__file__).with_name("storage_version_hashes.json").read_text("utf-8")
-)
+CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("conversion_vectors.json").read_text("utf-8"))
+HASHES: dict[str, str] = json.loads(Path(__file__).with_name("storage_version_hashes.json").read_text("utf-8"))
 RESOURCES = {
     (api_version, kind): resource
     for api_version, (_, kinds) in KINDS.items()
@@ -133,17 +129,13 @@ def shape(annotation: object, above: tuple[object, ...] = ()) -> object:
             if name not in {"api_version", "kind", "metadata"}
         }
     inner = typing.get_args(annotation)
-    return (
-        (str(typing.get_origin(annotation)), *(shape(each, above) for each in inner)) if inner else annotation
-    )
+    return (str(typing.get_origin(annotation)), *(shape(each, above) for each in inner)) if inner else annotation
 
 
 def versions_of(group: str, resource: str) -> tuple[str, ...]:
     """The versions that serve a resource, the foremost first."""
     every = (
-        version
-        for version in CATALOG.versions(group)
-        if CATALOG.find(GroupVersionResource(group, version, resource))
+        version for version in CATALOG.versions(group) if CATALOG.find(GroupVersionResource(group, version, resource))
     )
     return tuple(every)
 
@@ -212,9 +204,7 @@ json_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ["type", "resource", "pods", "object", "name", "target", "ScaleUp", "Policies", "spec"]
-            ),
+            st.sampled_from(["type", "resource", "pods", "object", "name", "target", "ScaleUp", "Policies", "spec"]),
             inner,
         )
     ),

@@ -112,9 +112,7 @@ def test_what_is_dumped_is_loaded_again(fields: Plain) -> None:
 
 
 @given(FIELDS, st.integers(1, 9), st.integers(0, 9))
-def test_text_that_went_through_the_schema_is_written_as_it_is(
-    fields: Plain, revision: int, since: int
-) -> None:
+def test_text_that_went_through_the_schema_is_written_as_it_is(fields: Plain, revision: int, since: int) -> None:
     value = codec(ANYTHING).dump(stored(revision, **fields))
     written = codec(ANYTHING, since=since).write(value)
 
@@ -131,9 +129,7 @@ def test_an_object_of_an_older_schema_is_pruned_and_defaulted_when_it_is_read() 
 
 
 def test_a_version_is_defaulted_where_it_is_stored_and_pruned_where_it_is_read() -> None:
-    definition = definition_of(
-        "example.com", "Widget", version_of("v1", OLD, storage=True), version_of("v2", NEW)
-    )
+    definition = definition_of("example.com", "Widget", version_of("v1", OLD, storage=True), version_of("v2", NEW))
 
     value = of(definition, "v2").dump(stored(5, spec={"color": "red", "shade": "light"}))
 
@@ -154,9 +150,7 @@ def test_a_version_that_does_not_exist_any_more_cannot_be_read() -> None:
 
 @given(FIELDS)
 def test_stored_objects_keep_their_version_when_only_metadata_changes(fields: Plain) -> None:
-    definition = definition_of(
-        "example.com", "Widget", version_of("v1", ANYTHING), version_of("v2", ANYTHING)
-    )
+    definition = definition_of("example.com", "Widget", version_of("v1", ANYTHING), version_of("v2", ANYTHING))
     raw = StoredCodec(definition.versions["v2"])
     value = of(definition, "v1").dump(stored(5, **fields))
 
@@ -173,9 +167,7 @@ def test_numbers_without_a_fraction_are_whole() -> None:
     made = codec(ANYTHING)
     found, _ = made.decode({"metadata": {"name": "a"}, "spec": {"a": 1.0, "b": [1e3, 1.5], "c": 1e25}})
 
-    assert b'"spec":{"a":1,"b":[1000,1.5],"c":1e25}' in made.dump(
-        {**found, **stored(5)} | {"spec": found["spec"]}
-    )
+    assert b'"spec":{"a":1,"b":[1000,1.5],"c":1e25}' in made.dump({**found, **stored(5)} | {"spec": found["spec"]})
 
 
 def test_embedded_objects_have_the_metadata_of_objects() -> None:

@@ -31,9 +31,7 @@ def test_an_object_without_replicas_has_no_scale() -> None:
     with pytest.raises(StatusFailure) as failure:
         SCALE.read(widget())
 
-    assert failure.value.message == (
-        'Internal error occurred: the spec replicas field ".spec.replicas" does not exist'
-    )
+    assert failure.value.message == ('Internal error occurred: the spec replicas field ".spec.replicas" does not exist')
 
 
 def test_replicas_that_are_left_out_of_an_update_cannot_be_set() -> None:

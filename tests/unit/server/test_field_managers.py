@@ -154,9 +154,7 @@ def test_a_write_of_a_subresource_ignores_the_entries_that_are_sent() -> None:
 
     field_manager_of(DEPLOYMENTS, "status").update(live, new, "me", LATER)
 
-    own = entry(
-        "me", {"f:status": {"f:replicas": {}}}, apiVersion="apps/v1", time=LATER, subresource="status"
-    )
+    own = entry("me", {"f:status": {"f:replicas": {}}}, apiVersion="apps/v1", time=LATER, subresource="status")
     assert new["metadata"]["managedFields"] == [*stored, own]
 
 
@@ -220,9 +218,7 @@ def test_entries_are_in_the_order_of_operation_time_manager_version_and_subresou
 
 
 def test_of_two_entries_of_one_manager_the_last_counts() -> None:
-    assert write_entries(read_entries([entry("a", owned("a")), entry("a", owned("b"))])) == [
-        entry("a", owned("b"))
-    ]
+    assert write_entries(read_entries([entry("a", owned("a")), entry("a", owned("b"))])) == [entry("a", owned("b"))]
 
 
 REPLICAS: Plain = {"f:spec": {"f:replicas": {}}}
@@ -235,9 +231,7 @@ def test_the_managers_of_a_scale_are_those_of_the_replicas() -> None:
         entry("two", {"f:spec": {"f:paused": {}}}, apiVersion="apps/v1"),
     ]
 
-    assert ScaleEntries(DEPLOYMENTS, entries).of_scale() == [
-        entry("one", REPLICAS, apiVersion="autoscaling/v1")
-    ]
+    assert ScaleEntries(DEPLOYMENTS, entries).of_scale() == [entry("one", REPLICAS, apiVersion="autoscaling/v1")]
 
 
 def test_who_scales_an_object_takes_its_replicas_over_without_a_time() -> None:

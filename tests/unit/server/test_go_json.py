@@ -195,9 +195,7 @@ def test_options_of_the_wrong_type_are_refused(options: dict[str, Any], problem:
 
 
 def test_options_that_are_null_or_unknown_are_accepted() -> None:
-    check_delete_options(
-        {"dryRun": None, "preconditions": {"uid": None}, "unknown": 1, "gracePeriodSeconds": 0}
-    )
+    check_delete_options({"dryRun": None, "preconditions": {"uid": None}, "unknown": 1, "gracePeriodSeconds": 0})
 
 
 @pytest.mark.parametrize("piece", [b'{"a":', b"[", b"[{a: "])

@@ -37,9 +37,7 @@ def named(**fields: object) -> Plain:
 
 
 def created(**fields: object) -> list[str]:
-    return [
-        str(create_error) for create_error in create_errors(named(**fields), CONFIG_MAPS, namespaced=True)
-    ]
+    return [str(create_error) for create_error in create_errors(named(**fields), CONFIG_MAPS, namespaced=True)]
 
 
 def updated(new: Plain, old: Plain) -> list[str]:
@@ -82,12 +80,12 @@ def test_replication_controllers_validate_only_the_generated_name() -> None:
 def test_a_name_that_does_not_fit_into_a_url_is_refused_by_every_kind() -> None:
     expected = "metadata.name: Invalid value: \"a/b\": may not contain '/'"
 
-    assert [
-        str(create_error) for create_error in create_errors(named(name="a/b"), REQUESTS, namespaced=True)
-    ] == [expected]
-    assert [
-        str(create_error) for create_error in create_errors(named(name="a/b"), BUDGETS, namespaced=True)
-    ] == [expected]
+    assert [str(create_error) for create_error in create_errors(named(name="a/b"), REQUESTS, namespaced=True)] == [
+        expected
+    ]
+    assert [str(create_error) for create_error in create_errors(named(name="a/b"), BUDGETS, namespaced=True)] == [
+        expected
+    ]
 
 
 def test_without_a_name_rule_a_bad_path_segment_is_reported_only_if_nothing_else_is_wrong() -> None:
@@ -180,9 +178,7 @@ def test_dependents_are_either_orphaned_or_awaited() -> None:
 
 
 def test_a_generation_is_not_negative() -> None:
-    assert created(generation=-1) == [
-        "metadata.generation: Invalid value: -1: must be greater than or equal to 0"
-    ]
+    assert created(generation=-1) == ["metadata.generation: Invalid value: -1: must be greater than or equal to 0"]
 
 
 def test_all_errors_are_reported_in_kube_apiservers_order() -> None:
@@ -246,12 +242,8 @@ def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
     assert updated(named(deletionTimestamp="2024-01-01T00:00:00Z"), old) == []
 
 
-@pytest.mark.parametrize(
-    ("strategy", "times"), [(CONFIG_MAPS, 4), (DEPLOYMENTS, 3), (BUDGETS, 2), (WIDGETS, 3)]
-)
-def test_an_update_reports_a_bad_label_as_often_as_kube_apiserver_validates_it(
-    strategy: Strategy, times: int
-) -> None:
+@pytest.mark.parametrize(("strategy", "times"), [(CONFIG_MAPS, 4), (DEPLOYMENTS, 3), (BUDGETS, 2), (WIDGETS, 3)])
+def test_an_update_reports_a_bad_label_as_often_as_kube_apiserver_validates_it(strategy: Strategy, times: int) -> None:
     assert len(update_errors(named(labels={"a": "-"}), named(), strategy)) == times
 
 
@@ -261,9 +253,7 @@ def test_an_update_keeps_the_system_fields() -> None:
 
     keep_system_fields(new, old)
 
-    assert new == named(
-        uid="u", creationTimestamp="2024-01-01T00:00:00Z", generation=4, deletionGracePeriodSeconds=5
-    )
+    assert new == named(uid="u", creationTimestamp="2024-01-01T00:00:00Z", generation=4, deletionGracePeriodSeconds=5)
 
 
 def test_an_update_cannot_cancel_a_deletion() -> None:
@@ -304,10 +294,6 @@ def test_a_bad_value_is_shown_as_go_shows_it(value: object, written: str) -> Non
     assert shown(value) == written
 
 
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each, min_size=1)
-    )
-)
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each, min_size=1)))
 def test_a_printed_list_can_be_parsed_again(value: object) -> None:
     assert json.loads(shown([value])) == [value]

@@ -60,10 +60,7 @@ def test_enumerated_fields_list_their_values(service: OpenApiService) -> None:
 
     assert field("Container", "imagePullPolicy")["enum"] == ["Always", "IfNotPresent", "Never"]
     assert field("ServiceSpec", "ipFamilies")["items"]["enum"] == ["", "IPv4", "IPv6"]
-    assert (
-        len(field("PersistentVolumeClaimStatus", "allocatedResourceStatuses")["additionalProperties"]["enum"])
-        == 5
-    )
+    assert len(field("PersistentVolumeClaimStatus", "allocatedResourceStatuses")["additionalProperties"]["enum"]) == 5
     assert len(field("Lifecycle", "stopSignal")["enum"]) == 65
     assert "enum" not in field("PodCondition", "type")
 
@@ -72,11 +69,7 @@ def test_every_group_version_has_a_document(service: OpenApiService) -> None:
     catalog = Catalog.builtin()
     listed = msgspec.json.decode(service.index().body)["paths"]
 
-    paths = {
-        GroupVersion(group, version).path[1:]
-        for group in catalog.groups()
-        for version in catalog.versions(group)
-    }
+    paths = {GroupVersion(group, version).path[1:] for group in catalog.groups() for version in catalog.versions(group)}
     assert paths <= listed.keys()
     assert listed.keys() - paths >= {"api", "apis", "apis/apps", "version"}
 
@@ -110,9 +103,7 @@ def test_other_names_have_no_document(service: OpenApiService, name: str) -> Non
         ("version", "getCodeVersion", "version"),
     ],
 )
-def test_discovery_and_version_are_described(
-    service: OpenApiService, name: str, operation: str, tag: str
-) -> None:
+def test_discovery_and_version_are_described(service: OpenApiService, name: str, operation: str, tag: str) -> None:
     found = document(service, name)["paths"][f"/{name}/"]["get"]
 
     assert (found["operationId"], found["tags"]) == (operation, [tag])

@@ -69,9 +69,7 @@ def model(document: Any, path: str, change: str, value: Any) -> Any:
     if rest:
         inner = model(document[key], f"/{rest}", change, value)
         return (
-            [*document[:key], inner, *document[key + 1 :]]
-            if isinstance(document, list)
-            else {**document, key: inner}
+            [*document[:key], inner, *document[key + 1 :]] if isinstance(document, list) else {**document, key: inner}
         )
     if isinstance(document, list):
         return document[:key] + ([] if change == "remove" else [value]) + document[key + (change != "add") :]
@@ -104,9 +102,7 @@ def test_operations_behave_as_in_the_rfc(
     path = data.draw(st.sampled_from(places(document)))
     before = copy.deepcopy(document)
 
-    assert patched(document, {"op": change, "path": path, "value": value}) == model(
-        document, path, change, value
-    )
+    assert patched(document, {"op": change, "path": path, "value": value}) == model(document, path, change, value)
     assert document == before
 
 
@@ -213,9 +209,7 @@ def test_a_patched_object_of_another_kind_is_shown_whole() -> None:
     shown = r'"{\"apiVersion\":\"v2\",\"data\":{\"a\":\"\\u003c\"},\"kind\":\"ConfigMap\"}"'
     assert failure.message == f' "" is invalid: patch: Invalid value: {shown}: no kind'
     assert failure.details == {
-        "causes": [
-            {"reason": "FieldValueInvalid", "message": f"Invalid value: {shown}: no kind", "field": "patch"}
-        ]
+        "causes": [{"reason": "FieldValueInvalid", "message": f"Invalid value: {shown}: no kind", "field": "patch"}]
     }
 
 
@@ -224,16 +218,12 @@ def merged(document: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(objects, objects)
-def test_a_merge_patch_without_nulls_behaves_as_in_the_rfc(
-    document: dict[str, Any], patch: dict[str, Any]
-) -> None:
+def test_a_merge_patch_without_nulls_behaves_as_in_the_rfc(document: dict[str, Any], patch: dict[str, Any]) -> None:
     assert merged(document, patch) == meta.apply_merge_patch(document, patch)
 
 
 @given(objects, objects)
-def test_the_difference_of_two_objects_makes_one_of_the_other(
-    old: dict[str, Any], new: dict[str, Any]
-) -> None:
+def test_the_difference_of_two_objects_makes_one_of_the_other(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert merged(old, meta.merge_patch(old, new)) == new
 
 

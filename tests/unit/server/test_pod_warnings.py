@@ -59,12 +59,8 @@ def test_a_pods_name_is_its_hosts_name() -> None:
 def test_nodes_are_chosen_by_labels_that_have_newer_names() -> None:
     expression = {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["ok", "a b"]}
     affinity = {
-        "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [{"matchExpressions": [expression]}]
-        },
-        "preferredDuringSchedulingIgnoredDuringExecution": [
-            {"preference": {"matchExpressions": [expression]}}
-        ],
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"preference": {"matchExpressions": [expression]}}],
     }
     zones = [{"topologyKey": "failure-domain.beta.kubernetes.io/zone"}, {"labelSelector": {}}]
 
@@ -78,9 +74,7 @@ def test_nodes_are_chosen_by_labels_that_have_newer_names() -> None:
         f"{at}.{terms}.matchExpressions[0].key: beta.kubernetes.io/arch is {ARCH}",
         f"{at}.{preference}.matchExpressions[0].key: beta.kubernetes.io/arch is {ARCH}",
     ]
-    assert found[3].startswith(
-        f"{at}.{preference}.matchExpressions[0].values[1]: a b is invalid, a valid label"
-    )
+    assert found[3].startswith(f"{at}.{preference}.matchExpressions[0].values[1]: a b is invalid, a valid label")
     assert found[4:] == [
         (
             "spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is"
@@ -91,9 +85,7 @@ def test_nodes_are_chosen_by_labels_that_have_newer_names() -> None:
 
 
 def test_pod_affinity_without_a_label_selector_is_warned_of() -> None:
-    required, preferred = (
-        f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred")
-    )
+    required, preferred = (f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred"))
     terms = {required: [{"topologyKey": "k"}, {"labelSelector": {}}], preferred: [{"podAffinityTerm": {}}]}
 
     assert of_pod(affinity={"podAffinity": terms, "podAntiAffinity": terms}) == [
@@ -221,10 +213,7 @@ def test_conflicting_ports_are_warned_of() -> None:
 
     assert of_container(ports=ports) == [
         f"{at[2]}: dangerously ambiguous port definition with {at[0]}",
-        (
-            f"{at[3]}: hostIP set without hostPort:"
-            " {Name:x HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}"
-        ),
+        (f"{at[3]}: hostIP set without hostPort: {{Name:x HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}}"),
         f"{at[3]}: overlapping port definition with {at[0]}",
         f"{at[3]}: overlapping port definition with {at[2]}",
         f"{at[4]}: duplicate port definition with {at[0]}",
@@ -252,9 +241,7 @@ def test_updates_of_pods_are_not_checked() -> None:
 @pytest.mark.parametrize(
     ("group", "resource"), [("apps", "deployments"), ("apps", "replicasets"), ("", "replicationcontrollers")]
 )
-def test_a_workloads_template_is_warned_of_on_create_and_with_each_generation(
-    group: str, resource: str
-) -> None:
+def test_a_workloads_template_is_warned_of_on_create_and_with_each_generation(group: str, resource: str) -> None:
     found = obj("a.b", spec=template(**OLD_OS, terminationGracePeriodSeconds=-1))
     expected = [
         f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {OS}",
@@ -294,8 +281,7 @@ def test_a_stateful_sets_claims_are_spelled_differently_in_an_update() -> None:
     found = obj(spec={**template(**OLD_OS), "volumeClaimTemplates": claims, "revisionHistoryLimit": -1})
     of_template = f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {OS}"
     history = (
-        "spec.revisionHistoryLimit: a negative value retains all historical revisions;"
-        " a value >= 0 is recommended"
+        "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
     )
     claim, again = (f"spec.volumeClaimTemplates[0]{way}.resources.requests[storage]" for way in ("", ".Spec"))
 

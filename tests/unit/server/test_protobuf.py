@@ -164,9 +164,7 @@ def test_whole_numbers_of_a_schema_stay_whole() -> None:
     def schema_of(*fields: bytes) -> Any:
         validation = field(1, b"".join(fields))
         version = field(4, validation)
-        found = decode(
-            body("apiextensions.k8s.io/v1", "CustomResourceDefinition", field(2, field(7, version)))
-        )
+        found = decode(body("apiextensions.k8s.io/v1", "CustomResourceDefinition", field(2, field(7, version))))
         return found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
 
     assert repr(schema_of(number(5.0))["maximum"]) == "5"
@@ -260,9 +258,7 @@ def test_a_kind_that_kubernetes_does_not_have_is_refused() -> None:
 def test_an_invalid_quantity_is_refused() -> None:
     entry = field(1, "cpu") + field(2, field(1, "abc"))
 
-    assert str(refused(body("v1", "ResourceQuota", field(2, field(1, entry))))).startswith(
-        "quantities must match"
-    )
+    assert str(refused(body("v1", "ResourceQuota", field(2, field(1, entry))))).startswith("quantities must match")
 
 
 @pytest.mark.parametrize("document", [b"{", b"\xff", b'{"a\xff":1}', b"[" * 50_000])

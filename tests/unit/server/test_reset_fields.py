@@ -49,9 +49,7 @@ def test_a_write_of_the_status_owns_nothing_of_the_spec() -> None:
 
 def test_a_write_of_the_status_owns_metadata_only_as_far_as_it_can_change_it() -> None:
     assert _kept("storage.k8s.io", "v1", "volumeattachments", "status") == _without("f:spec", "f:metadata")
-    assert _kept("apps", "v1", "deployments", "status")["f:metadata"] == {
-        "f:ownerReferences": {'k:{"uid":"1"}': {}}
-    }
+    assert _kept("apps", "v1", "deployments", "status")["f:metadata"] == {"f:ownerReferences": {'k:{"uid":"1"}': {}}}
     assert _kept("", "v1", "pods", "status")["f:metadata"] == {"f:labels": {"f:app": {}}}
 
 

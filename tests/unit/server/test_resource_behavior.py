@@ -307,9 +307,7 @@ def test_a_claim_that_names_no_class_is_of_the_newest_default_one() -> None:
 
 
 def test_a_certificate_request_records_the_requesting_user() -> None:
-    pem = (
-        "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlJQgotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
-    )
+    pem = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlJQgotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
     spec = {"request": pem, "signerName": "example.com/a", "usages": ["client auth"], "username": "root"}
     request = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "spec": spec}
     made = create(request, Allocator())["spec"]
@@ -458,9 +456,7 @@ def test_the_spec_of_a_volume_attachment_is_validated_and_immutable() -> None:
     known = create({**wanted, "spec": spec}, Allocator())
     with pytest.raises(StatusFailure, match=r'spec: Invalid value: \{"Attacher":.*field is immutable'):
         update({**known, "spec": {**spec, "nodeName": "m"}}, known, Allocator())
-    with pytest.raises(
-        StatusFailure, match="must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-    ):
+    with pytest.raises(StatusFailure, match="must specify exactly one of inlineVolumeSpec and persistentVolumeName"):
         create({**wanted, "spec": {**spec, "source": {}}}, Allocator())
 
 

@@ -31,9 +31,7 @@ HASHES = {
 
 hashes = st.integers(0, END - 1) | st.sampled_from([0, 1, END - 1])
 bounds = st.tuples(st.integers(0, END), st.integers(0, END)).filter(lambda pair: pair[0] != pair[1])
-ranges = st.lists(bounds.map(lambda pair: HashRange(UID, min(pair), max(pair))), min_size=1, max_size=8).map(
-    tuple
-)
+ranges = st.lists(bounds.map(lambda pair: HashRange(UID, min(pair), max(pair))), min_size=1, max_size=8).map(tuple)
 
 
 @pytest.mark.parametrize(("value", "expected"), HASHES.items())

@@ -125,9 +125,7 @@ def test_keys_and_values_may_hold_any_text_and_any_bytes(tmp_path: Path) -> None
 
 def test_a_data_file_is_used_by_one_server_at_a_time(tmp_path: Path) -> None:
     first = opened(tmp_path / "data")
-    with pytest.raises(
-        DataFileError, match=r"is in use by another server\. Stop that one, or name another file"
-    ):
+    with pytest.raises(DataFileError, match=r"is in use by another server\. Stop that one, or name another file"):
         SqliteJournal(tmp_path / "data")
     first.write("x", "a", b"")  # the other one did no harm
     first.close()
@@ -263,9 +261,7 @@ def test_a_truncated_file_is_damaged(tmp_path: Path, size: int) -> None:
     storage.close()
     path.write_bytes(path.read_bytes()[:size])
 
-    with pytest.raises(
-        DataFileError, match=r"is damaged \(.*\)\. Restore the file from a copy, or name another"
-    ):
+    with pytest.raises(DataFileError, match=r"is damaged \(.*\)\. Restore the file from a copy, or name another"):
         opened(path)
 
 

@@ -46,11 +46,7 @@ class Model:
 
     def last(self, table: str, key: str, revision: int) -> Fact | None:
         """The last write of a key at or before a revision."""
-        found = [
-            fact
-            for fact in self.facts
-            if fact.revision <= revision and (fact.table, fact.key) == (table, key)
-        ]
+        found = [fact for fact in self.facts if fact.revision <= revision and (fact.table, fact.key) == (table, key)]
         return found[-1] if found else None
 
     def at(self, table: str, key: str, revision: int) -> Fact | None:
@@ -66,9 +62,7 @@ class Model:
 
 
 def seen(table: str, record: Record | None) -> Fact | None:
-    return (
-        None if record is None else Fact(record.revision, table, record.key, record.value, record.is_deleted)
-    )
+    return None if record is None else Fact(record.revision, table, record.key, record.value, record.is_deleted)
 
 
 class StorageMachine(RuleBasedStateMachine):

@@ -25,9 +25,7 @@ def sent_by(spoiler: StreamTruncator, pieces: list[list[bytes]]) -> bytes:
 
 
 @given(PIECES, st.integers(0, 12))
-def test_whole_lines_pass_up_to_the_limit_however_they_are_chunked(
-    pieces: list[list[int]], after: int
-) -> None:
+def test_whole_lines_pass_up_to_the_limit_however_they_are_chunked(pieces: list[list[int]], after: int) -> None:
     spoiler, written = StreamTruncator(after, cuts=False), lines_of(pieces)
     lines = [line for piece in written for line in piece]
 

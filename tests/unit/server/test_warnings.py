@@ -329,10 +329,7 @@ def test_custom_resources_are_warned_of_new_finalizers_without_a_domain() -> Non
     new["metadata"]["finalizers"] = ["plain", "other", "dot.ted", "ok.io/x", "orphan"]
     conflicts = "to avoid accidental conflicts with other finalizer writers"
     expected = [
-        (
-            "metadata.finalizers: "
-            f'"dot.ted": prefer a domain-qualified finalizer name including a path (/) {conflicts}'
-        ),
+        (f'metadata.finalizers: "dot.ted": prefer a domain-qualified finalizer name including a path (/) {conflicts}'),
         f'metadata.finalizers: "other": prefer a domain-qualified finalizer name {conflicts}',
     ]
 

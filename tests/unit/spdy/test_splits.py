@@ -68,9 +68,7 @@ def outcome(wires: Sequence[bytes]) -> tuple[list[object], bytes, str]:
 
 
 @given(messages, st.lists(st.integers(0, 2000), max_size=30))
-def test_any_split_gives_the_same_events(
-    sent: list[tuple[dict[str, str], list[bytes], bool]], cuts: list[int]
-) -> None:
+def test_any_split_gives_the_same_events(sent: list[tuple[dict[str, str], list[bytes], bool]], cuts: list[int]) -> None:
     wire = session_of(sent)
     assert outcome(chunks(wire, cuts)) == outcome([wire])
 
@@ -79,14 +77,10 @@ def test_any_split_gives_the_same_events(
 def test_what_is_sent_is_received(sent: list[tuple[dict[str, str], list[bytes], bool]]) -> None:
     server = SpdySession(is_client=False)
     events = server.receive(session_of(sent))
-    assert [event.headers for event in events if isinstance(event, StreamOpened)] == [
-        each[0] for each in sent
-    ]
+    assert [event.headers for event in events if isinstance(event, StreamOpened)] == [each[0] for each in sent]
     for stream_id, (_, data, _) in zip(itertools.count(1, 2), sent, strict=False):
         received = [
-            bytes(event.data)
-            for event in events
-            if isinstance(event, StreamData) and event.stream_id == stream_id
+            bytes(event.data) for event in events if isinstance(event, StreamData) and event.stream_id == stream_id
         ]
         assert b"".join(received) == b"".join(data)
 

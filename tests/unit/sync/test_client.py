@@ -107,9 +107,7 @@ def test_groups_subresources_and_reviews_are_available(client: Client) -> None:
     assert deployments.get_scale("web").spec.replicas == 3
     assert client.scales("default").get("deployments", "web").spec.replicas == 3
 
-    review = SelfSubjectAccessReview.from_dict(
-        {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
-    )
+    review = SelfSubjectAccessReview.from_dict({"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}})
     assert client.authorization_v1.self_subject_access_reviews().create(review).status.allowed is True
 
 

@@ -107,9 +107,7 @@ class TestReading:
             informer.wait_synced(TIMEOUT)
             assert sorted(informer.indexer.list_keys()) == ["blue/colour", "red/colour"]
 
-    def test_a_snapshot_is_saved_and_started_from(
-        self, maps: ResourceClient[ConfigMap], tmp_path: Path
-    ) -> None:
+    def test_a_snapshot_is_saved_and_started_from(self, maps: ResourceClient[ConfigMap], tmp_path: Path) -> None:
         maps.create(ConfigMap.new("web"))
         with SharedInformer(maps) as first:
             first.wait_synced(TIMEOUT)
@@ -366,9 +364,7 @@ class TestLife:
             if each.name == "masthead-handler-hanging":
                 each.join(TIMEOUT)
 
-    def test_an_unreferenced_informer_is_collected_and_ends_with_its_client(
-        self, kubeconfig_file: Path
-    ) -> None:
+    def test_an_unreferenced_informer_is_collected_and_ends_with_its_client(self, kubeconfig_file: Path) -> None:
         clients = [Client(kubeconfig=kubeconfig_file)]
         informers = [SharedInformer(clients[0].core_v1.namespaces())]
         handler = threading.Event()

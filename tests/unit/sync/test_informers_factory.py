@@ -52,9 +52,7 @@ def test_all_ways_to_a_kind_lead_to_one_informer(factory: SharedInformerFactory)
     assert factory.metadata(Namespace).informer is factory.metadata(NAMESPACES).informer
 
 
-def test_a_factory_serves_listers_health_and_late_informers(
-    client: Client, factory: SharedInformerFactory
-) -> None:
+def test_a_factory_serves_listers_health_and_late_informers(client: Client, factory: SharedInformerFactory) -> None:
     client.core_v1.config_maps("default").create(ConfigMap.new("web", labels={"app": "web"}))
     maps, handler = factory.core_v1.config_maps, list[str]()
     maps.informer.add_event_handler(on_add=lambda each: handler.append(each.metadata.name))
@@ -87,9 +85,7 @@ def test_the_first_constructor_wins_and_gets_the_blocking_client(
         assert mine.has_synced
 
 
-def test_an_informer_of_another_client_is_refused(
-    factory: SharedInformerFactory, kubeconfig_file: Path
-) -> None:
+def test_an_informer_of_another_client_is_refused(factory: SharedInformerFactory, kubeconfig_file: Path) -> None:
     with (
         Client(kubeconfig=kubeconfig_file) as other,
         pytest.raises(InvalidValueError, match="the informer for Node is not of the factory's client"),

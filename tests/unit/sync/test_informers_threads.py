@@ -35,9 +35,7 @@ def informer(maps: ResourceClient[ConfigMap]) -> Iterator[SharedInformer[ConfigM
     made.stop()
 
 
-def test_handlers_may_remove_each_other(
-    maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
-) -> None:
+def test_handlers_may_remove_each_other(maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]) -> None:
     both, removed = threading.Barrier(2), threading.Barrier(3)
     handles: list[Registration] = []
 

@@ -151,9 +151,7 @@ def test_stop_ends_a_campaign(client: Client, name: str) -> None:
     assert second.run(lambda _: "too") == "too"
 
 
-def test_the_leadership_is_lost_when_the_lease_cannot_be_renewed(
-    client: Client, server: Server, name: str
-) -> None:
+def test_the_leadership_is_lost_when_the_lease_cannot_be_renewed(client: Client, server: Server, name: str) -> None:
     elector = LeaderElector(client, name, "default", **SHORT)
     terms: list[int] = []
 

@@ -55,15 +55,11 @@ async def test_a_plain_reconciler_has_a_context_that_blocks() -> None:
         assert [each.metadata.name for each in await secrets.list()] == []
 
 
-def test_a_blocking_program_runs_a_manager_in_a_thread(
-    kube_config: Config, kube_client: masthead.Client
-) -> None:
+def test_a_blocking_program_runs_a_manager_in_a_thread(kube_config: Config, kube_client: masthead.Client) -> None:
     seen: list[str] = []
     with manager(seen).running_in_thread(kube_config, **OFF):
         kube_client.core_v1.secrets("default").create(Secret.new("one"))
-        made = kube_client.core_v1.config_maps("default").wait_for(
-            "one", masthead.conditions.exists(), timeout=WITHIN
-        )
+        made = kube_client.core_v1.config_maps("default").wait_for("one", masthead.conditions.exists(), timeout=WITHIN)
     assert made is not None
     assert seen == ["masthead-reconcile default/one"]
 

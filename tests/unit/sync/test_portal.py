@@ -215,9 +215,7 @@ class TestThreads:
 
 
 class TestReentry:
-    def test_a_blocking_call_on_the_loop_itself_is_refused_instead_of_waiting_for_ever(
-        self, portal: Portal
-    ) -> None:
+    def test_a_blocking_call_on_the_loop_itself_is_refused_instead_of_waiting_for_ever(self, portal: Portal) -> None:
         async def callback() -> None:
             portal.call(double(1))
 
@@ -266,9 +264,7 @@ class TestInterrupts:
         yield lambda: os.kill(os.getpid(), signal.SIGINT)
         signal.signal(signal.SIGINT, before)
 
-    def test_an_interrupt_cancels_the_call_and_is_raised(
-        self, portal: Portal, interrupt: Callable[[], None]
-    ) -> None:
+    def test_an_interrupt_cancels_the_call_and_is_raised(self, portal: Portal, interrupt: Callable[[], None]) -> None:
         started = Started()
 
         def once_it_runs() -> None:

@@ -114,9 +114,7 @@ def test_a_child_process_creates_its_own_client(uvloop: bool) -> None:
     assert run(script, uvloop=uvloop) == "10\n12\n"
 
 
-def test_a_child_process_that_drops_its_client_does_not_disturb_the_parent(
-    uvloop: bool, kubeconfig_file: Path
-) -> None:
+def test_a_child_process_that_drops_its_client_does_not_disturb_the_parent(uvloop: bool, kubeconfig_file: Path) -> None:
     script = f"""
         import gc
         from masthead.api.core.v1 import ConfigMap

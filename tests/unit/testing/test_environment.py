@@ -35,9 +35,7 @@ WIDGETS = {
                 "name": "v1",
                 "served": True,
                 "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-                },
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
             }
         ],
     },
@@ -97,9 +95,7 @@ async def test_only_the_definitions_that_a_test_names_are_installed() -> None:
 
 def test_a_function_that_makes_no_manager_is_refused() -> None:
     with (
-        pytest.raises(
-            InvalidValueError, match="None is not a manager: pass one, or a function that makes one"
-        ),
+        pytest.raises(InvalidValueError, match="None is not a manager: pass one, or a function that makes one"),
         BlockingEnvironment(cast("Any", lambda: None)),
     ):
         pass
@@ -140,9 +136,7 @@ async def test_an_operator_that_has_nothing_to_do_writes_nothing() -> None:
         await env.advance(2 * 3600)
         await env.settle()
         assert env.writes == []
-        assert (
-            env.replicas[0].reconciles() == 4
-        )  # also the one that follows the write, and finds nothing to do
+        assert env.replicas[0].reconciles() == 4  # also the one that follows the write, and finds nothing to do
         assert now() == 2 * 3600
 
 
@@ -207,9 +201,7 @@ async def test_failures_are_listed_until_the_reconcile_succeeds() -> None:
         is_fixed = True
         await env.settle(within=60)
         assert env.failures == [bad]
-        await env.client.core_v1.secrets("default").patch(
-            "bad", masthead.Patch.merge({"stringData": {"a": "1"}})
-        )
+        await env.client.core_v1.secrets("default").patch("bad", masthead.Patch.merge({"stringData": {"a": "1"}}))
         await env.settle()
         assert env.failures == []
 
@@ -303,12 +295,8 @@ async def test_a_reconcile_that_hangs_is_named() -> None:
         del ctx, obj
         await asyncio.Event().wait()
 
-    async with Environment(
-        app, objects=[ConfigMap.new("a", namespace="default")], graceful_timeout=1.0
-    ) as env:
-        with pytest.raises(
-            NotSettledError, match=r"default/a is being reconciled, attempt 1 .*default/a exists"
-        ):
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")], graceful_timeout=1.0) as env:
+        with pytest.raises(NotSettledError, match=r"default/a is being reconciled, attempt 1 .*default/a exists"):
             await env.settle(timeout=30)
         assert now() == 30
 
@@ -414,9 +402,7 @@ async def test_the_next_replica_leads_at_once_after_a_stop_and_later_after_a_cra
         await env.settle()
         assert third.is_leading
         assert 10 < now() - began < 20
-        assert [(write, write.replica) for write in env.writes] == [
-            ("apply configmaps default/a", third.name)
-        ]
+        assert [(write, write.replica) for write in env.writes] == [("apply configmaps default/a", third.name)]
 
 
 @in_virtual_time
@@ -469,9 +455,7 @@ async def test_another_replica_leads_while_the_leader_is_paused() -> None:
         await env.client.core_v1.secrets("default").create(Secret.new("a"))
         await env.settle()
         assert second.is_leading
-        assert [(write, write.replica) for write in env.writes] == [
-            ("apply configmaps default/a", second.name)
-        ]
+        assert [(write, write.replica) for write in env.writes] == [("apply configmaps default/a", second.name)]
         first.resume()
         await env.settle()
         assert (first.is_leading, second.is_leading) == (False, True)

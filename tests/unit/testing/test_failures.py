@@ -114,9 +114,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize(("make", "failure"), FAILING.items())
-def test_a_function_that_always_raises_fails_the_test(
-    make: Callable[[], masthead.Manager], failure: str
-) -> None:
+def test_a_function_that_always_raises_fails_the_test(make: Callable[[], masthead.Manager], failure: str) -> None:
     @in_virtual_time
     async def play() -> None:
         async with Environment(make, objects=OBJECTS) as env:
@@ -130,9 +128,7 @@ def test_a_function_that_always_raises_fails_the_test(
 
 
 @pytest.mark.parametrize(("make", "failure"), FAILING.items())
-def test_a_test_that_reads_the_failures_may_end_with_them(
-    make: Callable[[], masthead.Manager], failure: str
-) -> None:
+def test_a_test_that_reads_the_failures_may_end_with_them(make: Callable[[], masthead.Manager], failure: str) -> None:
     @in_virtual_time
     async def play() -> None:
         async with Environment(make, objects=OBJECTS) as env:
@@ -344,7 +340,5 @@ async def test_a_manager_that_has_crashed_or_stopped_is_not_started_again() -> N
         app.timer(10)(lambda: None)
         async with Environment(app) as env:
             await getattr(env.replicas[0], end)()
-            with pytest.raises(
-                ManagerStateError, match=r"replica once-0, which has ended.*env\.start\(make_manager\)"
-            ):
+            with pytest.raises(ManagerStateError, match=r"replica once-0, which has ended.*env\.start\(make_manager\)"):
                 await env.start(app)

@@ -48,9 +48,7 @@ async def test_what_is_neither_declared_nor_permitted_is_named() -> None:
 
 @in_virtual_time
 async def test_what_is_declared_or_permitted_is_not_missing() -> None:
-    app = manager(
-        owns=[Secret], finalizer="example.com/copy", permissions=[Permission(Secret, "list", names=["tls"])]
-    )
+    app = manager(owns=[Secret], finalizer="example.com/copy", permissions=[Permission(Secret, "list", names=["tls"])])
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
         await env.settle()
 

@@ -138,9 +138,7 @@ def test_it({fixture}):
         ("kube_namespace, shared_kube_client", "client = shared_kube_client"),
     ],
 )
-@pytest.mark.parametrize(
-    ("end", "outcome"), [("pass", {"passed": 1, "errors": 1}), ("informer.stop()", {"failed": 1})]
-)
+@pytest.mark.parametrize(("end", "outcome"), [("pass", {"passed": 1, "errors": 1}), ("informer.stop()", {"failed": 1})])
 def test_an_informer_of_a_test_with_fixtures_detects_changes(
     pytester: pytest.Pytester, fixture: str, client: str, end: str, outcome: dict[str, int]
 ) -> None:

@@ -82,9 +82,7 @@ def methods_of(group: type[Group]) -> dict[str, Any]:
         ("ComponentStatus", "componentstatuses", "ComponentStatuses", "component_statuses"),
     ],
 )
-def test_methods_are_called_as_in_go_but_in_snake_case(
-    kind: str, plural: str, spelled: str, method: str
-) -> None:
+def test_methods_are_called_as_in_go_but_in_snake_case(kind: str, plural: str, spelled: str, method: str) -> None:
     assert groups.plural_of(kind, plural) == spelled
     assert groups.Method(kind, "", spelled, (), is_namespaced=True, returns="").name == method
 
@@ -145,9 +143,7 @@ def test_two_classes_of_one_name_are_refused() -> None:
 def test_generated_code_is_already_formatted() -> None:
     spec = spec_of(
         Pod_v1=resource("pods", "log", "status", "eviction"),
-        ValidatingAdmissionPolicyBinding_v1=resource(
-            "validatingadmissionpolicybindings", "status", namespaced=False
-        ),
+        ValidatingAdmissionPolicyBinding_v1=resource("validatingadmissionpolicybindings", "status", namespaced=False),
     )
 
     (group,) = groups.groups_of(spec)
@@ -186,9 +182,7 @@ def test_every_resource_has_a_method() -> None:
 @needs_documents
 def test_every_group_and_version_has_an_accessor_named_as_the_folder_of_its_types() -> None:
     offered = Offered()
-    accessors = {
-        name: getattr(offered, name).GROUP_VERSION for name in dir(generated.Clientset) if name[0] != "_"
-    }
+    accessors = {name: getattr(offered, name).GROUP_VERSION for name in dir(generated.Clientset) if name[0] != "_"}
     served = {(group, version) for group, version, _ in discovered()}
 
     assert {(accessor.group, accessor.version) for accessor in accessors.values()} == served
@@ -243,10 +237,7 @@ def test_using_a_group_imports_that_group_alone() -> None:
 
     assert (
         done.stdout
-        == str(
-            ["masthead._client.groups.extensions_v1beta1", "masthead._sync.client_groups.extensions_v1beta1"]
-        )
-        + "\n"
+        == str(["masthead._client.groups.extensions_v1beta1", "masthead._sync.client_groups.extensions_v1beta1"]) + "\n"
     )
 
 

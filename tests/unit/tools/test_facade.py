@@ -53,9 +53,7 @@ RULES = Rules(
 
 def mirrored(body: str, *, bases: str = "") -> str:
     """The blocking form of a class with this body."""
-    source = (
-        f'{HEAD}class Thing{bases}:\n    """A thing."""\n{textwrap.indent(textwrap.dedent(body), "    ")}'
-    )
+    source = f'{HEAD}class Thing{bases}:\n    """A thing."""\n{textwrap.indent(textwrap.dedent(body), "    ")}'
     tree = ClassMirror(read_scope("things.main", source), "Thing", RULES).rewritten()
     return ast.unparse(ast.fix_missing_locations(tree))
 
@@ -473,11 +471,7 @@ class TestScopes:
 
     def test_names_in_annotations_are_distinguished_from_names_used_at_runtime(self) -> None:
         tree = ast.parse(
-            "class A(B[C]):\n"
-            "    @d\n"
-            "    def e(self, f: G = H, *i: J) -> K:\n"
-            "        l: M = n\n"
-            "        return l\n"
+            "class A(B[C]):\n    @d\n    def e(self, f: G = H, *i: J) -> K:\n        l: M = n\n        return l\n"
         )
 
         at_run_time, for_checkers = names_needed(tree.body)

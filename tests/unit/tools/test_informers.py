@@ -41,8 +41,7 @@ def properties_of(cls: type) -> dict[str, str]:
 def groups() -> dict[str, type[InformerGroup]]:
     found = properties_of(generated.InformerGroups)
     return {
-        accessor: getattr(importlib.import_module(f"{GROUPS}.{accessor}"), name)
-        for accessor, name in found.items()
+        accessor: getattr(importlib.import_module(f"{GROUPS}.{accessor}"), name) for accessor, name in found.items()
     }
 
 

@@ -25,9 +25,7 @@ QUANTITY = "k8s.io.apimachinery.pkg.api.resource.Quantity"
 
 def schemas_of(properties: dict[str, Any], *, kind: str = "Apple") -> dict[str, Any]:
     named = [{"group": "fruit.k8s.io", "version": "v1", "kind": kind}]
-    return {
-        f"io.k8s.api.fruit.v1.{kind}": {"properties": properties, "x-kubernetes-group-version-kind": named}
-    }
+    return {f"io.k8s.api.fruit.v1.{kind}": {"properties": properties, "x-kubernetes-group-version-kind": named}}
 
 
 def text_of(schemas: dict[str, Any], fields: protobuf.Fields) -> str:
@@ -37,9 +35,7 @@ def text_of(schemas: dict[str, Any], fields: protobuf.Fields) -> str:
 def table_of(text: str) -> tuple[dict[str, str], dict[str, str]]:
     """The kinds and the messages of a generated module."""
     found = [
-        ast.literal_eval(each.value)
-        for each in ast.parse(text).body
-        if isinstance(each, ast.AnnAssign) and each.value
+        ast.literal_eval(each.value) for each in ast.parse(text).body if isinstance(each, ast.AnnAssign) and each.value
     ]
     return found[0], found[1]
 
@@ -119,9 +115,7 @@ def test_kinds_are_named_with_their_package() -> None:
 
 def test_options_are_kinds_of_every_group() -> None:
     named = [{"group": group, "version": "v1", "kind": "DeleteOptions"} for group in ("", "apps")]
-    schemas = {
-        "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions": {"x-kubernetes-group-version-kind": named}
-    }
+    schemas = {"io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions": {"x-kubernetes-group-version-kind": named}}
 
     assert table_of(text_of(schemas, {f"{META}DeleteOptions": {}}))[0] == {"": "meta.v1 DeleteOptions"}
 

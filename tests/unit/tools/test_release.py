@@ -156,9 +156,7 @@ def test_the_licence_is_the_best_that_the_metadata_say(
         ("MIT MIT", False),
     ],
 )
-def test_a_licence_is_allowed_if_one_may_choose_permissive_ones_only(
-    expression: str, *, allowed: bool
-) -> None:
+def test_a_licence_is_allowed_if_one_may_choose_permissive_ones_only(expression: str, *, allowed: bool) -> None:
     assert is_allowed(expression) is allowed
 
 
@@ -189,9 +187,7 @@ def test_what_comes_with_a_distribution_is_found_through_extras_and_circles() ->
 def test_a_licence_that_is_not_allowed_or_not_known_is_refused() -> None:
     found = closure("boat", ("sails",), INSTALLED).values()
 
-    assert [each.partition(",")[0] for each in licences.refused(found)] == [
-        "cloth 1.0: its licence is GPL-3.0-only"
-    ]
+    assert [each.partition(",")[0] for each in licences.refused(found)] == ["cloth 1.0: its licence is GPL-3.0-only"]
     assert "unknown" in licences.refused([distribution("mystery", licence="")])[0]
     assert licences.table([distribution("a"), distribution("bcd", licence="")]) == [
         "  a    1.0  MIT",

@@ -75,9 +75,7 @@ def reset_after(sent: bytes) -> Handler:
 async def test_a_broken_response_is_a_protocol_error(sent: bytes, method: str) -> None:
     async with serving(once(sent)) as server:
         transport = HttpTransport(server.url, tls=None)
-        failure = await _failure(
-            transport, TransportRequest(method, "/x?token=s3cret", [("Authorization", "s3cret")])
-        )
+        failure = await _failure(transport, TransportRequest(method, "/x?token=s3cret", [("Authorization", "s3cret")]))
         await transport.close()
 
     assert type(failure) is ProtocolError
@@ -87,9 +85,7 @@ async def test_a_broken_response_is_a_protocol_error(sent: bytes, method: str) -
     assert_no_secret(failure)
 
 
-@pytest.mark.parametrize(
-    "sent", [b"", b"HTTP/1.1 200", CHUNKED, CHUNKED + chunk(b"x"), http_response(b"12345")[:-2]]
-)
+@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200", CHUNKED, CHUNKED + chunk(b"x"), http_response(b"12345")[:-2]])
 async def test_a_connection_that_is_reset_is_a_protocol_error(sent: bytes) -> None:
     async with serving(reset_after(sent)) as server:
         transport = HttpTransport(server.url, tls=None)
@@ -114,17 +110,13 @@ async def test_an_error_in_a_body_is_raised_after_the_valid_bytes() -> None:
         chunks = (await transport.send(TransportRequest("GET", "/x"))).chunks()
         assert await anext(chunks) == b"one\n"
         received.set()
-        with pytest.raises(
-            ProtocolError, match=r"^GET /x: the response of 127.0.0.1:\d+ was cut short or garbled"
-        ):
+        with pytest.raises(ProtocolError, match=r"^GET /x: the response of 127.0.0.1:\d+ was cut short or garbled"):
             await anext(chunks)
         await transport.close()
 
 
 async def test_bytes_after_the_end_do_not_reach_the_next_response() -> None:
-    async with serving(
-        always(http_response(b"ok") + b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")
-    ) as server:
+    async with serving(always(http_response(b"ok") + b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(3):
             response = await transport.send(TransportRequest("GET", "/"))
@@ -163,9 +155,7 @@ async def test_a_silent_server_exceeds_the_deadline(
         transport = HttpTransport(server.url, tls=None)
         with pytest.raises(DeadlineError) as caught:
             await transport.send(
-                TransportRequest(
-                    "GET", "/x", [("Authorization", "s3cret")], timeout=total, read_timeout=read_timeout
-                )
+                TransportRequest("GET", "/x", [("Authorization", "s3cret")], timeout=total, read_timeout=read_timeout)
             )
         await transport.close()
 

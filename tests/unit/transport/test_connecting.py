@@ -77,9 +77,7 @@ async def test_an_invalid_host_name(server: str) -> None:
 
 async def test_an_invalid_tls_server_name(authority: CertificateAuthority) -> None:
     async with serving(always(OK), authority.server()) as server:
-        error = await refusal(
-            HttpTransport(server.secure_url, tls=authority.client(), server_name=".example")
-        )
+        error = await refusal(HttpTransport(server.secure_url, tls=authority.client(), server_name=".example"))
 
     assert "check the address, and tls-server-name" in str(error)
 
@@ -137,9 +135,7 @@ async def test_a_server_without_tls_is_an_error(authority: CertificateAuthority)
     async with serving(handle) as server:
         error = await refusal(HttpTransport(server.secure_url, tls=authority.client()))
 
-    assert f"127.0.0.1:{server.port} does not speak TLS; perhaps its address begins with http://" in str(
-        error
-    )
+    assert f"127.0.0.1:{server.port} does not speak TLS; perhaps its address begins with http://" in str(error)
 
 
 async def test_a_close_during_the_tls_handshake_is_an_error(authority: CertificateAuthority) -> None:
@@ -266,9 +262,7 @@ async def test_a_proxy_that_closes_after_accepting_a_tunnel_is_an_error(
 
 async def test_an_invalid_name_behind_socks_is_an_error() -> None:
     async with serving(SocksProxy().handle) as through:
-        transport = HttpTransport(
-            "http://two..dots", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}"
-        )
+        transport = HttpTransport("http://two..dots", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}")
         error = await refusal(transport)
 
     assert "two..dots:80 is not a valid name" in str(error)

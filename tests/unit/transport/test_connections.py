@@ -521,9 +521,7 @@ async def test_a_request_cancelled_during_close_stays_cancelled() -> None:
 
 
 @pytest.mark.parametrize("secure", [True, False], ids=["tls", "plain"])
-async def test_a_cancelled_request_always_frees_its_slot(
-    authority: CertificateAuthority, *, secure: bool
-) -> None:
+async def test_a_cancelled_request_always_frees_its_slot(authority: CertificateAuthority, *, secure: bool) -> None:
     async with serving(always(OK), authority.server() if secure else None) as server:
         transport = HttpTransport(
             server.secure_url if secure else server.url, tls=authority.client(), connections=1, idle=1000

@@ -52,9 +52,7 @@ async def client_of(url: str, settings: RestSettings) -> AsyncIterator[RestClien
         await made.close()
 
 
-@given(
-    body=st.binary(max_size=3000), cuts=st.lists(st.integers(0, 3000), max_size=8), members=st.integers(1, 3)
-)
+@given(body=st.binary(max_size=3000), cuts=st.lists(st.integers(0, 3000), max_size=8), members=st.integers(1, 3))
 def test_gzip_is_decompressed_however_it_is_chunked(body: bytes, cuts: list[int], members: int) -> None:
     packed = gzip.compress(body) * members
     unpack = Gunzip()
@@ -161,9 +159,7 @@ async def test_a_response_that_is_too_large_is_an_error_that_names_the_option(bo
     seen: list[ReceivedRequest] = []
     settings = RestSettings(max_response_bytes=MIB)
     async with serving(always(body, seen)) as served, client_of(served.url, settings) as rest:
-        with pytest.raises(
-            ResponseTooLargeError, match=r"more than 1,048,576 bytes.*raise max_response_bytes"
-        ):
+        with pytest.raises(ResponseTooLargeError, match=r"more than 1,048,576 bytes.*raise max_response_bytes"):
             await rest.get("/api/v1/pods")
     assert len(seen) == 1  # it would be as large once more
 
@@ -224,9 +220,7 @@ async def test_a_compressed_stream_yields_small_pieces_and_lets_other_tasks_run(
 ODD_HEADS = {
     "a length of 5000 digits": b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
     "a negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-    "a chunk of 5000 digits": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    + b"f" * 5000
-    + b"\r\n",
+    "a chunk of 5000 digits": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 5000 + b"\r\n",
     "a status of 5000 digits": b"HTTP/1.1 " + b"2" * 5000 + b" OK\r\n\r\n",
     "a version of 5000 digits": b"HTTP/" + b"1" * 5000 + b" 200 OK\r\n\r\n",
     "ten thousand headers": b"HTTP/1.1 200 OK\r\n" + b"a:\r\n" * 10_000 + b"Content-Length: 0\r\n\r\n",

@@ -68,12 +68,8 @@ def test_a_response_is_parsed_the_same_however_it_is_chunked(
     assert b"y" not in made.headers
 
 
-@given(
-    noise=st.lists(st.binary(max_size=300), max_size=5), start=st.sampled_from([b"", b"HTTP/1.1 ", CHUNKED])
-)
-def test_any_bytes_are_a_response_or_invalid(
-    loop: asyncio.AbstractEventLoop, start: bytes, noise: list[bytes]
-) -> None:
+@given(noise=st.lists(st.binary(max_size=300), max_size=5), start=st.sampled_from([b"", b"HTTP/1.1 ", CHUNKED]))
+def test_any_bytes_are_a_response_or_invalid(loop: asyncio.AbstractEventLoop, start: bytes, noise: list[bytes]) -> None:
     made, _, makes_sense = parsed(loop, [start, *noise] if start else noise)
 
     assert made.status or not made.is_complete
@@ -85,9 +81,7 @@ def test_any_bytes_are_a_response_or_invalid(
 def test_bytes_after_a_response_are_not_part_of_it_and_end_the_connection(
     loop: asyncio.AbstractEventLoop, rest: bytes, method: str
 ) -> None:
-    made, parser, makes_sense = parsed(
-        loop, [http_response(b"body" if method == "GET" else b"") + rest], method
-    )
+    made, parser, makes_sense = parsed(loop, [http_response(b"body" if method == "GET" else b"") + rest], method)
 
     assert makes_sense
     assert made.take() == (b"body" if method == "GET" else b"")

@@ -208,9 +208,7 @@ async def test_the_tls_server_name_applies_behind_a_tunnel(authority: Certificat
 
 
 @pytest.mark.parametrize("user", ["", "me:s3cret@"])
-async def test_a_proxy_that_rejects_the_password_is_an_error(
-    authority: CertificateAuthority, user: str
-) -> None:
+async def test_a_proxy_that_rejects_the_password_is_an_error(authority: CertificateAuthority, user: str) -> None:
     async with serving(HttpProxy(locked=True).handle) as through:
         message = await refusal(
             HttpTransport(
@@ -220,17 +218,13 @@ async def test_a_proxy_that_rejects_the_password_is_an_error(
             )
         )
 
-    assert (
-        f"the proxy 127.0.0.1:{through.port} refused to connect to cluster.invalid:443 (HTTP 407)" in message
-    )
+    assert f"the proxy 127.0.0.1:{through.port} refused to connect to cluster.invalid:443 (HTTP 407)" in message
     assert "write proxy-url as http://user:password@host:port" in message
 
 
 async def test_a_proxy_that_refuses_the_tunnel_is_an_error(authority: CertificateAuthority) -> None:
     async with serving(HttpProxy("403 Forbidden").handle) as through:
-        message = await refusal(
-            HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
-        )
+        message = await refusal(HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url))
 
     assert "refused to connect to cluster.invalid:443 (HTTP 403)" in message
 
@@ -250,23 +244,17 @@ async def test_a_server_other_than_a_proxy_is_an_error(
     authority: CertificateAuthority, sent: bytes, problem: str
 ) -> None:
     async with serving(once(sent)) as through:
-        message = await refusal(
-            HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
-        )
+        message = await refusal(HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url))
 
     assert f"the proxy 127.0.0.1:{through.port} {problem}" in message
 
 
 @pytest.mark.parametrize("agent", ["", "me/1"])
-async def test_a_proxy_gets_the_same_user_agent_as_the_server(
-    authority: CertificateAuthority, agent: str
-) -> None:
+async def test_a_proxy_gets_the_same_user_agent_as_the_server(authority: CertificateAuthority, agent: str) -> None:
     proxy = HttpProxy()
     async with a_server(authority, secure=True) as server, serving(proxy.handle) as through:
         transport = HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
-        await (
-            await transport.send(TransportRequest("GET", "/", [("User-Agent", agent)] if agent else []))
-        ).read()
+        await (await transport.send(TransportRequest("GET", "/", [("User-Agent", agent)] if agent else []))).read()
         await transport.close()
 
     assert proxy.seen[0].headers.get("user-agent", "") == agent
@@ -279,9 +267,7 @@ async def test_an_unreachable_proxy_is_an_error(authority: CertificateAuthority,
         bound.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{bound.getsockname()[1]}"
         message = await refusal(
-            HttpTransport(
-                "https://cluster.invalid", tls=authority.client(), proxy_url=f"{scheme}://u:s3cret@{place}"
-            )
+            HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=f"{scheme}://u:s3cret@{place}")
         )
 
     assert f"the proxy {place} cannot be reached (Connect" in message
@@ -295,13 +281,9 @@ async def test_a_certificate_that_is_not_trusted_behind_a_tunnel_is_the_servers(
         a_server(CertificateAuthority(), secure=True) as server,
         serving(HttpProxy().handle) as through,
     ):
-        message = await refusal(
-            HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
-        )
+        message = await refusal(HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url))
 
-    assert (
-        f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in message
-    )
+    assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in message
 
 
 async def test_a_certificate_of_the_proxy_that_is_not_trusted_is_the_proxys(
@@ -312,10 +294,7 @@ async def test_a_certificate_of_the_proxy_that_is_not_trusted_is_the_proxys(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.secure_url)
         )
 
-    assert (
-        f"the certificate of 127.0.0.1:{through.port} is signed by an authority that is not trusted"
-        in message
-    )
+    assert f"the certificate of 127.0.0.1:{through.port} is signed by an authority that is not trusted" in message
 
 
 @pytest.mark.parametrize("locked", [False, True], ids=["open", "locked"])
@@ -381,9 +360,7 @@ async def test_a_certificate_that_is_not_trusted_behind_socks(authority: Certifi
             )
         )
 
-    assert (
-        f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in message
-    )
+    assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in message
 
 
 async def test_a_server_without_tls_behind_socks_is_an_error(authority: CertificateAuthority) -> None:
@@ -423,9 +400,7 @@ async def test_a_socks_proxy_that_refuses_is_an_error(reply: int, problem: str) 
 async def test_a_socks_proxy_that_rejects_the_password_is_an_error(user: str, problem: str) -> None:
     async with serving(SocksProxy(locked=True).handle) as through:
         message = await refusal(
-            HttpTransport(
-                "http://cluster.invalid", tls=None, proxy_url=f"socks5://{user}127.0.0.1:{through.port}"
-            )
+            HttpTransport("http://cluster.invalid", tls=None, proxy_url=f"socks5://{user}127.0.0.1:{through.port}")
         )
 
     assert problem in message
@@ -472,9 +447,7 @@ async def test_a_silent_proxy_exceeds_the_deadline(authority: CertificateAuthori
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_closing_the_transport_aborts_a_proxy_handshake(
-    authority: CertificateAuthority, scheme: str
-) -> None:
+async def test_closing_the_transport_aborts_a_proxy_handshake(authority: CertificateAuthority, scheme: str) -> None:
     connected = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -122,9 +122,7 @@ async def test_an_unrequested_encoding_is_a_protocol_error() -> None:
         await transport.close()
 
 
-async def test_the_read_timeout_is_measured_from_byte_to_byte(
-    transport: HttpTransport, stream: Stream
-) -> None:
+async def test_the_read_timeout_is_measured_from_byte_to_byte(transport: HttpTransport, stream: Stream) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/watch?x=y", read_timeout=0.05))).chunks()
     stream.send(chunk(b"one\n"))
     assert await anext(chunks) == b"one\n"
@@ -159,9 +157,7 @@ async def test_a_slow_reader_applies_backpressure(transport: HttpTransport, stre
     assert most <= 2**19 + 2**18
 
 
-async def test_a_paused_reader_does_not_trigger_the_read_timeout(
-    transport: HttpTransport, stream: Stream
-) -> None:
+async def test_a_paused_reader_does_not_trigger_the_read_timeout(transport: HttpTransport, stream: Stream) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/", read_timeout=0.05))).chunks()
     for _ in range(256):
         stream.send(chunk(b"x" * 2**16))
@@ -190,9 +186,7 @@ async def test_informational_responses_are_skipped() -> None:
     async with serving(always(interim + http_response(b"ok"))) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
-            response = await transport.send(
-                TransportRequest("POST", "/", [("Expect", "100-continue")], b"{}")
-            )
+            response = await transport.send(TransportRequest("POST", "/", [("Expect", "100-continue")], b"{}"))
             assert (response.status, response.header("X"), await response.read()) == (200, "", b"ok")
         await transport.close()
 
@@ -241,9 +235,7 @@ async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport
     await stream.gone.wait()
 
 
-async def test_an_unread_response_is_closed_with_its_last_reference(
-    transport: HttpTransport, stream: Stream
-) -> None:
+async def test_an_unread_response_is_closed_with_its_last_reference(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(TransportRequest("GET", "/"))
     del response
     gc.collect()

@@ -28,9 +28,7 @@ HEADS = RequestHeadEncoder("/k8s", {"Host": "h:1", "Accept-Encoding": "gzip"})
 def test_content_length_is_sent_where_a_body_is_expected(request_: TransportRequest, length: bytes) -> None:
     line = f"{request_.method} /k8s/ HTTP/1.1\r\n".encode()
 
-    assert (
-        HEADS.write(request_).reveal() == line + b"Host: h:1\r\nAccept-Encoding: gzip\r\n" + length + b"\r\n"
-    )
+    assert HEADS.write(request_).reveal() == line + b"Host: h:1\r\nAccept-Encoding: gzip\r\n" + length + b"\r\n"
 
 
 def test_a_requests_own_header_replaces_the_default() -> None:
@@ -82,9 +80,7 @@ def test_a_server_address_is_parsed(url: str, place: str, authority: str, prefix
     assert (server.place, server.authority, server.prefix) == (place, authority, prefix)
 
 
-@pytest.mark.parametrize(
-    "name", ["Transfer-Encoding ", " Host", "X\t", "X:", "", "X\r\nY", "X\0", "Ü", "X Y", "(X)"]
-)
+@pytest.mark.parametrize("name", ["Transfer-Encoding ", " Host", "X\t", "X:", "", "X\r\nY", "X\0", "Ü", "X Y", "(X)"])
 def test_an_ambiguous_header_name_is_rejected(name: str) -> None:
     with pytest.raises(InvalidValueError, match="a header cannot be sent: its name"):
         HEADS.write(TransportRequest("GET", "/", [(name, "chunked")]))

@@ -56,18 +56,14 @@ async def test_method_body_and_headers_are_sent_as_given(
     assert seen[0].headers.items() >= {name.lower(): value for name, value in headers.items()}.items()
 
 
-async def test_a_header_may_be_sent_more_than_once(
-    transport: HttpTransport, seen: list[ReceivedRequest]
-) -> None:
+async def test_a_header_may_be_sent_more_than_once(transport: HttpTransport, seen: list[ReceivedRequest]) -> None:
     groups = [("Impersonate-Group", "a"), ("Impersonate-Group", "b")]
     await (await transport.send(TransportRequest("GET", "/", groups))).read()
 
     assert [value for name, value in seen[0].pairs if name == "impersonate-group"] == ["a", "b"]
 
 
-async def test_the_target_is_sent_byte_for_byte(
-    transport: HttpTransport, seen: list[ReceivedRequest]
-) -> None:
+async def test_the_target_is_sent_byte_for_byte(transport: HttpTransport, seen: list[ReceivedRequest]) -> None:
     target = "/api/v1/pods/a%2Fb%20c/proxy/%7e~?labelSelector=a%3D%C3%BC+b,c&&x=%2f"
     await (await transport.send(TransportRequest("GET", target))).read()
 
@@ -116,9 +112,7 @@ async def test_the_response_to_head_has_no_body() -> None:
 
 
 @pytest.mark.parametrize(("compression", "expected"), [(True, "gzip"), (False, "identity")])
-async def test_compression_can_be_disabled(
-    *, compression: bool, expected: str, seen: list[ReceivedRequest]
-) -> None:
+async def test_compression_can_be_disabled(*, compression: bool, expected: str, seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(server.url, tls=None, compression=compression)
         await (await transport.send(TransportRequest("GET", "/"))).read()
@@ -127,9 +121,7 @@ async def test_compression_can_be_disabled(
     assert seen[0].headers["accept-encoding"] == expected
 
 
-@pytest.mark.parametrize(
-    "status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
-)
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
 async def test_a_redirect_is_returned_and_not_followed(status: str, seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as elsewhere:
         sent = http_response(b"", f"Location: {elsewhere.url}/stolen", status=status)
@@ -181,9 +173,7 @@ async def test_nothing_is_sent_when_no_time_is_left(
     assert not seen
 
 
-@pytest.mark.parametrize(
-    "server", ["", "10.0.0.1:6443", "ftp://h", "https://", "http://h:port", "https://[::1"]
-)
+@pytest.mark.parametrize("server", ["", "10.0.0.1:6443", "ftp://h", "https://", "http://h:port", "https://[::1"])
 def test_an_invalid_address_is_a_config_error(server: str) -> None:
     with pytest.raises(ConfigError, match="https://host:port"):
         HttpTransport(server, tls=None)

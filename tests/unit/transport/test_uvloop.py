@@ -29,9 +29,7 @@ def run(work: object) -> None:
 
 @pytest.mark.parametrize("proxy", ["", "http", "https", "socks5"])
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
-def test_every_connection_path_reaches_the_server(
-    authority: CertificateAuthority, proxy: str, *, secure: bool
-) -> None:
+def test_every_connection_path_reaches_the_server(authority: CertificateAuthority, proxy: str, *, secure: bool) -> None:
     async def work() -> None:
         handler = SocksProxy().handle if proxy == "socks5" else HttpProxy().handle
         context = authority.server() if proxy == "https" else None

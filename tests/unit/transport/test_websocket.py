@@ -393,17 +393,12 @@ async def test_a_flood_of_tiny_frames_lets_other_tasks_run() -> None:
 
 
 @given(st.lists(st.integers(0, 70_000), max_size=5), st.data())
-def test_minimal_lengths_are_accepted_however_the_bytes_are_split(
-    sizes: list[int], data: st.DataObject
-) -> None:
+def test_minimal_lengths_are_accepted_however_the_bytes_are_split(sizes: list[int], data: st.DataObject) -> None:
     wire = b"".join(frame(bytes(size)) for size in sizes)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(wire)), max_size=8)))
     lengths = FrameLengths()
 
-    assert all(
-        lengths.are_minimal(wire[start:end])
-        for start, end in zip([0, *cuts], [*cuts, len(wire)], strict=True)
-    )
+    assert all(lengths.are_minimal(wire[start:end]) for start, end in zip([0, *cuts], [*cuts, len(wire)], strict=True))
 
 
 @given(

@@ -47,9 +47,7 @@ class Peer:
         request: The request of the handshake.
     """
 
-    def __init__(
-        self, request: ReceivedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, request: ReceivedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.request = request
         self.reader = reader
         self.writer = writer
@@ -95,9 +93,7 @@ async def websocket(
         url = server.url if context is None else server.secure_url
         transport = HttpTransport(url, tls=tls, proxy_url=proxy_url)
         handshake = Handshake([PROTOCOL])
-        request = TransportRequest(
-            "GET", "/exec", handshake.headers, read_timeout=read_timeout, is_upgrade=True
-        )
+        request = TransportRequest("GET", "/exec", handshake.headers, read_timeout=read_timeout, is_upgrade=True)
         response = await transport.send(request)
         assert isinstance(response, UpgradedResponse)
         protocol = handshake.check(response)

@@ -92,9 +92,7 @@ async def test_a_queue_counts_adds_retries_waits_and_work() -> None:
     def value(name: str, suffix: str = "") -> float | None:
         return registry.get_sample_value(f"workqueue_{name}{suffix}", SITES)
 
-    queue = WorkQueue[str](
-        "sites", metrics=PrometheusMetrics(registry), rate_limiter=FastSlowRateLimiter(4.0, 9.0, 1)
-    )
+    queue = WorkQueue[str]("sites", metrics=PrometheusMetrics(registry), rate_limiter=FastSlowRateLimiter(4.0, 9.0, 1))
     for key in "abba":
         queue.add(key)
     assert (value("depth"), value("adds_total")) == (2.0, 2.0)

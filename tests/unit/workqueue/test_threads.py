@@ -72,9 +72,7 @@ class Workshop:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_key_is_in_two_workers_and_the_last_change_of_each_is_seen(
-    make: Callable[..., Driver], seed: int
-) -> None:
+def test_no_key_is_in_two_workers_and_the_last_change_of_each_is_seen(make: Callable[..., Driver], seed: int) -> None:
     driver = make(rate_limiter=FastSlowRateLimiter[Any](0.0001, 0.001, 5))
     workshop = Workshop(driver)
     workers = [driver.iterate(workshop.work) for _ in range(6)]

@@ -44,9 +44,7 @@ class Widget(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("wd",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("example.com", "v1", "Widget"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("example.com", "v1", "Widget"), ("get", "patch", "update")),
         ),
     )
 

@@ -19,18 +19,12 @@ CLUSTER_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "system:aggregate-to-admin": (
         "create | authorization.k8s.io | localsubjectaccessreviews",
-        (
-            "create delete deletecollection get list patch update watch | rbac.authorization.k8s.io | "
-            "rolebindings roles"
-        ),
+        ("create delete deletecollection get list patch update watch | rbac.authorization.k8s.io | rolebindings roles"),
     ),
     "system:aggregate-to-edit": (
         "get list watch | core | pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy",
         "impersonate | core | serviceaccounts",
-        (
-            "create delete deletecollection patch update | core | pods pods/attach pods/exec pods/portforward "
-            "pods/proxy"
-        ),
+        ("create delete deletecollection patch update | core | pods pods/attach pods/exec pods/portforward pods/proxy"),
         "create | core | pods/eviction",
         (
             "create delete deletecollection patch update | core | configmaps persistentvolumeclaims "
@@ -53,10 +47,7 @@ CLUSTER_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
         "create delete deletecollection patch update | policy | poddisruptionbudgets",
         "create delete deletecollection patch update | networking.k8s.io | ingresses networkpolicies",
         "create delete deletecollection get list patch update watch | coordination.k8s.io | leases",
-        (
-            "create delete deletecollection patch update | resource.k8s.io | resourceclaims "
-            "resourceclaimtemplates"
-        ),
+        ("create delete deletecollection patch update | resource.k8s.io | resourceclaims resourceclaimtemplates"),
     ),
     "system:aggregate-to-view": (
         (
@@ -223,10 +214,7 @@ CLUSTER_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "system:public-info-viewer": ("get @ /healthz /livez /readyz /version /version/",),
     "system:service-account-issuer-discovery": (
-        (
-            "get @ /.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks "
-            "/openid/v1/jwks/"
-        ),
+        ("get @ /.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/"),
     ),
     "system:volume-scheduler": (
         "get list patch update watch | core | persistentvolumes",

@@ -158,6 +158,5 @@ def _found(level: str, now: str) -> Plain:
         "status": "False",
         "lastTransitionTime": now,
         "reason": "Found",
-        "message": "This FlowSchema references the PriorityLevelConfiguration object named "
-        f'"{level}" and it exists',
+        "message": f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" and it exists',
     }

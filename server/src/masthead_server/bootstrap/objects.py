@@ -61,9 +61,7 @@ class BootstrapObject(NamedTuple):
         applied: list[Plain] = []
         if self.status_manager:
             status = {"status": self.content["status"]}
-            entry = own_entry(
-                status, self.status_manager, version, now, operation="Apply", subresource="status"
-            )
+            entry = own_entry(status, self.status_manager, version, now, operation="Apply", subresource="status")
             applied.append(entry)
         if "aggregationRule" in main:
             rules = {"rules": main.pop("rules")}
@@ -93,9 +91,7 @@ def bootstrap_objects(address: ApiServerAddress, now: str) -> Iterator[Bootstrap
         yield BootstrapObject(levels, content, is_restored=True, manager=_PRODUCER)
     for content in flow_control.flow_schemas(now):
         resource_of = GroupVersionResource(_FLOW_CONTROL, "v1", "flowschemas")
-        yield BootstrapObject(
-            resource_of, content, is_restored=True, manager=_PRODUCER, status_manager=_CONSUMER
-        )
+        yield BootstrapObject(resource_of, content, is_restored=True, manager=_PRODUCER, status_manager=_CONSUMER)
     cidrs = GroupVersionResource("networking.k8s.io", "v1", "servicecidrs")
     yield BootstrapObject(
         cidrs,

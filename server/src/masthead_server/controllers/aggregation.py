@@ -78,6 +78,4 @@ def _set_rules(role: Plain, rules: list[Plain], now: str) -> None:
     for each in others:
         each["fieldsV1"].pop("f:rules", None)
     entries = [own, *(other for other in others if other["fieldsV1"])]
-    metadata(role)["managedFields"] = sorted(
-        entries, key=lambda each: (each["operation"], text(each, "time"))
-    )
+    metadata(role)["managedFields"] = sorted(entries, key=lambda each: (each["operation"], text(each, "time")))

@@ -114,9 +114,7 @@ class DefinitionReconciler:
 
         def finish(found: Plain) -> None:
             found["status"] = conditions.with_condition(part(found, "status"), done, now)
-            left = [
-                finalizer for finalizer in _finalizers(found) if finalizer != conditions.CLEANUP_FINALIZER
-            ]
+            left = [finalizer for finalizer in _finalizers(found) if finalizer != conditions.CLEANUP_FINALIZER]
             set_or_drop(metadata(found), "finalizers", left)
 
         self._client.update(ref, finish, subresource="status")

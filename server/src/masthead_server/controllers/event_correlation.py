@@ -75,9 +75,7 @@ class ServerEventCorrelator:
     def __init__(self) -> None:
         self._objects: OrderedDict[tuple[str, ...], _ObservedObject] = OrderedDict()
 
-    def observe(
-        self, involved: tuple[str, ...], occurrence: ReportedEvent, now: datetime
-    ) -> CorrelatedEvent | None:
+    def observe(self, involved: tuple[str, ...], occurrence: ReportedEvent, now: datetime) -> CorrelatedEvent | None:
         """Count an occurrence.
 
         Args:

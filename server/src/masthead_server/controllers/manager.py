@@ -80,9 +80,7 @@ ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "definitions": DefinitionController,
 }
 """What kube-apiserver does itself, and what cannot be switched off."""
-WORKLOAD_CONTROLLERS: Final = frozenset(
-    {"replicasets", "replicationcontrollers", "deployments", "statefulsets"}
-)
+WORKLOAD_CONTROLLERS: Final = frozenset({"replicasets", "replicationcontrollers", "deployments", "statefulsets"})
 """Those that run only if a server is to have workloads: they write what tests often write themselves."""
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
 """Those that create what every namespace has."""
@@ -100,9 +98,7 @@ class ControllerManager:
         ConfigError: If there is no controller of a name.
     """
 
-    def __init__(
-        self, cluster: ClusterState, enabled: bool | Collection[str], on_idle: Callable[[], object]
-    ) -> None:
+    def __init__(self, cluster: ClusterState, enabled: bool | Collection[str], on_idle: Callable[[], object]) -> None:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
         of_server = ObjectClient(cluster, CLUSTER_MANAGER)
@@ -149,9 +145,7 @@ class ControllerManager:
         # Which controllers observe a table does not change, so that it is looked up once.
         if observers is None:
             observers = self._observers[ref.table] = [
-                each
-                for each in self.controllers.values()
-                if each.observes is None or ref.table in each.observes
+                each for each in self.controllers.values() if each.observes is None or ref.table in each.observes
             ]
         # Controllers read objects as they are stored, whatever the version of the request.
         write = ObservedWrite(self._client.served(ref.table) or served, ref, record)

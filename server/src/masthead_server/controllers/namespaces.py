@@ -179,9 +179,7 @@ class _Contents:
 
 
 def _listed(verb: str, counts: Mapping[str, int]) -> str:
-    return ", ".join(
-        sorted(f"{each} {verb} {count} resource instances" for each, count in counts.items() if count)
-    )
+    return ", ".join(sorted(f"{each} {verb} {count} resource instances" for each, count in counts.items() if count))
 
 
 def _resource(table: str) -> str:

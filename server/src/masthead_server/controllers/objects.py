@@ -164,9 +164,7 @@ class ObjectClient:
             return False  # removed or changed meanwhile; that write is observed as well
         return True
 
-    def delete(
-        self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None
-    ) -> bool:
+    def delete(self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None) -> bool:
         """Delete the object of this uid, or mark it for deletion; returns False if it is gone.
 
         Raises:
@@ -194,9 +192,7 @@ class ObjectClient:
 
         def without(found: Plain) -> None:
             meta = metadata(found)
-            set_or_drop(
-                meta, "finalizers", [each for each in meta.get("finalizers") or () if each != finalizer]
-            )
+            set_or_drop(meta, "finalizers", [each for each in meta.get("finalizers") or () if each != finalizer])
 
         self.update(ref, without)
 

@@ -36,9 +36,7 @@ class ReconcileQueue(Generic[KeyT]):
         on_idle: Called when no key is ready any more.
     """
 
-    def __init__(
-        self, clock: Clock, reconcile: Callable[[KeyT], float | None], on_idle: Callable[[], object]
-    ) -> None:
+    def __init__(self, clock: Clock, reconcile: Callable[[KeyT], float | None], on_idle: Callable[[], object]) -> None:
         self._clock = clock
         self._reconcile = reconcile
         self._on_idle = on_idle

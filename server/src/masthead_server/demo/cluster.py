@@ -31,23 +31,17 @@ _FIRST_HALF: Final[_FaultPlan] = {
     "429 for a watch of pods, with Retry-After of a second": lambda faults: faults.throttle(
         retry_after=1, verb="watch", resource="pods", namespace="default"
     ),
-    "a watch of pods that is dropped": lambda faults: faults.drop_watch(
-        after=40, resource="pods", namespace="default"
-    ),
-    "503 for a list of pods": lambda faults: faults.fail(
-        503, verb="list", resource="pods", namespace="default"
-    ),
+    "a watch of pods that is dropped": lambda faults: faults.drop_watch(after=40, resource="pods", namespace="default"),
+    "503 for a list of pods": lambda faults: faults.fail(503, verb="list", resource="pods", namespace="default"),
     "a watch of pods that breaks in the middle of a line": lambda faults: faults.cut_watch(
         after=12, resource="pods", namespace="default"
     ),
-    "a watch of deployments that ends with 410: its resource version has expired": lambda faults: (
-        faults.expire_watch(after=20, resource="deployments", namespace="default")
+    "a watch of deployments that ends with 410: its resource version has expired": lambda faults: faults.expire_watch(
+        after=20, resource="deployments", namespace="default"
     ),
 }
 _SECOND_HALF: Final[_FaultPlan] = {
-    "a watch of pods that stalls": lambda faults: faults.silence_watch(
-        after=12, resource="pods", namespace="default"
-    ),
+    "a watch of pods that stalls": lambda faults: faults.silence_watch(after=12, resource="pods", namespace="default"),
     "a watch of pods that ends with 410": lambda faults: faults.expire_watch(
         after=8, resource="pods", namespace="default"
     ),

@@ -66,9 +66,7 @@ def wanted_budget(deployment: Deployment) -> PodDisruptionBudget:
 
 def is_ready(node: Node) -> bool:
     """Whether a node responds."""
-    return any(
-        condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions
-    )
+    return any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
 
 
 def _emptiest(nodes: Iterable[Node], pods: Iterable[Pod]) -> str | None:

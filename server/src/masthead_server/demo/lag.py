@@ -46,9 +46,7 @@ class LagMeter:
             lags = sorted(self._lags)
         return lags[len(lags) // 2] if lags else None
 
-    def _match(
-        self, own: dict[str, float], others: dict[str, float], obj: masthead.Object, at: float
-    ) -> None:
+    def _match(self, own: dict[str, float], others: dict[str, float], obj: masthead.Object, at: float) -> None:
         version = obj.metadata.resource_version or ""
         with self._lock:
             if version in others:

@@ -144,9 +144,7 @@ class ClusterMirror:
     def pods_by(self, index: str) -> dict[str, int]:
         """The number of pods by node or by owner: an index, read from memory."""
         indexer = self.pods.informer.indexer
-        return {
-            value: len(indexer.by_index(index, value)) for value in sorted(indexer.list_index_values(index))
-        }
+        return {value: len(indexer.by_index(index, value)) for value in sorted(indexer.list_index_values(index))}
 
 
 def _nodes_of(pod: Pod) -> list[str]:
@@ -154,8 +152,4 @@ def _nodes_of(pod: Pod) -> list[str]:
 
 
 def _owners_of(pod: Pod) -> list[str]:
-    return [
-        owner_reference.name
-        for owner_reference in pod.metadata.owner_references
-        if owner_reference.controller
-    ]
+    return [owner_reference.name for owner_reference in pod.metadata.owner_references if owner_reference.controller]

@@ -49,7 +49,9 @@ _TIMEOUT: Final = 60
 _LEAST_COLUMNS: Final = 50
 _LEAST_LINES: Final = 12
 """Of a smaller terminal, a picture would not show much: lines do."""
-_LEGEND: Final = "= existed, + added, ~ updated, - deleted; x a fault was injected, ! a list or watch failed and is retried"
+_LEGEND: Final = (
+    "= existed, + added, ~ updated, - deleted; x a fault was injected, ! a list or watch failed and is retried"
+)
 _PAUSE: Final = threading.Event()
 """Never set: used to sleep."""
 
@@ -190,9 +192,7 @@ class Show:
 
         loops, is_watching = runtime.loops.values(), _is_watching(mirror, runtime)
         hit = len(self._cluster.faults_so_far())
-        nodes: list[Node] = sorted(
-            runtime.factory.core_v1.nodes.informer.indexer.list(), key=lambda node: node.key
-        )
+        nodes: list[Node] = sorted(runtime.factory.core_v1.nodes.informer.indexer.list(), key=lambda node: node.key)
         figures = Figures(
             queue_depth=sum(len(loop.queue) for loop in loops),
             reconciles=sum(sum(loop.metrics.counts.values()) for loop in loops),
@@ -220,21 +220,14 @@ class Show:
 
     def _broken_promises(self) -> list[str]:
         """What the controllers should have kept true, and is not."""
-        budgets = {
-            each.metadata.name: each
-            for each in self._client.policy_v1.pod_disruption_budgets("default").list()
-        }
+        budgets = {each.metadata.name: each for each in self._client.policy_v1.pod_disruption_budgets("default").list()}
         ready = {each.metadata.name for each in self._client.core_v1.nodes().list() if is_ready(each)}
         pods = self._client.core_v1.pods("default").list()
-        broken = [
-            f"pod {pod.metadata.name} has no ready node" for pod in pods if pod.spec.node_name not in ready
-        ]
+        broken = [f"pod {pod.metadata.name} has no ready node" for pod in pods if pod.spec.node_name not in ready]
         for each in self._client.apps_v1.deployments("default").list():
             found, wanted = budgets.get(each.metadata.name), wanted_budget(each)
             if found is None or found.spec.min_available != wanted.spec.min_available:
-                broken.append(
-                    f"deployment {each.metadata.name} has not the disruption budget that it should have"
-                )
+                broken.append(f"deployment {each.metadata.name} has not the disruption budget that it should have")
         return broken
 
 
@@ -278,12 +271,8 @@ def _compare(mirrored: MirroredResource[T], listed: Iterable[T]) -> list[str]:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = ArgumentParser(
-        prog="masthead demo", description="Informers and controllers at work, under faults."
-    )
-    parser.add_argument(
-        "--seconds", type=_duration, default=20.0, help="how long the cluster lives (default: 20)"
-    )
+    parser = ArgumentParser(prog="masthead demo", description="Informers and controllers at work, under faults.")
+    parser.add_argument("--seconds", type=_duration, default=20.0, help="how long the cluster lives (default: 20)")
     parser.add_argument("--seed", type=int, default=1, help="decides what happens (default: 1)")
     parser.add_argument("--plain", action="store_true", help="print lines, also in a terminal")
     return parser.parse_args(arguments)

@@ -80,9 +80,7 @@ class LiveView:
         console: The terminal; another one in tests and recordings.
     """
 
-    def __init__(
-        self, mirror: ClusterMirror, log: EventLog, lag: LagMeter, console: Console | None = None
-    ) -> None:
+    def __init__(self, mirror: ClusterMirror, log: EventLog, lag: LagMeter, console: Console | None = None) -> None:
         self._mirror = mirror
         self._log = log
         self._lag = lag
@@ -116,9 +114,7 @@ class LiveView:
         body = height - head
         layout = Layout(size=height)
         title = f"masthead demo  {self._log.seconds:.0f} s"
-        layout.split_column(
-            Layout(Panel(header, title=title, border_style="blue"), size=head), Layout(name="body")
-        )
+        layout.split_column(Layout(Panel(header, title=title, border_style="blue"), size=head), Layout(name="body"))
         layout["body"].split_row(Layout(name="cluster", ratio=3), Layout(name="log", ratio=2))
         layout["cluster"].update(self._cluster(nodes, body))
         layout["log"].update(self._events(body - _BORDERS))

@@ -35,9 +35,7 @@ def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
         left -= len(manager) + len(path)
         if left < 0 and causes:
             break
-        causes.append(
-            {"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path}
-        )
+        causes.append({"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path})
         if each.key != last:
             lines.append(f"conflicts with {manager}:")
             last = each.key

@@ -187,9 +187,7 @@ class FieldManager:
         except DecodeError:
             return read_stored(stored)
 
-    def _tracked(
-        self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str
-    ) -> ManagedFields:
+    def _tracked(self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str) -> ManagedFields:
         current = self._key(_CURRENT)
         is_reconciled = before.is_stored and self.versions.is_fixed
         managers = self._updater.update(old, new, before.managers, current, is_reconciled=is_reconciled)

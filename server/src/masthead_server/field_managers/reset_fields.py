@@ -84,9 +84,7 @@ def reset_filters(served: ServedResource, subresource: str) -> Filters:
 def _custom_filters(served: ServedResource, version: DefinitionVersion, subresource: str) -> Filters:
     if subresource == "status":
         keep = _without(_METADATA, _SPEC)
-        return {
-            each.gvk.api_version: keep for each in version.definition.versions.values() if each.has_status
-        }
+        return {each.gvk.api_version: keep for each in version.definition.versions.values() if each.has_status}
     # For the object itself, kube-apiserver declares reset fields only in the version of the request.
     return {served.api_version: _without(_STATUS)} if version.has_status and not subresource else {}
 

@@ -99,8 +99,7 @@ def _replica_paths(served: ServedResource) -> Mapping[str, Path | None]:
         return {served.api_version: _REPLICAS}
     versions = served.definition.definition.versions.values()
     return {
-        version.gvk.api_version: _path(version.scale.spec_replicas) if version.scale else None
-        for version in versions
+        version.gvk.api_version: _path(version.scale.spec_replicas) if version.scale else None for version in versions
     }
 
 

@@ -119,9 +119,7 @@ class BuiltinVersions:
         try:
             complete = _complete(target, found)
         except Mismatch:
-            raise InvalidValueError(
-                _unconvertible(value, GroupVersion.parse(source).kind(self.gvk.kind))
-            ) from None
+            raise InvalidValueError(_unconvertible(value, GroupVersion.parse(source).kind(self.gvk.kind))) from None
         converted = {**_head(target), **complete}
         _check(converted, self.type_of(to), allow_duplicates=False)
         return converted

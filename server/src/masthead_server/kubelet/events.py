@@ -33,9 +33,7 @@ class PodEvents:
 
     def __init__(self, cluster: ClusterState, kubelet: ObjectClient) -> None:
         self._kubelet = ServerEventRecorder(kubelet, "kubelet", NODE_NAME)
-        self._scheduler = SchedulerRecorder(
-            ObjectClient(cluster, "kube-scheduler"), "default-scheduler", NODE_NAME
-        )
+        self._scheduler = SchedulerRecorder(ObjectClient(cluster, "kube-scheduler"), "default-scheduler", NODE_NAME)
         self._node_controller = ServerEventRecorder(ObjectClient(cluster), "node-controller")
 
     def scheduled(self, pod: Plain) -> None:

@@ -138,9 +138,7 @@ class Kubelet:
             ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
             TypeError: If the target is of another type.
         """
-        return self._runtime.ports.add(
-            PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote
-        )
+        return self._runtime.ports.add(PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote)
 
     def listen_on_node(
         self, node: str, target: PortTarget, *, port: int = KUBELET_PORT, allow_remote: bool = False
@@ -170,9 +168,7 @@ class Kubelet:
             InvalidValueError: If the pod is an object without a name or namespace.
         """
         ref = pod_ref(pod, container)
-        return ContainerLog(
-            lambda data, stream: self._call(lambda: self._runtime.resolve(ref).print(data, stream))
-        )
+        return ContainerLog(lambda data, stream: self._call(lambda: self._runtime.resolve(ref).print(data, stream)))
 
     def files(self, pod: str | Object, *, container: str | None = None) -> ContainerFiles:
         """Return the files of a container, by their paths; the pod need not exist yet.
@@ -225,9 +221,7 @@ class Kubelet:
             raise InvalidValueError("exit code 0 is success: call succeed instead", value=exit_code)
         self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
 
-    def restart(
-        self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = ""
-    ) -> None:
+    def restart(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = "") -> None:
         """Restart a container: its commands and streams end, and its log begins anew, with the old one as ``previous``.
 
         Args:

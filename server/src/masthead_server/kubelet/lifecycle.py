@@ -40,9 +40,7 @@ _MOST_DOUBLED: Final = 8
 
 KUBELET: Final = "kubelet"
 """The field manager of what the kubelet writes."""
-_TOO_MANY: Final = (
-    f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
-)
+_TOO_MANY: Final = f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
 _POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
 
 
@@ -137,9 +135,7 @@ class PodLifecycle:
         """The containers of a pod that have not ended, whatever is written of it."""
         if has_too_many_containers(pod):
             return []  # it never ran here, whatever its status says
-        return [
-            name for name in running_containers(pod) if not self._runtime.container(pod, name).ended.is_set()
-        ]
+        return [name for name in running_containers(pod) if not self._runtime.container(pod, name).ended.is_set()]
 
     def _end(self, ref: ContainerRef) -> None:
         for container in self._runtime.containers.of_pod(ref.namespace, ref.pod).values():
@@ -221,9 +217,7 @@ class PodLifecycle:
             self.restart(ref, code)
             return
         self.crash_loop(ref, code)
-        self._restart_later(
-            ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MOST_DOUBLED) - 1), _MAX_BACKOFF)
-        )
+        self._restart_later(ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MOST_DOUBLED) - 1), _MAX_BACKOFF))
 
     def _restart_later(self, ref: ContainerRef, code: int, seconds: float) -> None:
         def restart() -> None:
@@ -249,11 +243,7 @@ class PodLifecycle:
                 "lastTransitionTime": now,
             }
             status = pod.setdefault("status", {})
-            others = [
-                condition
-                for condition in items(status, "conditions")
-                if condition.get("type") != "PodScheduled"
-            ]
+            others = [condition for condition in items(status, "conditions") if condition.get("type") != "PodScheduled"]
             status["conditions"] = [*others, scheduled]
 
         if self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):
@@ -271,7 +261,5 @@ class PodLifecycle:
         return Transition(
             now=cluster.now(),
             pod_ip=str(_POD_NETWORK[next(self._addresses)]),
-            new_id=lambda: (
-                f"containerd://{cluster.new_uid().replace('-', '')}{cluster.new_uid().replace('-', '')}"
-            ),
+            new_id=lambda: f"containerd://{cluster.new_uid().replace('-', '')}{cluster.new_uid().replace('-', '')}",
         )

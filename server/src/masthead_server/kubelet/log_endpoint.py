@@ -172,9 +172,7 @@ class LogHandler:
         """Send the log as the client reads it, to its end or for as long as the container runs."""
         options, log = self._options, self._log
         start = log.start if options.tail_lines is None else await log.find_tail(options.tail_lines)
-        response = StreamResponse(
-            headers={"Content-Type": "text/plain", "Cache-Control": "no-cache, private"}
-        )
+        response = StreamResponse(headers={"Content-Type": "text/plain", "Cache-Control": "no-cache, private"})
         response.enable_chunked_encoding()
         on_response(200)
         with suppress(ConnectionError):  # the client went away

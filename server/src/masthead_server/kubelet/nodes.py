@@ -53,9 +53,7 @@ def register_node(client: ObjectClient) -> Plain | None:
 
 def _remove_taint(node: Plain) -> None:
     spec = part(node, "spec")
-    set_or_drop(
-        spec, "taints", [taint for taint in items(spec, "taints") if text(taint, "key") != _NOT_READY]
-    )
+    set_or_drop(spec, "taints", [taint for taint in items(spec, "taints") if text(taint, "key") != _NOT_READY])
 
 
 def _status(now: str) -> Plain:

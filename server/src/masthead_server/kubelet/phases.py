@@ -176,9 +176,7 @@ def evict(pod: Plain, change: Transition, message: str) -> None:
     finish(pod, change, 137, reason="Error", message=message)
     status = part(pod, "status")
     status["reason"] = "Evicted"
-    _set_condition(
-        status, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message
-    )
+    _set_condition(status, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message)
 
 
 def _started(container: Plain, change: Transition, *, is_init: bool) -> Plain:
@@ -241,9 +239,7 @@ def _set_unready(status: Plain, now: str) -> None:
         _set_condition(status, kind, now, is_true=False, reason=_NOT_READY, message=message)
 
 
-def _set_condition(
-    status: Plain, kind: str, now: str, *, is_true: bool, reason: str = "", message: str = ""
-) -> None:
+def _set_condition(status: Plain, kind: str, now: str, *, is_true: bool, reason: str = "", message: str = "") -> None:
     conditions = items(status, "conditions")
     known = next((condition for condition in conditions if text(condition, "type") == kind), None)
     value = "True" if is_true else "False"

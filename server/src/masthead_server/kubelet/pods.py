@@ -106,9 +106,7 @@ def container_of(pod: Plain, name: str) -> Plain | None:
 def status_of(pod: Plain, name: str) -> Plain | None:
     """Return the status of a container; None if it has none."""
     status = part(pod, "status")
-    return next(
-        (item for kind in _STATUSES for item in items(status, kind) if text(item, "name") == name), None
-    )
+    return next((item for kind in _STATUSES for item in items(status, kind) if text(item, "name") == name), None)
 
 
 def running_containers(pod: Plain) -> list[str]:
@@ -136,10 +134,7 @@ def is_running(pod: Plain, name: str) -> bool:
 def restarts(pod: Plain, name: str, code: int) -> bool:
     """Tell whether a container is started again when it has ended with an exit code."""
     spec = part(pod, "spec")
-    if any(
-        text(ephemeral_container, "name") == name
-        for ephemeral_container in items(spec, "ephemeralContainers")
-    ):
+    if any(text(ephemeral_container, "name") == name for ephemeral_container in items(spec, "ephemeralContainers")):
         return False
     policy = text(container_of(pod, name) or {}, "restartPolicy") or text(spec, "restartPolicy")
     return policy != "Never" and (policy != "OnFailure" or code != 0)

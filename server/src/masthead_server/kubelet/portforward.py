@@ -177,9 +177,7 @@ class PortForwardSession:
             pair = self._pairs[request_id] = _Pair()
             pair.timer = self._clock.call_later(_PAIR_SECONDS, lambda: self._expire(request_id))
         if kind in pair.streams:
-            self._say(
-                pair, f"error processing stream for request {request_id}: {kind} stream already assigned"
-            )
+            self._say(pair, f"error processing stream for request {request_id}: {kind} stream already assigned")
             return False
         pair.streams[kind] = stream
         if len(pair.streams) == len(_TYPES):

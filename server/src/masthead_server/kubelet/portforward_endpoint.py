@@ -85,9 +85,7 @@ class PortForwardHandler:
         self._namespace, self._name = text(meta, "namespace"), text(meta, "name")
         sandbox = hashlib.sha256(text(meta, "uid").encode()).hexdigest()
         where = Sandbox(self._namespace, self._name, sandbox)
-        self._pod_ports = PodPorts(
-            runtime.ports, where, lambda: is_up(runtime.load(self._namespace, self._name))
-        )
+        self._pod_ports = PodPorts(runtime.ports, where, lambda: is_up(runtime.load(self._namespace, self._name)))
 
     async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
         """Upgrade the connection, and forward until the client goes away or the pod ends.
@@ -119,16 +117,12 @@ class PortForwardHandler:
         if not is_websocket(incoming):
             return await self._upgrade_to_spdy(incoming)
         protocols = subprotocols(incoming)
-        tunnelled = [
-            protocol for protocol in protocols if protocol.startswith(_TUNNEL) and protocol.endswith(_SUFFIX)
-        ]
+        tunnelled = [protocol for protocol in protocols if protocol.startswith(_TUNNEL) and protocol.endswith(_SUFFIX)]
         if tunnelled:
             return await self._upgrade_to_tunnel(incoming, tunnelled)
         return await self._upgrade_to_channels(incoming, protocols)
 
-    async def _upgrade_to_spdy(
-        self, incoming: BaseRequest
-    ) -> Response | tuple[RawCarrier, PortForwardSession]:
+    async def _upgrade_to_spdy(self, incoming: BaseRequest) -> Response | tuple[RawCarrier, PortForwardSession]:
         chosen = negotiate(incoming.headers.getall("X-Stream-Protocol-Version", []), _PROTOCOLS)
         if isinstance(chosen, Response):
             return chosen

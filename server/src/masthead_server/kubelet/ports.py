@@ -85,9 +85,7 @@ class PortListener:
             and self._pattern.pod in {"", address.name}
         )
 
-    async def connect(
-        self, make_protocol: Callable[[], ProtocolT], tls: ssl.SSLContext | None = None
-    ) -> ProtocolT:
+    async def connect(self, make_protocol: Callable[[], ProtocolT], tls: ssl.SSLContext | None = None) -> ProtocolT:
         """Connect to what listens.
 
         Args:
@@ -99,9 +97,7 @@ class PortListener:
         """
         self.connections += 1
         if callable(self._target):
-            return await _connect_to_function(
-                self._target, make_protocol, self._owner.serving, tls, str(self)
-            )
+            return await _connect_to_function(self._target, make_protocol, self._owner.serving, tls, str(self))
         loop = asyncio.get_running_loop()
         host, port = ("127.0.0.1", self._target) if isinstance(self._target, int) else self._target
         name = "" if tls else None
@@ -202,9 +198,7 @@ async def _adopt(
     return await loop.create_connection(make_protocol, sock=end, ssl=tls, server_hostname=name)
 
 
-async def _serve(
-    handle: PortHandler, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str
-) -> None:
+async def _serve(handle: PortHandler, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str) -> None:
     try:
         with ordinary_errors():
             await handle(reader, writer)

@@ -141,9 +141,7 @@ class ProxyHandler:
             await self._request(incoming, session) as answer,
         ):
             response = StreamResponse(status=answer.status, reason=answer.reason)
-            for name, value in returned_headers(
-                answer.headers.items(), self._path, self._target.host, incoming.host
-            ):
+            for name, value in returned_headers(answer.headers.items(), self._path, self._target.host, incoming.host):
                 response.headers.add(name, value)
             on_response(answer.status)
             await response.prepare(incoming)
@@ -176,9 +174,7 @@ class ProxyHandler:
         except aiohttp.ClientError as error:
             raise _unreachable(str(error)) from None
 
-    async def _copy(
-        self, incoming: BaseRequest, answer: aiohttp.ClientResponse, response: StreamResponse
-    ) -> None:
+    async def _copy(self, incoming: BaseRequest, answer: aiohttp.ClientResponse, response: StreamResponse) -> None:
         try:
             async for piece in answer.content.iter_any():
                 await response.write(piece)

@@ -186,8 +186,5 @@ def unavailable(problem: str) -> StatusFailure:
 def _named_in_connection(headers: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The headers that concern one connection only, because its Connection header names them."""
     return frozenset(
-        each.strip().lower()
-        for name, value in headers
-        if name.lower() == "connection"
-        for each in value.split(",")
+        each.strip().lower() for name, value in headers if name.lower() == "connection" for each in value.split(",")
     )

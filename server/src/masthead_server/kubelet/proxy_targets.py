@@ -87,24 +87,15 @@ class ProxyTargets:
     def _of_node(self, name: ProxyName) -> ProxyTarget:
         node = self._load(_NODES, "", name.name)
         port = _number(name.port) if name.port else KUBELET_PORT
-        addresses = {
-            text(each, "type"): text(each, "address") for each in items(part(node, "status"), "addresses")
-        }
-        ip = (
-            addresses.get("InternalIP")
-            or addresses.get("ExternalIP")
-            or addresses.get("Hostname")
-            or name.name
-        )
+        addresses = {text(each, "type"): text(each, "address") for each in items(part(node, "status"), "addresses")}
+        ip = addresses.get("InternalIP") or addresses.get("ExternalIP") or addresses.get("Hostname") or name.name
         return ProxyTarget(name.scheme, PortAddress("", name.name, port), _joined(ip, port))
 
     def _of_service(self, namespace: str, name: ProxyName, shown: str) -> ProxyTarget:
         service = self._load(_SERVICES, namespace, name.name)
         port_name = name.port
         if name.port.isdecimal():
-            found = [
-                each for each in items(part(service, "spec"), "ports") if each.get("port") == int(name.port)
-            ]
+            found = [each for each in items(part(service, "spec"), "ports") if each.get("port") == int(name.port)]
             if not found:
                 raise unavailable(f"no service port {int(name.port)} found for service {quoted(name.name)}")
             port_name = text(found[0], "name")
@@ -129,15 +120,10 @@ class ProxyTargets:
             for pod, ip in addresses if numbers else ():
                 yield _Endpoint(pod, ip, int(numbers[0] or 0))
 
-    def _endpoints_objects(
-        self, namespace: str, name: str
-    ) -> Iterator[tuple[list[tuple[str, str]], list[Plain]]]:
+    def _endpoints_objects(self, namespace: str, name: str) -> Iterator[tuple[list[tuple[str, str]], list[Plain]]]:
         found = self._try_load(_ENDPOINTS, namespace, name)
         for subset in items(found or {}, "subsets"):
-            pods = [
-                (text(part(each, "targetRef"), "name"), text(each, "ip"))
-                for each in items(subset, "addresses")
-            ]
+            pods = [(text(part(each, "targetRef"), "name"), text(each, "ip")) for each in items(subset, "addresses")]
             yield [each for each in pods if each[0]], items(subset, "ports")
 
     def _slices(self, namespace: str, name: str) -> Iterator[tuple[list[tuple[str, str]], list[Plain]]]:
@@ -162,9 +148,7 @@ class ProxyTargets:
             labels = part(part(pod, "metadata"), "labels")
             number = _target_port(ports[0], pod)
             if selector.items() <= labels.items() and _is_ready(pod) and number:
-                yield _Endpoint(
-                    text(part(pod, "metadata"), "name"), text(part(pod, "status"), "podIP"), number
-                )
+                yield _Endpoint(text(part(pod, "metadata"), "name"), text(part(pod, "status"), "podIP"), number)
 
     def _load(self, gvr: GroupVersionResource, namespace: str, name: str) -> Plain:
         served = self._cluster.catalog.require(gvr)
@@ -205,9 +189,7 @@ def _target_port(service_port: Plain, pod: Plain) -> int:
 
 def _is_ready(pod: Plain) -> bool:
     conditions = items(part(pod, "status"), "conditions")
-    is_ready = any(
-        condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions
-    )
+    is_ready = any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
     return is_ready and not is_being_deleted(pod)
 
 
@@ -220,9 +202,7 @@ def _number(port: str) -> int:
     if port.isascii() and port.isdecimal() and 0 < int(port) < 65536:
         return int(port)
     # differs from kube-apiserver, which closes the connection: Go cannot make a request of such a URL.
-    raise bad_request(
-        f"invalid port {quoted(port)}: the proxy of a pod or node needs a number from 1 to 65535"
-    )
+    raise bad_request(f"invalid port {quoted(port)}: the proxy of a pod or node needs a number from 1 to 65535")
 
 
 def _is_routable(ip: str) -> bool:
@@ -230,9 +210,7 @@ def _is_routable(ip: str) -> bool:
         address = ipaddress.ip_address(ip)
     except ValueError:
         return False
-    return not (
-        address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local
-    )
+    return not (address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local)
 
 
 def _joined(ip: str, port: int) -> str:

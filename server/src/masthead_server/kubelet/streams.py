@@ -114,9 +114,7 @@ class RemoteCommandStreams(Protocol):
         ...
 
 
-async def run_session(
-    streams: RemoteCommandStreams, run: Callable[[], Awaitable[Plain]], ended: asyncio.Event
-) -> None:
+async def run_session(streams: RemoteCommandStreams, run: Callable[[], Awaitable[Plain]], ended: asyncio.Event) -> None:
     """Run a command until it ends, its container ends, or its client goes away.
 
     Args:

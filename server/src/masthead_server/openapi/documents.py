@@ -51,9 +51,7 @@ def document_of(
     return msgspec.json.encode({"openapi": "3.0.0", "info": info, "paths": items, "components": components})
 
 
-def with_shared_kinds(
-    schemas: dict[str, Schema], group_versions: Iterable[GroupVersion]
-) -> dict[str, Schema]:
+def with_shared_kinds(schemas: dict[str, Schema], group_versions: Iterable[GroupVersion]) -> dict[str, Schema]:
     """Return schemas, of which those of options and events have the kinds of all these group-versions."""
     added = sorted(group_versions, key=lambda each: (each.group, each.version))
     found = dict(schemas)

@@ -81,9 +81,7 @@ def _encode(plain: Json, message: _Message) -> bytes:
     """Encode fields in the order of the message; extensions follow."""
     parts = [write(number, plain[key]) for key, (number, write) in message.fields.items() if key in plain]
     if message.extensions:
-        parts += [
-            _extension(message.extensions, key, value) for key, value in plain.items() if key.startswith("x-")
-        ]
+        parts += [_extension(message.extensions, key, value) for key, value in plain.items() if key.startswith("x-")]
     return b"".join(parts)
 
 
@@ -139,9 +137,7 @@ def _parameter(plain: Json) -> bytes:
 
 
 def _security(number: int, value: list[Mapping[str, list[str]]]) -> bytes:
-    requirements = (
-        b"".join(_named(1, name, _strings(1, scopes)) for name, scopes in each.items()) for each in value
-    )
+    requirements = (b"".join(_named(1, name, _strings(1, scopes)) for name, scopes in each.items()) for each in value)
     return b"".join(_tagged(number, requirement) for requirement in requirements)
 
 

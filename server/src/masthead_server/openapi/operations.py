@@ -240,9 +240,7 @@ class PathItem:
         return ((method, self.operations[method]) for method in _METHODS if method in self.operations)
 
     def _lifted(self) -> frozenset[str]:
-        return frozenset[str].intersection(
-            *(frozenset(operation.parameters) for operation in self.operations.values())
-        )
+        return frozenset[str].intersection(*(frozenset(operation.parameters) for operation in self.operations.values()))
 
 
 def reference(name: str) -> Json:

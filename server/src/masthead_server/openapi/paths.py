@@ -209,17 +209,13 @@ class _ResourcePaths:
             found["post"] = self._create(f"create{noun}", part.kind)
         return {path: found}
 
-    def _reads_and_updates(
-        self, noun: str, verbs: frozenset[str], kind: GroupVersionKind
-    ) -> dict[str, Operation]:
+    def _reads_and_updates(self, noun: str, verbs: frozenset[str], kind: GroupVersionKind) -> dict[str, Operation]:
         found: dict[str, Operation] = {}
         is_custom = self._is_custom
         schema = self._name_of(kind)
         if "get" in verbs:
             parameters = (*READ_PARAMETERS, "resourceVersion") if is_custom else READ_PARAMETERS
-            found["get"] = replace(
-                self._operation(f"read{noun}", "get", kind), parameters=parameters, result=schema
-            )
+            found["get"] = replace(self._operation(f"read{noun}", "get", kind), parameters=parameters, result=schema)
         if "update" in verbs:
             found["put"] = replace(
                 self._operation(f"replace{noun}", "put", kind),

@@ -100,9 +100,7 @@ class OpenApiService:
             hashes = {name: self._hash_of(name) for name in sorted(self._names())}
             # A group-version may be gone by the time that its turn comes.
             paths = {
-                name: {"serverRelativeURL": f"{_ROOT}{name}?hash={digest}"}
-                for name, digest in hashes.items()
-                if digest
+                name: {"serverRelativeURL": f"{_ROOT}{name}?hash={digest}"} for name, digest in hashes.items() if digest
             }
             made = OpenApiDocument.of(msgspec.json.encode({"paths": paths}))
             self._index = (generation, made)
@@ -178,9 +176,7 @@ class OpenApiService:
     def _known_custom(self, group_version: GroupVersion) -> _CustomDocument | None:
         """Return what is known of the document of custom resources, if it describes them as they are."""
         known = self._custom.get(group_version)
-        return (
-            known if known is not None and known.resources == _weak(self._resources(group_version)) else None
-        )
+        return known if known is not None and known.resources == _weak(self._resources(group_version)) else None
 
     def _resources(self, group_version: GroupVersion) -> tuple[ServedResource, ...]:
         return tuple(self._catalog.resources(group_version.group, group_version.version))
@@ -250,9 +246,7 @@ def _group_version(name: str) -> GroupVersion | None:
 
 
 def _scheme_versions() -> list[GroupVersion]:
-    return [
-        GroupVersion(group, version) for group, versions in scheme.VERSIONS.items() for version in versions
-    ]
+    return [GroupVersion(group, version) for group, versions in scheme.VERSIONS.items() for version in versions]
 
 
 def _item_beside(name: str) -> PathItem | None:

@@ -155,9 +155,7 @@ class Allocator:
     def _free(self, supply: set[int], number: int) -> None:
         supply.discard(number)
         # The search starts at the lowest number that may be free.
-        if supply is self._addresses and number in range(
-            int(self.network.network_address) + 1, self._next_address
-        ):
+        if supply is self._addresses and number in range(int(self.network.network_address) + 1, self._next_address):
             self._next_address = number
         elif supply is self._ports and number in range(self.ports.start, self._next_port):
             self._next_port = number

@@ -161,9 +161,7 @@ class Catalog:
         versions = {*self.versions(group), added} - {"", removed}
         if not versions:
             self._versions.pop(group, None)
-            self._custom_groups = [
-                custom_group for custom_group in self._custom_groups if custom_group != group
-            ]
+            self._custom_groups = [custom_group for custom_group in self._custom_groups if custom_group != group]
             return
         if group not in self._versions:
             self._custom_groups = sorted((*self._custom_groups, group))

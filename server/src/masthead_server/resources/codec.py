@@ -185,9 +185,7 @@ class GoCodec(KindDecoder):
         conversion: Returns how objects are converted; None if the version has the stored shape.
     """
 
-    def __init__(
-        self, cls: type[Object], stored_as: GroupVersion, conversion: Callable[[], Conversion] | None
-    ) -> None:
+    def __init__(self, cls: type[Object], stored_as: GroupVersion, conversion: Callable[[], Conversion] | None) -> None:
         super().__init__(cls)
         self._head = f'{{"kind":"{self.gvk.kind}","apiVersion":"{self.gvk.api_version}",'.encode()
         self._stored_as = stored_as

@@ -76,9 +76,7 @@ class _Merging:
             return self._map(type_, value, cast("Plain", old) if isinstance(old, dict) else {}, owner)
         if isinstance(type_, GoList) and isinstance(value, list) and not isinstance(value, Pairs):
             values = cast("list[object]", value)
-            return self._list(
-                type_, values, cast("list[object]", old) if isinstance(old, list) else [], owner
-            )
+            return self._list(type_, values, cast("list[object]", old) if isinstance(old, list) else [], owner)
         # What decodes itself, and what has the wrong type; the object is cleaned once more as a whole.
         plain = _plain(value)
         if plain is not None:

@@ -73,9 +73,7 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
     float: "number",
     NumberLiteral: "number",
 }
-NO_QUANTITY: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
+NO_QUANTITY: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
 class Mismatch(Exception):  # noqa: N818 - it becomes a StatusFailure on the way out
@@ -98,10 +96,7 @@ class TypeMismatch(NamedTuple):
     wanted: str
 
     def __str__(self) -> str:
-        return (
-            f"json: cannot unmarshal {self.got} into Go struct field {self.owner}.{self.field} "
-            f"of type {self.wanted}"
-        )
+        return f"json: cannot unmarshal {self.got} into Go struct field {self.owner}.{self.field} of type {self.wanted}"
 
 
 class Decoding:

@@ -130,8 +130,7 @@ LABEL_1035: Final = Format(
 )
 LABEL_VALUE: Final = Format(
     f"({_KEY_PATTERN})?",
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
-    f" and {_ENDS}",
+    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}",
     ("MyValue", "my_value", "12345"),
     limit=63,
     unit="bytes",

@@ -36,9 +36,7 @@ NAMESPACE: Final = "object.metadata.namespace"
 _END: Final = 1 << 64
 _DIGITS: Final = 16
 _HEXADECIMAL: Final = frozenset("0123456789abcdef")
-_SPACES: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
+_SPACES: Final = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What Go's strings.TrimSpace removes."""
 _KINDS: Final[dict[type, int]] = {
     CallNode: 1,
@@ -138,9 +136,7 @@ def parse(text: str) -> ShardSelector:
     """
     source = text.strip(_SPACES)
     if not source:
-        raise ShardSelectorError(
-            "empty shard selector is not allowed; omit the parameter for unfiltered lists"
-        )
+        raise ShardSelectorError("empty shard selector is not allowed; omit the parameter for unfiltered lists")
     try:
         node = parse_expression(source, is_plain=True)
     except CompileError as error:
@@ -193,9 +189,7 @@ def _path(node: Node) -> str:
         node = node.operand
     if not isinstance(node, IdentNode) or isinstance(node, MessageNode):
         expected = "expected field path (e.g. object.metadata.uid)"
-        raise ShardSelectorError(
-            f"shardRange() first argument: {expected}, got expression kind {_kind(node)}"
-        )
+        raise ShardSelectorError(f"shardRange() first argument: {expected}, got expression kind {_kind(node)}")
     return ".".join([node.name, *reversed(names)])
 
 

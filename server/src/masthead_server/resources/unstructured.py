@@ -73,9 +73,7 @@ def _value(value: object, wanted: GoValue, path: str, decoding: Decoding) -> obj
                 raise Mismatch(f"cannot restore slice from {_KINDS[type(value)]}")
             items = cast("list[object]", value)
             decoding.add_items(len(items), are_structs=isinstance(wanted.item, GoStruct))
-            return [
-                _value(each, wanted.item, f"{path}[{index}]", decoding) for index, each in enumerate(items)
-            ]
+            return [_value(each, wanted.item, f"{path}[{index}]", decoding) for index, each in enumerate(items)]
         case GoMap():
             if not isinstance(value, dict):
                 raise Mismatch(f"cannot restore map from {_KINDS[type(value)]}")

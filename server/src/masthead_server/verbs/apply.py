@@ -91,9 +91,7 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
     return write.apply(replace(context, manager=None), change)
 
 
-def merge_configuration(
-    context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None
-) -> Plain:
+def merge_configuration(context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None) -> Plain:
     """Merge the configuration of a request into an object.
 
     Args:
@@ -136,9 +134,7 @@ class _Repeatable:
         return cast("Plain", msgspec.json.decode(self._text)) if found is None else found
 
 
-def _merged(
-    context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None, now: str
-) -> Plain:
+def _merged(context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None, now: str) -> Plain:
     """Merge a configuration, in any thread."""
     fields = target.fields
     config = _configuration(request, fields)
@@ -247,9 +243,7 @@ def _custom(merged: Plain) -> Plain:
 
 
 def _unconvertible(config: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
-    return _failure(
-        f"failed to convert new object ({_named(config)}; {_kind(gvk)}) to proper version: {problem}"
-    )
+    return _failure(f"failed to convert new object ({_named(config)}; {_kind(gvk)}) to proper version: {problem}")
 
 
 def _report_duplicates(context: WriteContext, request: ApiRequest) -> None:

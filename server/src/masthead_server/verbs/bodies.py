@@ -50,9 +50,7 @@ _QUICK_YAML: Final = 8 * 1024
 """Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
 
 
-def decode(
-    request: ApiRequest, decoder: Decoder, options: WriteOptions, *, older: tuple[str, ...] = ()
-) -> Plain:
+def decode(request: ApiRequest, decoder: Decoder, options: WriteOptions, *, older: tuple[str, ...] = ()) -> Plain:
     """Decode the object that a request brings, without the fields that its kind does not have.
 
     Args:
@@ -258,8 +256,7 @@ def _exact_problem(request: ApiRequest, decoder: Decoder) -> str:
 def yaml_problems(document: YamlDocument, options: WriteOptions) -> list[str]:
     """List the duplicate keys of YAML, which kube-apiserver puts together in one error, and apart in warnings."""
     problems = [
-        f"line {duplicate.line}: key {quoted(duplicate.key)} already set in map"
-        for duplicate in document.duplicates
+        f"line {duplicate.line}: key {quoted(duplicate.key)} already set in map" for duplicate in document.duplicates
     ]
     if not problems or options.field_validation != "Strict":
         return problems

@@ -130,8 +130,7 @@ class Discovery:
 
     def _group(self, group: str) -> Plain:
         versions = [
-            {"groupVersion": f"{group}/{version}", "version": version}
-            for version in self._catalog.versions(group)
+            {"groupVersion": f"{group}/{version}", "version": version} for version in self._catalog.versions(group)
         ]
         return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 

@@ -105,9 +105,7 @@ def _end(
     place = meta["namespace"], meta["name"]
     if not how.is_dry_run:
         # Empty preconditions do not count here, but they do for the deletion.
-        delete.check_preconditions(
-            served, meta, replace(how, uid=how.uid or None, version=how.version or None)
-        )
+        delete.check_preconditions(served, meta, replace(how, uid=how.uid or None, version=how.version or None))
         write.update(
             WriteContext(cluster, served, *place, WriteOptions(), subresource="status"),
             lambda found: _marked(found, cluster.now()),
@@ -161,9 +159,7 @@ def _set_condition(status: Plain, condition: Plain, now: str) -> None:
 
 
 def _condition(status: Plain, kind: str) -> Plain | None:
-    return next(
-        (condition for condition in items(status, "conditions") if condition.get("type") == kind), None
-    )
+    return next((condition for condition in items(status, "conditions") if condition.get("type") == kind), None)
 
 
 def _budgets(cluster: ClusterState, pod: Plain) -> Iterator[Plain]:
@@ -181,9 +177,7 @@ def _budgets(cluster: ClusterState, pod: Plain) -> Iterator[Plain]:
 def _budget_of(cluster: ClusterState, pod: Plain) -> Plain | None:
     budgets = list(_budgets(cluster, pod))
     if len(budgets) > 1:
-        problem = (
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        )
+        problem = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         raise StatusFailure(500, "", problem)
     return budgets[0] if budgets else None
 
@@ -243,9 +237,7 @@ def _spent(budget: Plain, pod: str, now: str) -> Plain:
 
 def _still_processed(budget: str) -> StatusFailure:
     """The disruption controller has not observed the budget yet: the client is to retry."""
-    return _too_many(
-        f"The disruption budget {budget} is still being processed by the server.", retry_after=_PATIENCE
-    )
+    return _too_many(f"The disruption budget {budget} is still being processed by the server.", retry_after=_PATIENCE)
 
 
 def _used_up(budget: str, status: Plain) -> StatusFailure:
@@ -258,9 +250,7 @@ def _used_up(budget: str, status: Plain) -> StatusFailure:
     if says_why and reason == "SyncFailed":  # the counts are not reliable then
         return _too_many(f"{refusal} because it failed sync: {message}")
     if healthy <= needed:
-        return _too_many(
-            f"The disruption budget {budget} needs {needed} healthy pods and has {healthy} currently"
-        )
+        return _too_many(f"The disruption budget {budget} needs {needed} healthy pods and has {healthy} currently")
     return _too_many(f"{refusal} ({reason}): {message}" if says_why else refusal)
 
 

@@ -87,9 +87,7 @@ def ahead_of(storage: Storage, wanted: int) -> StatusFailure | None:
     return too_far_ahead(wanted, storage.revision) if wanted > storage.revision else None
 
 
-def _revision(
-    storage: Storage, options: CollectionOptions, token: ContinueToken | None, latest: int | None
-) -> int:
+def _revision(storage: Storage, options: CollectionOptions, token: ContinueToken | None, latest: int | None) -> int:
     newest = storage.revision if latest is None else latest
     if token is not None:
         # All pages of a list come from one revision; a token without one continues from the newest.
@@ -98,9 +96,7 @@ def _revision(
     wanted = read_version(options.version, of_list=True)
     check_not_ahead(storage, wanted)
     # With a limit, resourceVersion alone means Exact, as it did before resourceVersionMatch existed.
-    is_exact = options.version_match == "Exact" or (
-        wanted > 0 and options.limit > 0 and not options.version_match
-    )
+    is_exact = options.version_match == "Exact" or (wanted > 0 and options.limit > 0 and not options.version_match)
     if is_exact:
         return wanted
     return max(newest, wanted) if options.version else storage.revision

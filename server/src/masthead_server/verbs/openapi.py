@@ -19,9 +19,7 @@ __all__ = ["OpenApiHandler", "is_openapi"]
 _V2: Final = "/openapi/v2"
 _V3: Final = "/openapi/v3"
 _PROTOBUF_V2: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_PROTOBUF_NAMES: Final = frozenset(
-    {_PROTOBUF_V2, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
-)
+_PROTOBUF_NAMES: Final = frozenset({_PROTOBUF_V2, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"})
 """What clients call the protobuf of version 2; the second name is deprecated, because it is no media type."""
 _JSON_RANGES: Final = frozenset({JSON_TYPE, "application/*", "*/*", "*/json"})
 _MOST_CLAUSES: Final = 1_000

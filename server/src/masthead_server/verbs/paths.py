@@ -47,9 +47,7 @@ def find_resource(catalog: Catalog, info: RequestInfo) -> ServedResource | None:
 
 
 def _check_builtin(info: RequestInfo, served: ServedResource) -> None:
-    if not _fits(info, served) or (
-        info.name and not info.subresource and _NEED_NAME.isdisjoint(served.verbs)
-    ):
+    if not _fits(info, served) or (info.name and not info.subresource and _NEED_NAME.isdisjoint(served.verbs)):
         raise unknown_resource()
     part = served.resource.subresource(info.subresource) if info.subresource else None
     verbs = frozenset(part.verbs) if part else served.verbs

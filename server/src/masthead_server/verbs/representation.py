@@ -74,9 +74,7 @@ def representation_for(
     if options.kind == "Table":
         from masthead_server.verbs.table import TableRepresentation
 
-        return TableRepresentation(
-            served, options.version, include=request.first("includeObject"), clock=clock
-        )
+        return TableRepresentation(served, options.version, include=request.first("includeObject"), clock=clock)
     if options.kind:
         return MetadataOnly(served, options.version, is_list=options.is_metadata_list)
     return WholeObjects(served)
@@ -143,9 +141,7 @@ class MetadataOnly:
         self._served = served
         self._api_version = f"meta.k8s.io/{version}"
         self._is_list = is_list
-        self._head = (
-            f'{{"kind":"PartialObjectMetadata","apiVersion":"{self._api_version}","metadata":'.encode()
-        )
+        self._head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{self._api_version}","metadata":'.encode()
 
     def one(self, value: bytes) -> bytes:
         """Write a stored object's metadata."""

@@ -128,9 +128,7 @@ class Rest:
             "deletecollection": self._delete_collection,
         }
 
-    async def respond(
-        self, request: ApiRequest, info: RequestInfo
-    ) -> ApiResponse | DeferredResponse | Watcher:
+    async def respond(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | DeferredResponse | Watcher:
         """Handle a request; wait for nothing, unless a webhook or a thread has to do something first.
 
         Raises:
@@ -143,9 +141,7 @@ class Rest:
         if is_write and served.description.is_reviewed_ahead:
             await asyncio.to_thread(_review, request, served)
         return (
-            await self._respond_when_ready(request, info)
-            if is_write or served.may_wait
-            else self.handle(request, info)
+            await self._respond_when_ready(request, info) if is_write or served.may_wait else self.handle(request, info)
         )
 
     def is_served(self, info: RequestInfo) -> bool:
@@ -215,9 +211,7 @@ class Rest:
             if served.is_custom:  # whose Go type could be a list, for all that the server knows
                 raise StatusFailure(500, "", "content is not a list")
             problem = f"the requested object is not a list (*{go_type(served)})"
-            raise StatusFailure(
-                406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}"
-            )
+            raise StatusFailure(406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}")
         if "export" in request.query:
             raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         if info.subresource:

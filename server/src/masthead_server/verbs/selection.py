@@ -66,9 +66,7 @@ class SelectionPredicate:
         StatusFailure: If a selector is invalid, or names a field that the resource does not support.
     """
 
-    def __init__(
-        self, served: ServedResource, namespace: str, options: CollectionOptions, *, name: str = ""
-    ) -> None:
+    def __init__(self, served: ServedResource, namespace: str, options: CollectionOptions, *, name: str = "") -> None:
         for text in (options.label_selector, options.field_selector):
             _refuse_large(text)
         self.served = served

@@ -50,9 +50,7 @@ def is_special(subresource: str) -> bool:
     return subresource not in _GENERIC
 
 
-def read(
-    cluster: ClusterState, served: ServedResource, info: RequestInfo, representation: Representation
-) -> bytes:
+def read(cluster: ClusterState, served: ServedResource, info: RequestInfo, representation: Representation) -> bytes:
     """Write the body of the response to a GET of a subresource.
 
     Raises:
@@ -137,9 +135,7 @@ def _check_is_scale(context: WriteContext) -> None:
         raise _needs_a_node(context.served, context.subresource)
 
 
-def _rescale(
-    context: WriteContext, change: Callable[[Plain], Plain], *, is_apply: bool = False
-) -> ApiResponse:
+def _rescale(context: WriteContext, change: Callable[[Plain], Plain], *, is_apply: bool = False) -> ApiResponse:
     """Change the scale of an object, which is a view of the object itself; an apply has tracked its managers already."""
     from masthead_server.field_managers.scale import ScaleEntries, scale_manager
 

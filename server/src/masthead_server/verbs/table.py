@@ -104,9 +104,7 @@ class TableRepresentation:
             StatusFailure: It is not known.
         """
         if self._include not in _INCLUDES:
-            problem = invalid(
-                "includeObject", self._include, "must be 'Metadata', 'Object', 'None', or empty"
-            )
+            problem = invalid("includeObject", self._include, "must be 'Metadata', 'Object', 'None', or empty")
             raise bad_request(f"Unable to convert to Table as requested: {problem}")
 
     def event(self, kind: bytes, value: bytes) -> bytes:

@@ -110,9 +110,7 @@ class Watcher:
         self._converted: int | None = None
         """The revision up to which a webhook has converted all objects; None if none does."""
         wanted = read_version(options.version)
-        self._starts_with_state = options.initial_events is not False and (
-            options.initial_events is True or not wanted
-        )
+        self._starts_with_state = options.initial_events is not False and (options.initial_events is True or not wanted)
         # The first bookmark ends the initial events; a watch from a version has none.
         self._owes_end = self._starts_with_state and options.wants_bookmarks
         self.cursor = wanted if wanted and not self._starts_with_state else self._storage.revision
@@ -130,9 +128,7 @@ class Watcher:
         if self._options.wants_bookmarks:
             self._schedule_bookmark()
             if timeout > _LAST_BOOKMARK:
-                self._timers["last bookmark"] = self._clock.call_later(
-                    timeout - _LAST_BOOKMARK, self._bookmark_now
-                )
+                self._timers["last bookmark"] = self._clock.call_later(timeout - _LAST_BOOKMARK, self._bookmark_now)
         return self
 
     def __exit__(
@@ -285,9 +281,7 @@ class Watcher:
         if self.cursor < newest:
             return chunk
         copies, self._copies_due = self._copies_due, 0
-        if (
-            not copies or self.cursor > self._storage.revision
-        ):  # no bookmark for a version that does not exist yet
+        if not copies or self.cursor > self._storage.revision:  # no bookmark for a version that does not exist yet
             return chunk
         return chunk + self._bookmark() * copies
 

@@ -181,9 +181,7 @@ def _create_by_apply(context: WriteContext, new: Plain) -> Written:
     return _create_admitted(context, new)
 
 
-def _update(
-    context: WriteContext, record: Record, make: Callable[[], Plain], *, is_apply: bool = False
-) -> Written:
+def _update(context: WriteContext, record: Record, make: Callable[[], Plain], *, is_apply: bool = False) -> Written:
     """Store the next state of an object, which `make` returns; it is called when the stored object has been read."""
     served = context.served
     old = served.load(record)

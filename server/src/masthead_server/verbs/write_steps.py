@@ -170,9 +170,7 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
     meta = metadata(found)
     if is_namespaced:
         if meta.get("namespace") and meta["namespace"] != namespace:
-            raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         meta["namespace"] = namespace
     else:
         meta.pop("namespace", None)
@@ -182,16 +180,12 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
     if not meta.get("name"):
         raise nameless(name)
     if meta["name"] != name:
-        raise bad_request(
-            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
-        )
+        raise bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({name})")
 
 
 def nameless(name: str) -> StatusFailure:
     """The object that a client sent does not say its name, or not what it is."""
-    return bad_request(
-        f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-    )
+    return bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
 
 
 def admit_namespace(context: WriteContext, found: Plain) -> None:

@@ -95,9 +95,7 @@ def conflict(group: str, resource: str, name: str, problem: str) -> StatusFailur
     return StatusFailure(409, "Conflict", message, details=details_of(name, group, resource))
 
 
-MODIFIED: Final = (
-    "the object has been modified; please apply your changes to the latest version and try again"
-)
+MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
 
 
 def bad_request(message: str) -> StatusFailure:

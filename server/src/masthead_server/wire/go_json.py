@@ -190,9 +190,7 @@ def check_delete_options(options: Plain) -> None:
         if go_type == "int64" and found == "number" and not (isinstance(value, int) and value in _INT64):
             found = f"number {shown(value)}"
         if found not in {"", json_type}:
-            raise bad_request(
-                f"json: cannot unmarshal {found} into Go struct field {struct}.{path} of type {go_type}"
-            )
+            raise bad_request(f"json: cannot unmarshal {found} into Go struct field {struct}.{path} of type {go_type}")
 
 
 _INT64: Final = range(-(2**63), 2**63)
@@ -255,9 +253,7 @@ _IN_EVERY_VERSION: Final = frozenset(
         *("CreateOptions", "UpdateOptions", "PatchOptions"),
     }
 )
-_IN_META: Final = _IN_EVERY_VERSION | {
-    *("Table", "TableOptions", "PartialObjectMetadata", "PartialObjectMetadataList")
-}
+_IN_META: Final = _IN_EVERY_VERSION | {*("Table", "TableOptions", "PartialObjectMetadata", "PartialObjectMetadataList")}
 _OPTIONS_EVERYWHERE: Final = frozenset({"CreateOptions", "UpdateOptions"})
 
 
@@ -327,9 +323,7 @@ def _mistaken(actual: GroupVersionKind, expected: GroupVersionKind, body: bytes)
     elif not _is_known(actual, expected):
         scheme = _SCHEMES.get(expected.group, _COMMON_SCHEME)
         version = quoted(actual.api_version)
-        problem = (
-            f"no kind {quoted(actual.kind)} is registered for version {version} in scheme {quoted(scheme)}"
-        )
+        problem = f"no kind {quoted(actual.kind)} is registered for version {version} in scheme {quoted(scheme)}"
     elif _internal(actual) == _internal(expected):
         return _other_version(actual.api_version, expected)
     else:
@@ -339,9 +333,7 @@ def _mistaken(actual: GroupVersionKind, expected: GroupVersionKind, body: bytes)
     if is_options:
         return bad_request(problem)
     version = quoted(actual.version)
-    return bad_request(
-        f"{actual.kind} in version {version} cannot be handled as a {expected.kind}: {problem}"
-    )
+    return bad_request(f"{actual.kind} in version {version} cannot be handled as a {expected.kind}: {problem}")
 
 
 def _is_known(actual: GroupVersionKind, expected: GroupVersionKind) -> bool:

@@ -63,9 +63,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
     """
     operations, spelling = _operations(body, lenient=lenient)
     if len(operations) > MAX_OPERATIONS:
-        raise too_large(
-            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
-        )
+        raise too_large(f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}")
     try:
         # A patch applies as a whole or not at all; so the operations modify a copy.
         patched = _Patched(copy_json(document), spelling)
@@ -149,9 +147,7 @@ def _operations(body: bytes, *, lenient: bool) -> tuple[list[_Operation], _Spell
 def _problem_with(patch: object, *, lenient: bool) -> str:
     """Return the message about a document that is no JSON patch; strict and lenient decoding differ in it."""
     whole, each = (
-        ("jsonpatch.Patch", "jsonpatch.Operation")
-        if lenient
-        else ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
+        ("jsonpatch.Patch", "jsonpatch.Operation") if lenient else ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
     )
     # Go decodes null into an empty list, without an error.
     if patch is None:

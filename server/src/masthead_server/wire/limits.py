@@ -91,9 +91,7 @@ class LongNumberError(ValueError):
 _LONGEST_NUMBER: Final = 310
 """Digits of the smallest whole number that is beyond all floats."""
 _DIGITS: Final = bytes(ord("0") if each in b"0123456789" else each for each in range(256))
-_STRING_OR_NUMBER: Final = re.compile(
-    rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _LONGEST_NUMBER, re.DOTALL
-)
+_STRING_OR_NUMBER: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _LONGEST_NUMBER, re.DOTALL)
 
 
 def refuse_long_numbers(body: bytes) -> None:

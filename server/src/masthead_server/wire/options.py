@@ -96,11 +96,7 @@ class CollectionOptions:
             token=request.first("continue"),
             initial_events=read_flag(request, "sendInitialEvents"),
         )
-        errors = (
-            options._watch_errors(has_watch_list=gates.watch_list)
-            if options.is_watch
-            else options._list_errors()
-        )
+        errors = options._watch_errors(has_watch_list=gates.watch_list) if options.is_watch else options._list_errors()
         if errors:
             raise refused_fields(_META, "ListOptions", "", errors)
         return options
@@ -154,9 +150,7 @@ class WriteOptions:
     """The warnings for the client, whatever the outcome of the request."""
 
     @classmethod
-    def of(
-        cls, request: ApiRequest, kind: str, warnings: list[str], *, is_apply: bool = False
-    ) -> WriteOptions:
+    def of(cls, request: ApiRequest, kind: str, warnings: list[str], *, is_apply: bool = False) -> WriteOptions:
         """Read the query of a write.
 
         Args:

@@ -47,9 +47,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _TRUNCATED: Final = "unexpected EOF"
 _SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
 """Go's name for the scheme of kube-apiserver."""
-_NO_QUANTITY: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
+_NO_QUANTITY: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 _Held: TypeAlias = bytes | memoryview
 """The bytes of a field: a view, as a copy for each level would be many times the body."""
@@ -105,9 +103,7 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
         raise ProtobufError("empty data")
     if not body.startswith(_PREFIX):
         expected = " ".join(str(each) for each in _PREFIX)
-        raise ProtobufError(
-            f"provided data does not appear to be a protobuf message, expected prefix [{expected}]"
-        )
+        raise ProtobufError(f"provided data does not appear to be a protobuf message, expected prefix [{expected}]")
     if len(body) == len(_PREFIX):
         raise ProtobufError("empty body")
     # One budget for the whole body, because messages nest and each of them may hold many values.
@@ -424,9 +420,7 @@ _TYPES: Final[dict[str, _Type]] = {
     "FieldsV1": _Type(_BYTES, _flat(_json)),
     "IntOrString": _Type(_BYTES, _flat(_int_or_string)),
     "JSON": _Type(_BYTES, _flat(_json)),
-    "JSONSchemaPropsOrArray": _Type(
-        _BYTES, functools.partial(_schema_or, "JSONSchemaPropsOrArray", "jSONSchemas")
-    ),
+    "JSONSchemaPropsOrArray": _Type(_BYTES, functools.partial(_schema_or, "JSONSchemaPropsOrArray", "jSONSchemas")),
     "JSONSchemaPropsOrBool": _Type(_BYTES, _schema_or_bool),
     "JSONSchemaPropsOrStringArray": _Type(
         _BYTES, functools.partial(_schema_or, "JSONSchemaPropsOrStringArray", "property")

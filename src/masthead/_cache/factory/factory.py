@@ -531,9 +531,7 @@ def _begin_on(loop: asyncio.AbstractEventLoop, informer: SharedInformer[Any]) ->
         loop.call_soon_threadsafe(_begin, informer)
     except RuntimeError:
         # The loop is closed. A factory has one loop for its whole life, so there is no other to try.
-        raise ClosedError(
-            "the factory's event loop has ended, and its informers with it; make a new factory"
-        ) from None
+        raise ClosedError("the factory's event loop has ended, and its informers with it; make a new factory") from None
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

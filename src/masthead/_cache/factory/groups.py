@@ -6,9 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from masthead._cache.factory.informer_groups.admissionregistration_v1 import (
-        AdmissionregistrationV1Informers,
-    )
+    from masthead._cache.factory.informer_groups.admissionregistration_v1 import AdmissionregistrationV1Informers
     from masthead._cache.factory.informer_groups.admissionregistration_v1alpha1 import (
         AdmissionregistrationV1alpha1Informers,
     )
@@ -17,9 +15,7 @@ if TYPE_CHECKING:
     )
     from masthead._cache.factory.informer_groups.apiextensions_v1 import ApiextensionsV1Informers
     from masthead._cache.factory.informer_groups.apiregistration_v1 import ApiregistrationV1Informers
-    from masthead._cache.factory.informer_groups.apiserverinternal_v1alpha1 import (
-        ApiserverinternalV1alpha1Informers,
-    )
+    from masthead._cache.factory.informer_groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1Informers
     from masthead._cache.factory.informer_groups.apps_v1 import AppsV1Informers
     from masthead._cache.factory.informer_groups.apps_v1beta1 import AppsV1beta1Informers
     from masthead._cache.factory.informer_groups.apps_v1beta2 import AppsV1beta2Informers
@@ -68,12 +64,8 @@ if TYPE_CHECKING:
     from masthead._cache.factory.informer_groups.storage_v1 import StorageV1Informers
     from masthead._cache.factory.informer_groups.storage_v1alpha1 import StorageV1alpha1Informers
     from masthead._cache.factory.informer_groups.storage_v1beta1 import StorageV1beta1Informers
-    from masthead._cache.factory.informer_groups.storagemigration_v1alpha1 import (
-        StoragemigrationV1alpha1Informers,
-    )
-    from masthead._cache.factory.informer_groups.storagemigration_v1beta1 import (
-        StoragemigrationV1beta1Informers,
-    )
+    from masthead._cache.factory.informer_groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1Informers
+    from masthead._cache.factory.informer_groups.storagemigration_v1beta1 import StoragemigrationV1beta1Informers
     from masthead._cache.factory.informers import Provide
 
 __all__ = ["InformerGroups"]
@@ -88,9 +80,7 @@ class InformerGroups:
     @cached_property
     def admissionregistration_v1(self) -> AdmissionregistrationV1Informers:
         """The informers of admissionregistration.k8s.io/v1."""
-        from masthead._cache.factory.informer_groups.admissionregistration_v1 import (
-            AdmissionregistrationV1Informers,
-        )
+        from masthead._cache.factory.informer_groups.admissionregistration_v1 import AdmissionregistrationV1Informers
 
         return AdmissionregistrationV1Informers(self._provide)
 
@@ -223,9 +213,7 @@ class InformerGroups:
     @cached_property
     def certificates_v1alpha1(self) -> CertificatesV1alpha1Informers:
         """The informers of certificates.k8s.io/v1alpha1."""
-        from masthead._cache.factory.informer_groups.certificates_v1alpha1 import (
-            CertificatesV1alpha1Informers,
-        )
+        from masthead._cache.factory.informer_groups.certificates_v1alpha1 import CertificatesV1alpha1Informers
 
         return CertificatesV1alpha1Informers(self._provide)
 
@@ -249,18 +237,14 @@ class InformerGroups:
 
         Not served since Kubernetes 1.32: use coordination.k8s.io/v1beta1.
         """
-        from masthead._cache.factory.informer_groups.coordination_v1alpha1 import (
-            CoordinationV1alpha1Informers,
-        )
+        from masthead._cache.factory.informer_groups.coordination_v1alpha1 import CoordinationV1alpha1Informers
 
         return CoordinationV1alpha1Informers(self._provide)
 
     @cached_property
     def coordination_v1alpha2(self) -> CoordinationV1alpha2Informers:
         """The informers of coordination.k8s.io/v1alpha2."""
-        from masthead._cache.factory.informer_groups.coordination_v1alpha2 import (
-            CoordinationV1alpha2Informers,
-        )
+        from masthead._cache.factory.informer_groups.coordination_v1alpha2 import CoordinationV1alpha2Informers
 
         return CoordinationV1alpha2Informers(self._provide)
 
@@ -546,17 +530,13 @@ class InformerGroups:
 
         Not served since Kubernetes 1.35: use storagemigration.k8s.io/v1beta1.
         """
-        from masthead._cache.factory.informer_groups.storagemigration_v1alpha1 import (
-            StoragemigrationV1alpha1Informers,
-        )
+        from masthead._cache.factory.informer_groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1Informers
 
         return StoragemigrationV1alpha1Informers(self._provide)
 
     @cached_property
     def storagemigration_v1beta1(self) -> StoragemigrationV1beta1Informers:
         """The informers of storagemigration.k8s.io/v1beta1."""
-        from masthead._cache.factory.informer_groups.storagemigration_v1beta1 import (
-            StoragemigrationV1beta1Informers,
-        )
+        from masthead._cache.factory.informer_groups.storagemigration_v1beta1 import StoragemigrationV1beta1Informers
 
         return StoragemigrationV1beta1Informers(self._provide)

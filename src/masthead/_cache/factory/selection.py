@@ -129,9 +129,7 @@ def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResour
     return typed(given).resource
 
 
-def named(
-    what: type[Object] | GroupVersionResource | str, resource: str | None
-) -> type[Object] | GroupVersionResource:
+def named(what: type[Object] | GroupVersionResource | str, resource: str | None) -> type[Object] | GroupVersionResource:
     """What is meant by a class, a resource, or an API version and a plural; nothing is looked up on the cluster.
 
     Raises:
@@ -149,9 +147,7 @@ def named(
         )
     # A kind such as "Deployment" in place of the plural would only show as a 404 of the first list.
     if names.problem_with_dns1123_label(resource):
-        raise InvalidValueError(
-            f"{resource!r} is no resource; give its plural, such as 'deployments'", value=resource
-        )
+        raise InvalidValueError(f"{resource!r} is no resource; give its plural, such as 'deployments'", value=resource)
     return GroupVersion.parse(what).resource(resource)
 
 
@@ -166,9 +162,7 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
         return ()
     given = [namespace] if isinstance(namespace, str) else list(namespace)
     if not given:
-        raise InvalidValueError(
-            "there is no namespace in the list; give some, or None for all", value=namespace
-        )
+        raise InvalidValueError("there is no namespace in the list; give some, or None for all", value=namespace)
     for each in given:
         if not isinstance(cast("object", each), str):
             raise InvalidValueError(f"{each!r} is no namespace", value=each)
@@ -188,9 +182,7 @@ def checked(selection: Selection) -> Selection:
     return selection
 
 
-def tweaked(
-    tweak: Tweak | None, what: type[Object] | GroupVersionResource, selection: Selection
-) -> Selection:
+def tweaked(tweak: Tweak | None, what: type[Object] | GroupVersionResource, selection: Selection) -> Selection:
     """What a tweak makes of a selection.
 
     Raises:

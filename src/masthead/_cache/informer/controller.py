@@ -106,9 +106,7 @@ class InformerController(Generic[T]):
         self._is_due = is_due
         self._has_run = False
         # One for all scopes, because they fill one store.
-        self._ingest = ingest = Ingest(
-            storage or storage_for(options.hold, first.item), options.transform, shards
-        )
+        self._ingest = ingest = Ingest(storage or storage_for(options.hold, first.item), options.transform, shards)
         self._scopes = list(scopes)
         self._reflectors = [
             Reflector(
@@ -148,9 +146,7 @@ class InformerController(Generic[T]):
         before, self._ingest.shards = self._ingest.shards, None if shards.is_everything else shards
         is_narrower = before is None or shards.is_within(before)
         selector = None if shards.is_everything else str(shards)
-        selected = [
-            reflector.select_shards(selector, is_narrower=is_narrower) for reflector in self._reflectors
-        ]
+        selected = [reflector.select_shards(selector, is_narrower=is_narrower) for reflector in self._reflectors]
         await asyncio.gather(*selected)
 
     def reopen(self, scope: str, *, relists: bool) -> None:
@@ -173,9 +169,7 @@ class InformerController(Generic[T]):
                     group.create_task(reflector.run())
                 if self._resync:
                     group.create_task(self._resync_loop())
-        except (
-            BaseExceptionGroup
-        ) as errors:  # not `except*`: before Python 3.11.4 it would wrap what is raised here
+        except BaseExceptionGroup as errors:  # not `except*`: before Python 3.11.4 it would wrap what is raised here
             closed, others = errors.split(ClosedError)
             if closed is None or others is not None:
                 raise

@@ -160,9 +160,7 @@ class InformerCore(Generic[T]):
             detector=self.detector,
         )
         dispatcher = ThreadDispatcher(listener) if self._in_threads else TaskDispatcher(listener)
-        made = Registration(
-            listener, dispatcher, self._remove, self.is_called_from_handler, self.progress.notify
-        )
+        made = Registration(listener, dispatcher, self._remove, self.is_called_from_handler, self.progress.notify)
         loop = self._loop
         self.schedule.join(made, resync, loop.time() if loop is not None else 0.0)
         if self.schedule.adjustment:
@@ -365,9 +363,7 @@ class InformerCore(Generic[T]):
             version=self.indexer.version,
             objects=len(self.indexer),
             pending={listener.name: listener.pending for listener in self.processor.listeners()},
-            handler_failures={
-                registration.name: registration.failures for registration in self.registrations
-            },
+            handler_failures={registration.name: registration.failures for registration in self.registrations},
             index_failures=self.processor.store.index_failures(),
             clock=loop.time if loop is not None else lambda: 0.0,
         )

@@ -248,9 +248,7 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
 
     def start(self) -> None:
         """Begin, on the running loop."""
-        self._task = asyncio.get_running_loop().create_task(
-            self._run(), name=f"masthead handler {self._listener.name}"
-        )
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"masthead handler {self._listener.name}")
 
     def is_own(self) -> bool:
         """Whether the current task is the handler's."""
@@ -324,9 +322,7 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
         super().__init__(listener.name)
         self._listener = listener
         self._pushed = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name=f"masthead-handler-{listener.name}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"masthead-handler-{listener.name}", daemon=True)
         self._ended: Future[None] = Future()
         listener.on_push = self._pushed.set
 

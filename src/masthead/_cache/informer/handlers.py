@@ -75,9 +75,7 @@ class EventHandler(Generic[T_contra]):
 class _Functions(EventHandler[T]):
     """Functions as a handler."""
 
-    def __init__(
-        self, on_add: OnAdd[T] | None, on_update: OnUpdate[T] | None, on_delete: OnDelete[T] | None
-    ) -> None:
+    def __init__(self, on_add: OnAdd[T] | None, on_update: OnUpdate[T] | None, on_delete: OnDelete[T] | None) -> None:
         self._on_add = on_add
         self._on_update = on_update
         self._on_delete = on_delete

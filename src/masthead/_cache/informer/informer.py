@@ -532,9 +532,7 @@ class SharedInformer(Generic[T]):
             return True
 
         def is_reached() -> bool:
-            return self.has_synced and all(
-                registration.has_synced for registration in self._core.registrations
-            )
+            return self.has_synced and all(registration.has_synced for registration in self._core.registrations)
 
         await self._reach(is_reached, timeout, "and its handlers have not synced")
         return True
@@ -571,9 +569,7 @@ class SharedInformer(Generic[T]):
 
         await self._reach(is_reached, timeout, f"has not reached version {wanted}", where)
 
-    async def wait_until(
-        self, condition: Callable[[Indexer[T]], object], timeout: float | None = None
-    ) -> None:
+    async def wait_until(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
         """Wait until something is true of the store. It is looked at once it has synced, and then after each change.
 
         ::
@@ -595,9 +591,7 @@ class SharedInformer(Generic[T]):
         """
         check_plain("a condition", condition)
         indexer = self._core.indexer
-        await self._reach(
-            lambda: self.has_synced and bool(condition(indexer)), timeout, "is not as it was waited for"
-        )
+        await self._reach(lambda: self.has_synced and bool(condition(indexer)), timeout, "is not as it was waited for")
 
     def __repr__(self) -> str:
         if self.health.state == "forked":
@@ -622,9 +616,7 @@ class SharedInformer(Generic[T]):
         except TimeoutError:
             last = self.health.last_error
             after = f"; the last error was {last}" if last else ""
-            raise DeadlineError(
-                f"informer {self.name} {problem} within {timeout:g} s{after}{where()}"
-            ) from None
+            raise DeadlineError(f"informer {self.name} {problem} within {timeout:g} s{after}{where()}") from None
 
     def _spawn(self, coroutine: Coroutine[None, None, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(coroutine, name=f"masthead informer {self.name}")
@@ -714,9 +706,7 @@ class ThreadedInformer(SharedInformer[T]):
     _IN_THREADS = True
 
 
-def _wanted(
-    version: str | int | Object, item: type[Object], scopes: Collection[str]
-) -> tuple[str, str | None]:
+def _wanted(version: str | int | Object, item: type[Object], scopes: Collection[str]) -> tuple[str, str | None]:
     """The version to wait for, and the scope that it is to be reached in; None for all.
 
     Raises:

@@ -160,9 +160,7 @@ class MutationDetector(Generic[T]):
             self._found[id(obj)] = _Mutation(key, obj, text)
             self.is_reported = False
         if is_logged:
-            _log.error(
-                "informer %s: %s was changed, which the cache shares; copy() it first", self._name, text
-            )
+            _log.error("informer %s: %s was changed, which the cache shares; copy() it first", self._name, text)
 
     def scan(self, *, is_logged: bool = True) -> Iterator[None]:
         """Compare all objects, in slices."""

@@ -161,9 +161,7 @@ class SharedProcessor(Generic[T]):
             listeners = [self._listeners[handler] for handler in self.due & self._listeners.keys()]
         # In slices: a large store, pushed at once, would block the event loop.
         for part in in_slices(items.items(), _PUSHED):
-            notifications = [
-                Notification(NotificationType.UPDATE, key, stored, stored) for key, stored in part
-            ]
+            notifications = [Notification(NotificationType.UPDATE, key, stored, stored) for key, stored in part]
             for listener in listeners:
                 listener.push(notifications)
             yield
@@ -249,9 +247,7 @@ class SharedProcessor(Generic[T]):
             error,
         )
 
-    def _compare_old(
-        self, detector: MutationDetector[T], notifications: Sequence[Notification[Stored]]
-    ) -> None:
+    def _compare_old(self, detector: MutationDetector[T], notifications: Sequence[Notification[Stored]]) -> None:
         """Compare the objects that a relist has replaced or deleted."""
         for notification in notifications:
             if notification.old is not None:

@@ -80,9 +80,7 @@ class Registration:
             DeadlineError: If that takes longer than `timeout` seconds.
             ClosedError: If it will never be so: the handler is removed, or the informer has stopped.
         """
-        await in_time(
-            self._done.wait(), timeout, f"handler {self.name} has not processed the initial objects"
-        )
+        await in_time(self._done.wait(), timeout, f"handler {self.name} has not processed the initial objects")
         # A removal ends the wait as well, or it would never end.
         if not self.has_synced:
             raise ClosedError(

@@ -82,9 +82,7 @@ class DirectSink(Generic[V]):
         async with self._lock:
             states = [change for change in changes if isinstance(change, ReplacedAll)]
             scopes = {state.scope for state in states}
-            is_initial = not scopes.isdisjoint(self._pending_scopes) or any(
-                state.is_initial for state in states
-            )
+            is_initial = not scopes.isdisjoint(self._pending_scopes) or any(state.is_initial for state in states)
             try:
                 result = self._process(changes, is_initial)
                 if isinstance(result, Iterator):
@@ -165,9 +163,7 @@ class QueueSink(Generic[V]):
         elif isinstance(change, SyncAll):
             queue.resync()
         elif isinstance(change, Reselected):
-            raise InvalidValueError(
-                "a queue of changes cannot forget the objects of other shards", value=queue
-            )
+            raise InvalidValueError("a queue of changes cannot forget the objects of other shards", value=queue)
         else:
             self._write_delta(change)
 

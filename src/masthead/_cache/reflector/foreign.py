@@ -62,9 +62,7 @@ class ForeignListWatch(Generic[T]):
         """Remember that a watch cannot start with the current objects."""
         self._wrapped.disable_initial_events()
 
-    async def list_page(
-        self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
-    ) -> ObjectList[T]:
+    async def list_page(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[T]:
         """Request one page.
 
         Raises:

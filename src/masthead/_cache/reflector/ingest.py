@@ -93,9 +93,7 @@ class Ingest(Generic[T]):
             raise UndecodableError(str(error), key=key) from error
         # The caller's code: whatever it raises is about this one object.
         except Exception as error:
-            raise UndecodableError(
-                f"the transform raised {type(error).__name__}: {error}", key=key
-            ) from error
+            raise UndecodableError(f"the transform raised {type(error).__name__}: {error}", key=key) from error
 
 
 class _Named(msgspec.Struct):

@@ -152,9 +152,7 @@ class Reflector(Generic[T]):
         self._events = 0
         self._label = log_label(source, options.name, scope)
         self.status: ReflectorStatus = ReflectorStatus()
-        self._undecodable = UndecodableObjects(
-            self.status, self._label, known.has if known is not None else None
-        )
+        self._undecodable = UndecodableObjects(self.status, self._label, known.has if known is not None else None)
 
     @property
     def version(self) -> str:
@@ -278,17 +276,13 @@ class Reflector(Generic[T]):
         source = self._source
         if not isinstance(source, ListWatch) or "shardSelector" not in source.selectors:
             return False
-        is_refused = isinstance(error, StatusError) and (
-            error.code in _TOO_LONG or "shard selector" in error.message
-        )
+        is_refused = isinstance(error, StatusError) and (error.code in _TOO_LONG or "shard selector" in error.message)
         if is_refused:
             _log.warning("%s: all shards are requested, because of this: %s", self._label, error)
             self._source = source.with_shards(None)
         return is_refused
 
-    def _report_error(
-        self, on_error: Callable[[Exception, float], object], error: Exception, after: float
-    ) -> None:
+    def _report_error(self, on_error: Callable[[Exception, float], object], error: Exception, after: float) -> None:
         try:
             on_error(error, after)
         # The caller's code, which must not end this.
@@ -439,9 +433,7 @@ class Reflector(Generic[T]):
             self._succeeded()
         return self._machine.closed(self._clock())
 
-    async def _follow(
-        self, stream: AsyncIterator[Sequence[WatchEvent[T]]], patience: asyncio.Timeout
-    ) -> None:
+    async def _follow(self, stream: AsyncIterator[Sequence[WatchEvent[T]]], patience: asyncio.Timeout) -> None:
         """Process events until the stream ends."""
         self._machine.opened()
         self.status.is_open = True
@@ -462,9 +454,7 @@ class Reflector(Generic[T]):
             self.status.is_open = False
             timer.cancel()
 
-    async def _next_events(
-        self, stream: AsyncIterator[Sequence[WatchEvent[T]]]
-    ) -> Sequence[WatchEvent[T]] | None:
+    async def _next_events(self, stream: AsyncIterator[Sequence[WatchEvent[T]]]) -> Sequence[WatchEvent[T]] | None:
         """Wait for events; None at the end of the stream."""
         try:
             async with self._interrupt:
@@ -536,9 +526,7 @@ class Reflector(Generic[T]):
         except MastheadError as error:
             _log.warning("%s: the watch-list is not compared: %s", self._label, _logged(error))
             return
-        listed = {
-            item.key: item.metadata.resource_version for item in page.items if self._ingest.selects(item)
-        }
+        listed = {item.key: item.metadata.resource_version for item in page.items if self._ingest.selects(item)}
         unusable = broken | self._builder.broken.keys()
         check_consistency(
             self._source.resource,
@@ -664,9 +652,7 @@ class Reflector(Generic[T]):
         await self._answer(request_one, step)
         return self._machine.answered()
 
-    async def _answer(
-        self, request: Callable[[], Coroutine[object, object, V]], step: VerifyServer | Probe
-    ) -> V:
+    async def _answer(self, request: Callable[[], Coroutine[object, object, V]], step: VerifyServer | Probe) -> V:
         """Return the first answer to a small request, which is repeated as the step says."""
         async with self._interrupt:
             return await first_answer(

@@ -59,16 +59,12 @@ def sources_of(
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
     if given_selectors := [name for name, each in selectors.items() if each is not None]:
         # To ignore it would be to cache objects that were not asked for.
-        raise InvalidValueError(
-            f"{given_selectors[0]} is for resources of a client; give it to the source itself"
-        )
+        raise InvalidValueError(f"{given_selectors[0]} is for resources of a client; give it to the source itself")
     if isinstance(given, ListWatch):
         return {"": given}
     # A class has the members, too, but they lack their self.
     if isinstance(given, type) or not all(hasattr(given, name) for name in _MEMBERS):
-        raise InvalidValueError(
-            f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given
-        )
+        raise InvalidValueError(f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given)
     if inspect.iscoroutinefunction(given.watch):
         # It would otherwise fail only when the first watch is opened.
         raise InvalidValueError(
@@ -86,9 +82,7 @@ def _advice(given: object) -> str:
     name = getattr(given, "__name__", "")
     if isinstance(given, type):
         if issubclass(given, Object):
-            return (
-                f"give a resource such as client.core_v1.pods(), or ask a factory: factory.informer({name})"
-            )
+            return f"give a resource such as client.core_v1.pods(), or ask a factory: factory.informer({name})"
         return f"give an object: {name}(...)"
     if inspect.isroutine(given):
         return f"call it, and give what it returns: {name}()"
@@ -103,9 +97,7 @@ def _resources(given: Sequence[ReadVerbs[T]]) -> Sequence[ReadVerbs[T]]:
         raise InvalidValueError("there is nothing to watch: give at least one resource", value=given)
     for each in given:
         if not isinstance(cast("object", each), ReadVerbs):
-            raise InvalidValueError(
-                f"{_described(each)} is no resource of a client; {_advice(each)}", value=each
-            )
+            raise InvalidValueError(f"{_described(each)} is no resource of a client; {_advice(each)}", value=each)
     return given
 
 

@@ -202,9 +202,7 @@ class Compact(ObjectStorage[T]):
     def _start_training(self, samples: list[bytes]) -> None:
         """Train a dictionary in a thread: that takes 0.1 s, without Python's lock, for which no event loop shall wait."""
         self._samples = None
-        self._training = threading.Thread(
-            target=self._train, args=(samples,), name="masthead-training", daemon=True
-        )
+        self._training = threading.Thread(target=self._train, args=(samples,), name="masthead-training", daemon=True)
         self._training.start()
 
     def _train(self, samples: list[bytes]) -> None:
@@ -314,7 +312,5 @@ def _zstandard() -> ModuleType:
     try:
         import zstandard
     except ImportError:
-        raise ConfigError(
-            "storage objects \"compact\" needs zstandard: pip install 'masthead[compact]'"
-        ) from None
+        raise ConfigError("storage objects \"compact\" needs zstandard: pip install 'masthead[compact]'") from None
     return zstandard

@@ -45,9 +45,7 @@ class Lister(Generic[T]):
     Threads: may be used from any.
     """
 
-    def __init__(
-        self, indexer: Indexer[T], resource: str, has_synced: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, indexer: Indexer[T], resource: str, has_synced: Callable[[], bool] = lambda: True) -> None:
         """Read a cache.
 
         Args:

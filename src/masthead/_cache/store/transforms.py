@@ -286,6 +286,4 @@ def _kept(text: bytes | Raw, tree: _Tree) -> object:
     return kept
 
 
-_level: Final[msgspec.json.Decoder[dict[str, Raw] | list[Raw]]] = typeinfo.json_decoder(
-    dict[str, Raw] | list[Raw]
-)
+_level: Final[msgspec.json.Decoder[dict[str, Raw] | list[Raw]]] = typeinfo.json_decoder(dict[str, Raw] | list[Raw])

@@ -25,9 +25,7 @@ def _unavailable(*_args: Value) -> NoReturn:
 
 
 def _declare(name: str, target: Type, result: Type, *args: Type) -> Function:
-    return function(
-        name, method(f"authorization_{name}_{target.name}", (target, *args), result, _unavailable)
-    )
+    return function(name, method(f"authorization_{name}_{target.name}", (target, *args), result, _unavailable))
 
 
 FUNCTIONS: Final[tuple[Function, ...]] = (

@@ -23,9 +23,7 @@ _KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _ENDS: Final = "must start and end with an alphanumeric character"
 _KEY_TEXT: Final = f"must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
-_TIME: Final = re.compile(
-    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))\Z", re.DOTALL
-)
+_TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))\Z", re.DOTALL)
 _UUID: Final = re.compile("(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})\\Z")
 _LEAP_YEAR: Final = 4
 
@@ -226,9 +224,7 @@ def _constant(name: str, value: FormatValue) -> Function:
 
 
 FUNCTIONS: Final[tuple[Function, ...]] = (
-    function(
-        "validate", method("format-validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate)
-    ),
+    function("validate", method("format-validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate)),
     function("format.named", overload("format-named", (STRING,), optional_of(FORMAT), _named)),
     *(_constant(name, value) for name, value in _FORMATS.items()),
 )

@@ -76,9 +76,7 @@ def clauses(template: str, count: int) -> Iterator[tuple[str, str, int]]:
             yield text + "%", "", -1
             continue
         if used >= count:
-            raise EvaluationError(
-                f"index {used} out of range" if match.group() != "%" or count else _INCOMPLETE
-            )
+            raise EvaluationError(f"index {used} out of range" if match.group() != "%" or count else _INCOMPLETE)
         used += 1
         yield text, _letter(match), _precision(match)
     yield template[end:], "", -1

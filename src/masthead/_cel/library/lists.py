@@ -70,9 +70,7 @@ def _slice(items: Value, start: int, end: int) -> list[Value]:
     if start < 0 or end < 0:
         raise EvaluationError(f"cannot slice({start}, {end}), negative indexes not supported")
     if start > end:
-        raise EvaluationError(
-            f"cannot slice({start}, {end}), start index must be less than or equal to end index"
-        )
+        raise EvaluationError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
     if len(items) < end:
         raise EvaluationError(f"cannot slice({start}, {end}), list is length {len(items)}")
     return [items[each] for each in range(start, end)]
@@ -277,10 +275,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     ),
     function(
         "sort",
-        *(
-            method(f"list_{kind.name}_sort", (list_of(kind),), list_of(kind), _sort)
-            for _, kind in _COMPARABLE
-        ),
+        *(method(f"list_{kind.name}_sort", (list_of(kind),), list_of(kind), _sort) for _, kind in _COMPARABLE),
     ),
     function(
         "@sortByAssociatedKeys",
@@ -294,31 +289,19 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     function("distinct", method("list_distinct", (_LIST,), _LIST, _distinct)),
     function(
         "isSorted",
-        *(
-            method(f"list_{name}_is_sorted_bool", (list_of(kind),), BOOL, _is_sorted)
-            for name, kind in _COMPARABLE
-        ),
+        *(method(f"list_{name}_is_sorted_bool", (list_of(kind),), BOOL, _is_sorted) for name, kind in _COMPARABLE),
     ),
     function(
         "sum",
-        *(
-            method(f"list_{name}_sum_{name}", (list_of(kind),), kind, _sum(_ZEROS[name]))
-            for name, kind in _SUMMABLE
-        ),
+        *(method(f"list_{name}_sum_{name}", (list_of(kind),), kind, _sum(_ZEROS[name])) for name, kind in _SUMMABLE),
     ),
     function(
         "max",
-        *(
-            method(f"list_{name}_max_{name}", (list_of(kind),), kind, _extreme("max", -1))
-            for name, kind in _COMPARABLE
-        ),
+        *(method(f"list_{name}_max_{name}", (list_of(kind),), kind, _extreme("max", -1)) for name, kind in _COMPARABLE),
     ),
     function(
         "min",
-        *(
-            method(f"list_{name}_min_{name}", (list_of(kind),), kind, _extreme("min", 1))
-            for name, kind in _COMPARABLE
-        ),
+        *(method(f"list_{name}_min_{name}", (list_of(kind),), kind, _extreme("min", 1)) for name, kind in _COMPARABLE),
     ),
     function("indexOf", method("list_a_index_of_int", (list_of(_A), _A), INT, _index_of)),
     function("lastIndexOf", method("list_a_last_index_of_int", (list_of(_A), _A), INT, _last_index_of)),

@@ -224,9 +224,7 @@ def to_ip(text: str) -> IpValue:
     try:
         address, zone = parse_address(text)
     except ValueError as error:
-        raise EvaluationError(
-            f"IP Address {quoted(text)} parse error during conversion from string: {error}"
-        ) from None
+        raise EvaluationError(f"IP Address {quoted(text)} parse error during conversion from string: {error}") from None
     if zone:
         raise EvaluationError(f"IP address {quoted(text)} with zone value is not allowed")
     if _is_mapped(address):
@@ -324,13 +322,9 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
         "ip.isCanonical",
         overload("ip_is_canonical", (STRING,), BOOL, lambda text: str(to_ip(text)) == text),
     ),
-    function(
-        "isUnspecified", method("ip_is_unspecified", (IP,), BOOL, lambda value: value.address.is_unspecified)
-    ),
+    function("isUnspecified", method("ip_is_unspecified", (IP,), BOOL, lambda value: value.address.is_unspecified)),
     function("isLoopback", method("ip_is_loopback", (IP,), BOOL, lambda value: value.address.is_loopback)),
-    function(
-        "isLinkLocalMulticast", method("ip_is_link_local_multicast", (IP,), BOOL, _is_link_local_multicast)
-    ),
+    function("isLinkLocalMulticast", method("ip_is_link_local_multicast", (IP,), BOOL, _is_link_local_multicast)),
     function("isLinkLocalUnicast", method("ip_is_link_local_unicast", (IP,), BOOL, _is_link_local_unicast)),
     function("isGlobalUnicast", method("ip_is_global_unicast", (IP,), BOOL, _is_global_unicast)),
     function("isIP", overload("is_ip", (STRING,), BOOL, _is_valid(to_ip))),
@@ -348,9 +342,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
             BOOL,
             _contains_ip_text,
         ),
-        method(
-            "cidr_contains_ip_ip", (CIDR, IP), BOOL, lambda network, value: network.contains(value.address)
-        ),
+        method("cidr_contains_ip_ip", (CIDR, IP), BOOL, lambda network, value: network.contains(value.address)),
     ),
     function(
         "containsCIDR",

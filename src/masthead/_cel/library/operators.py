@@ -377,9 +377,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
             optional_of(_V),
             _evaluated_by_compiler,
         ),
-        overload(
-            "map_optindex_optional_value", (map_of(_K, _V), _K), optional_of(_V), _evaluated_by_compiler
-        ),
+        overload("map_optindex_optional_value", (map_of(_K, _V), _K), optional_of(_V), _evaluated_by_compiler),
         overload(
             "optional_map_optindex_optional_value",
             (optional_of(map_of(_K, _V)), _K),

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS", "QuantityValue", "SemverValue"]
 
 _QUANTITY: Final = re.compile(r"([+-]?)([0-9]*\.?[0-9]*)([eEinumkKMGTP]*[-+]?[0-9]*)\Z")
-_FORMAT_WRONG: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
+_FORMAT_WRONG: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 
 
@@ -227,9 +225,7 @@ def _prerelease_part(text: str) -> int | str:
         raise EvaluationError("Prerelease is empty")
     if _DIGITS.issuperset(text):
         if len(text) > 1 and text.startswith("0"):
-            raise EvaluationError(
-                f"Numeric PreRelease version must not contain leading zeroes {quoted(text)}"
-            )
+            raise EvaluationError(f"Numeric PreRelease version must not contain leading zeroes {quoted(text)}")
         return _parse_uint(text)
     if not _ALPHANUMERIC.issuperset(text):
         raise EvaluationError(f"Invalid character(s) found in prerelease {quoted(text)}")

@@ -86,9 +86,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
         return None
     seconds = int((date - _EPOCH).total_seconds()) - offset
     if year == 0:
-        seconds -= (
-            int((datetime(4, 1, 1, tzinfo=UTC) - datetime(1, 1, 1, tzinfo=UTC)).total_seconds()) + 366 * 86400
-        )
+        seconds -= int((datetime(4, 1, 1, tzinfo=UTC) - datetime(1, 1, 1, tzinfo=UTC)).total_seconds()) + 366 * 86400
     nanos = int((match[7] or "0")[:9].ljust(9, "0"))
     return Timestamp(seconds, nanos, offset)
 

@@ -42,9 +42,7 @@ _WAIT: Final = 300.0
     help="what the server does about unknown fields",
 )
 @dry_run_option
-@click.option(
-    "--applyset", metavar="KIND/NAME", help="the apply set of the objects, by its parent: configmaps/web"
-)
+@click.option("--applyset", metavar="KIND/NAME", help="the apply set of the objects, by its parent: configmaps/web")
 @click.option("--prune", is_flag=True, help="delete members of the apply set that are not in the manifests")
 @click.option("--wait", is_flag=True, help="wait until all objects are ready")
 @click.option("--timeout", metavar="DURATION", callback=to_seconds, help="how long to wait (5m)")

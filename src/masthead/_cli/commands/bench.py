@@ -21,9 +21,7 @@ __all__ = ["command"]
 
 @cluster_command("bench", all_namespaces=True)
 @click.argument("kind", default="pods", shell_complete=complete_references)
-@click.option(
-    "--samples", type=click.IntRange(1, 10_000), default=20, help="how often each call is made (20)"
-)
+@click.option("--samples", type=click.IntRange(1, 10_000), default=20, help="how often each call is made (20)")
 @click.option(
     "--hold",
     type=click.Choice(["lazy", "eager", "compact"]),
@@ -39,9 +37,7 @@ __all__ = ["command"]
 @click.option("--timeout", default="5m", callback=to_seconds, help="how long syncing may take (5m)")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="text or json")
 @click.pass_obj
-def command(
-    state: State, kind: str, samples: int, hold: Hold, writes: bool, timeout: float, output: str
-) -> None:
+def command(state: State, kind: str, samples: int, hold: Hold, writes: bool, timeout: float, output: str) -> None:
     """Measure a cluster: how quickly it answers, and what an informer takes.
 
     \b

@@ -32,9 +32,7 @@ _CASCADES: Final[dict[str, DeletionPropagation]] = {
     "foreground": "Foreground",
     "orphan": "Orphan",
 }
-_FORCED: Final = (
-    "nothing waits until containers have ended, and they may go on running if their node cannot be reached"
-)
+_FORCED: Final = "nothing waits until containers have ended, and they may go on running if their node cannot be reached"
 
 
 @cluster_command("delete", all_namespaces=True)
@@ -183,9 +181,7 @@ def _delete_named(client: masthead.Client, state: State, targets: Sequence[Plain
     with Work("deleting", no_color=state.no_color, total=len(targets)) as work:
         for target in targets:
             metadata = target["metadata"]
-            resource = client.dynamic(
-                target["apiVersion"], target["kind"], namespace=metadata.get("namespace")
-            )
+            resource = client.dynamic(target["apiVersion"], target["kind"], namespace=metadata.get("namespace"))
             work.detail(metadata["name"])
             try:
                 remaining = resource.delete(
@@ -210,14 +206,10 @@ def _line(obj: Plain, how: _How) -> str:
     namespace = obj["metadata"].get("namespace")
     done = "force deleted" if how.grace == 0 else "deleted"
     place = f" from {namespace} namespace" if namespace else ""
-    return (
-        f'{kind.lower()} "{obj["metadata"]["name"]}" {done}{place}{" (server dry run)" if how.is_dry else ""}'
-    )
+    return f'{kind.lower()} "{obj["metadata"]["name"]}" {done}{place}{" (server dry run)" if how.is_dry else ""}'
 
 
-def _wait_until_gone(
-    client: masthead.Client, state: State, deleted: Sequence[Plain], timeout: float | None
-) -> None:
+def _wait_until_gone(client: masthead.Client, state: State, deleted: Sequence[Plain], timeout: float | None) -> None:
     from masthead._cli.waiting import seconds_to_wait, wait_for
     from masthead._client.conditions import WaitCondition
 

@@ -48,8 +48,7 @@ def command(state: State, references: tuple[str, ...], selector: str | None, no_
     parsed = parse_references(references)
     with state.connect() as client:
         found = [
-            fetch_objects(client, each, selection=ObjectSelection(selector))
-            for each in resolve(client, state, parsed)
+            fetch_objects(client, each, selection=ObjectSelection(selector)) for each in resolve(client, state, parsed)
         ]
         errors = [error for each in found for error in each.errors]
         objects = [obj for each in found for obj in each.objects]

@@ -22,9 +22,7 @@ __all__ = ["command"]
 @cluster_command("diff")
 @file_options
 @click.option("--client-side", is_flag=True, help="compare with what apply --client-side would do")
-@click.option(
-    "--field-manager", default="masthead", show_default=True, metavar="NAME", help="who would apply"
-)
+@click.option("--field-manager", default="masthead", show_default=True, metavar="NAME", help="who would apply")
 @click.option("--force-conflicts", is_flag=True, help="as if fields of other managers were taken over")
 @click.option("--applyset", metavar="KIND/NAME", help="the apply set; members that would be pruned are shown")
 @click.option("--show-managed-fields", is_flag=True, help="compare managedFields, too")

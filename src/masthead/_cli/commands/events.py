@@ -71,9 +71,7 @@ def command(
         fields, namespace = _about(client, state, for_)
         fields += [f"type={each}" for each in types] if len(set(types)) == 1 else []
         selection = ObjectSelection(fields=",".join(fields) or None)
-        options = TableOptions(
-            wide=output == "wide", headers=not no_headers, color=has_color(no_color=state.no_color)
-        )
+        options = TableOptions(wide=output == "wide", headers=not no_headers, color=has_color(no_color=state.no_color))
         table = GrowingTable(EVENT_COLUMNS, options, namespaces=namespace is None)
         if watch:
             _follow(client, namespace, selection, table)
@@ -96,9 +94,7 @@ def _about(client: masthead.Client, state: State, for_: str | None) -> tuple[lis
     return [about(selected.resource.kind, selected.names[0])], namespace
 
 
-def _print(
-    client: masthead.Client, namespace: str | None, selection: ObjectSelection, table: GrowingTable
-) -> None:
+def _print(client: masthead.Client, namespace: str | None, selection: ObjectSelection, table: GrowingTable) -> None:
     from masthead._cli.object_events import newest_last
     from masthead._cli.references import refuse_missing_namespace
 

@@ -31,9 +31,7 @@ _PIECE: Final = 65536
 @click.option("-i", "--stdin", is_flag=True, help="pass the standard input on")
 @click.option("-t", "--tty", is_flag=True, help="at a terminal, such as a shell; with -i")
 @click.pass_obj
-def command(
-    state: State, pod: str, words: tuple[str, ...], container: str | None, stdin: bool, tty: bool
-) -> int:
+def command(state: State, pod: str, words: tuple[str, ...], container: str | None, stdin: bool, tty: bool) -> int:
     """Run a command in a container of a pod, or of a pod of a service or workload, and end with its exit code.
 
     \b

@@ -54,9 +54,7 @@ class _Asked:
 @click.option("--show-labels", is_flag=True, help="a column of all labels")
 @click.option("-L", "--label-columns", multiple=True, metavar="LABEL", help="a column for this label")
 @click.option("--show-kind", is_flag=True, help="the kind before each name")
-@click.option(
-    "--sort-by", metavar="PATH", help="sort by this field, as JSONPath: .metadata.creationTimestamp"
-)
+@click.option("--sort-by", metavar="PATH", help="sort by this field, as JSONPath: .metadata.creationTimestamp")
 @click.option("--no-headers", is_flag=True, help="no heading")
 @click.option("--show-managed-fields", is_flag=True, help="keep managedFields in YAML and JSON")
 @click.pass_obj
@@ -123,15 +121,10 @@ def _print_tables(client: masthead.Client, chosen: Sequence[Selected], asked: _A
     from masthead._cli.fetching import fetch_table
     from masthead._cli.tables import render
 
-    found = [
-        fetch_table(client, each, selection=asked.selection, with_objects=bool(asked.sort_by))
-        for each in chosen
-    ]
+    found = [fetch_table(client, each, selection=asked.selection, with_objects=bool(asked.sort_by)) for each in chosen]
     prefixed = asked.show_kind or len(chosen) > 1
     tables = [
-        _arranged(each.table, each.selected, asked, prefixed=prefixed)
-        for each in found
-        if each.table is not None
+        _arranged(each.table, each.selected, asked, prefixed=prefixed) for each in found if each.table is not None
     ]
     text = render(tables, asked.options)
     write(text)

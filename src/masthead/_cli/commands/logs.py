@@ -48,17 +48,13 @@ class _Asked:
 @cluster_command("logs", all_namespaces=True)
 @click.argument("pod", required=False, metavar="[POD | KIND/NAME]", shell_complete=complete_pods)
 @click.option("-l", "--selector", metavar="SELECTOR", help="of all pods with these labels")
-@click.option(
-    "-f", "--follow", is_flag=True, help="go on as lines are written, across restarts and lost connections"
-)
+@click.option("-f", "--follow", is_flag=True, help="go on as lines are written, across restarts and lost connections")
 @click.option("-c", "--container", metavar="NAME", help="of this container")
 @click.option("--all-containers", is_flag=True, help="of all containers of the pod, init containers included")
 @click.option("--since", metavar="DURATION", callback=to_seconds, help="lines of this last while, such as 5m")
 @click.option("--tail", type=click.IntRange(min=0), metavar="LINES", help="begin with the last so many lines")
 @click.option("-p", "--previous", is_flag=True, help="of the previous instance of the container")
-@click.option(
-    "--prefix/--no-prefix", default=None, help="pod and container before each line (if there are many pods)"
-)
+@click.option("--prefix/--no-prefix", default=None, help="pod and container before each line (if there are many pods)")
 @click.option("--timestamps", is_flag=True, help="with the time of each line")
 @click.pass_obj
 def command(

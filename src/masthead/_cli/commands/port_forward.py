@@ -29,9 +29,7 @@ __all__ = ["command"]
 )
 @click.option("--reconnect", is_flag=True, help="go on with another pod when this one is gone")
 @click.pass_obj
-def command(
-    state: State, target: str, ports: tuple[str, ...], addresses: tuple[str, ...], reconnect: bool
-) -> None:
+def command(state: State, target: str, ports: tuple[str, ...], addresses: tuple[str, ...], reconnect: bool) -> None:
     """Forward local ports to a pod, or to a pod of a service or workload, until Ctrl-C.
 
     \b
@@ -45,9 +43,7 @@ def command(
         found = find_target(client, state, target)
         kind = found.resource
         resource = client.dynamic(kind.api_version, kind.name, namespace=found.namespace)
-        forward = resource.port_forward(
-            found.names[0], *ports, address=addresses or "localhost", reconnect=reconnect
-        )
+        forward = resource.port_forward(found.names[0], *ports, address=addresses or "localhost", reconnect=reconnect)
         try:
             forward.open()
         except NotFoundError:

@@ -34,9 +34,7 @@ _SORTS: Final = ("changes", "bytes", "objects", "name")
     callback=to_seconds,
     help="how long changes are counted (10); 0 for not at all",
 )
-@click.option(
-    "--sort", type=click.Choice(_SORTS), default="changes", show_default=True, help="what comes first"
-)
+@click.option("--sort", type=click.Choice(_SORTS), default="changes", show_default=True, help="what comes first")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="text or json")
 @click.pass_obj
 def command(state: State, seconds: float, sort: str, output: str) -> None:

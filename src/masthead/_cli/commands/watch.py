@@ -62,9 +62,7 @@ def command(
     from masthead._cli.tables import TableOptions
 
     parsed = parse_references(references)
-    options = TableOptions(
-        wide=output == "wide", labels=show_labels, color=has_color(no_color=state.no_color)
-    )
+    options = TableOptions(wide=output == "wide", labels=show_labels, color=has_color(no_color=state.no_color))
     with state.connect() as client:
         chosen = resolve(client, state, parsed)
         if len(chosen) != 1 or len(chosen[0].names) > 1:
@@ -118,9 +116,7 @@ def _frame(
     place = f" in {selected.namespace}" if selected.namespace else ""
     # Only what fits is printed anew.
     visible = rows.visible(now)
-    current = [
-        (each, mirror.as_of(each.row, moment) if at < height else each.row) for at, each in enumerate(visible)
-    ]
+    current = [(each, mirror.as_of(each.row, moment) if at < height else each.row) for at, each in enumerate(visible)]
     frame = Frame(
         mirror.columns,
         current,

@@ -66,9 +66,7 @@ class Ended:
     def is_missing(self) -> bool:
         """Whether the image does not have the command."""
         if self.exit_code is None:
-            return any(
-                each in self.problem for each in ("executable file not found", "no such file or directory")
-            )
+            return any(each in self.problem for each in ("executable file not found", "no such file or directory"))
         return self.exit_code in _NOT_RUN
 
     def check(self, path: str) -> None:

@@ -234,9 +234,7 @@ def _open_in(holder: int, name: bytes, *, make: bool) -> int:
         return os.open(name, _DIRECTORY | _NO_FOLLOW, dir_fd=holder)
     except OSError as error:
         if error.errno in _NOT_A_DIRECTORY:
-            raise UnsafeNameError(
-                f"{os.fsdecode(name)!r} is a link or a file where a directory should be"
-            ) from None
+            raise UnsafeNameError(f"{os.fsdecode(name)!r} is a link or a file where a directory should be") from None
         raise
 
 
@@ -266,6 +264,4 @@ def _refuse_special(name: bytes, directory: int | None) -> None:
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
         if not stat.S_ISREG(found) and not stat.S_ISLNK(found):
-            raise FileExistsError(
-                errno.EEXIST, "something that is not a file is in the way", os.fsdecode(name)
-            )
+            raise FileExistsError(errno.EEXIST, "something that is not a file is in the way", os.fsdecode(name))

@@ -21,9 +21,7 @@ __all__ = ["Archive", "ArchiveSize", "file_chunks", "sized"]
 
 _READ_SIZE: Final = 2**18
 _END: Final = bytes(2 * BLOCK)
-_OPEN: Final = (
-    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-)
+_OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +151,7 @@ def file_chunks(path: Path, size: int, counter: CopyCounter) -> Generator[bytes]
             counter.bytes_done += len(piece)
             yield piece
     if missing:
-        raise CopyError(
-            f"{str(path)!r} has become shorter while it was copied; copy it again", path=str(path)
-        )
+        raise CopyError(f"{str(path)!r} has become shorter while it was copied; copy it again", path=str(path))
     counter.files_done += 1
 
 

@@ -69,6 +69,4 @@ class Reporter:
         now = asyncio.get_running_loop().time()
         if is_last or now >= self._next:
             self._next = now + _INTERVAL
-            self._callback(
-                CopyProgress(counter.path, counter.bytes_done, counter.bytes_total, counter.files_done)
-            )
+            self._callback(CopyProgress(counter.path, counter.bytes_done, counter.bytes_total, counter.files_done))

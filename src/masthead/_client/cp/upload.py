@@ -129,9 +129,7 @@ async def _upload_file(container: Container, path: Path, place: RemotePlace, rep
     ended.check(place.path)
 
 
-async def write(
-    container: Container, target: str, data: InputSource, *, progress: ProgressCallback | None
-) -> None:
+async def write(container: Container, target: str, data: InputSource, *, progress: ProgressCallback | None) -> None:
     """Write a file in a container; see `CopyVerbs.write_file`.
 
     Raises:

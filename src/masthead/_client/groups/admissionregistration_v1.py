@@ -28,9 +28,7 @@ class AdmissionregistrationV1(Group):
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1")
 
     @property
-    def mutating_admission_policies(
-        self,
-    ) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(self) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
         return ClusterResource(self._context, self._target("MutatingAdmissionPolicy"), None)
 
@@ -42,9 +40,7 @@ class AdmissionregistrationV1(Group):
         return ClusterResource(self._context, self._target("MutatingAdmissionPolicyBinding"), None)
 
     @property
-    def mutating_webhook_configurations(
-        self,
-    ) -> ClusterResource[admissionregistration_v1.MutatingWebhookConfiguration]:
+    def mutating_webhook_configurations(self) -> ClusterResource[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
         return ClusterResource(self._context, self._target("MutatingWebhookConfiguration"), None)
 

@@ -20,9 +20,7 @@ class AdmissionregistrationV1alpha1(Group):
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1alpha1")
 
     @property
-    def mutating_admission_policies(
-        self,
-    ) -> ClusterResource[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(self) -> ClusterResource[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
         return ClusterResource(self._context, self._target("MutatingAdmissionPolicy"), None)
 

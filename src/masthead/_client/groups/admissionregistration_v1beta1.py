@@ -20,9 +20,7 @@ class AdmissionregistrationV1beta1(Group):
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1beta1")
 
     @property
-    def mutating_admission_policies(
-        self,
-    ) -> ClusterResource[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(self) -> ClusterResource[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
         return ClusterResource(self._context, self._target("MutatingAdmissionPolicy"), None)
 

@@ -28,8 +28,6 @@ class ApiextensionsV1(Group):
     GROUP_VERSION = GroupVersion("apiextensions.k8s.io", "v1")
 
     @property
-    def custom_resource_definitions(
-        self,
-    ) -> CustomResourceDefinitions[apiextensions_v1.CustomResourceDefinition]:
+    def custom_resource_definitions(self) -> CustomResourceDefinitions[apiextensions_v1.CustomResourceDefinition]:
         """CustomResourceDefinitions."""
         return CustomResourceDefinitions(self._context, self._target("CustomResourceDefinition"), None)

@@ -23,9 +23,7 @@ class AuthorizationV1beta1(Group):
     GROUP_VERSION = GroupVersion("authorization.k8s.io", "v1beta1")
 
     @property
-    def local_subject_access_reviews(
-        self,
-    ) -> NamespacedReviews[authorization_v1beta1.LocalSubjectAccessReview]:
+    def local_subject_access_reviews(self) -> NamespacedReviews[authorization_v1beta1.LocalSubjectAccessReview]:
         """Send LocalSubjectAccessReviews."""
         return NamespacedReviews(self._context, self._target("LocalSubjectAccessReview"), None)
 

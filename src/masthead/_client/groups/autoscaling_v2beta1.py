@@ -31,8 +31,6 @@ class AutoscalingV2beta1(Group):
     GROUP_VERSION = GroupVersion("autoscaling", "v2beta1")
 
     @property
-    def horizontal_pod_autoscalers(
-        self,
-    ) -> HorizontalPodAutoscalers[autoscaling_v2beta1.HorizontalPodAutoscaler]:
+    def horizontal_pod_autoscalers(self) -> HorizontalPodAutoscalers[autoscaling_v2beta1.HorizontalPodAutoscaler]:
         """HorizontalPodAutoscalers of all namespaces; called with a namespace, of that one."""
         return HorizontalPodAutoscalers(self._context, self._target("HorizontalPodAutoscaler"), None)

@@ -31,8 +31,6 @@ class AutoscalingV2beta2(Group):
     GROUP_VERSION = GroupVersion("autoscaling", "v2beta2")
 
     @property
-    def horizontal_pod_autoscalers(
-        self,
-    ) -> HorizontalPodAutoscalers[autoscaling_v2beta2.HorizontalPodAutoscaler]:
+    def horizontal_pod_autoscalers(self) -> HorizontalPodAutoscalers[autoscaling_v2beta2.HorizontalPodAutoscaler]:
         """HorizontalPodAutoscalers of all namespaces; called with a namespace, of that one."""
         return HorizontalPodAutoscalers(self._context, self._target("HorizontalPodAutoscaler"), None)

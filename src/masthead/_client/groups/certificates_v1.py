@@ -29,8 +29,6 @@ class CertificatesV1(Group):
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1")
 
     @property
-    def certificate_signing_requests(
-        self,
-    ) -> CertificateSigningRequests[certificates_v1.CertificateSigningRequest]:
+    def certificate_signing_requests(self) -> CertificateSigningRequests[certificates_v1.CertificateSigningRequest]:
         """CertificateSigningRequests."""
         return CertificateSigningRequests(self._context, self._target("CertificateSigningRequest"), None)

@@ -75,9 +75,7 @@ class Pods(
     """The verbs of Pods."""
 
 
-class ReplicationControllers(
-    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
-):
+class ReplicationControllers(NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicationControllers."""
 
 

@@ -37,8 +37,6 @@ class FlowcontrolV1(Group):
         return FlowSchemas(self._context, self._target("FlowSchema"), None)
 
     @property
-    def priority_level_configurations(
-        self,
-    ) -> PriorityLevelConfigurations[flowcontrol_v1.PriorityLevelConfiguration]:
+    def priority_level_configurations(self) -> PriorityLevelConfigurations[flowcontrol_v1.PriorityLevelConfiguration]:
         """PriorityLevelConfigurations."""
         return PriorityLevelConfigurations(self._context, self._target("PriorityLevelConfiguration"), None)

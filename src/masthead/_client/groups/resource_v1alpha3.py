@@ -37,8 +37,6 @@ class ResourceV1alpha3(Group):
         return DeviceTaintRules(self._context, self._target("DeviceTaintRule"), None)
 
     @property
-    def resource_pool_status_requests(
-        self,
-    ) -> ResourcePoolStatusRequests[resource_v1alpha3.ResourcePoolStatusRequest]:
+    def resource_pool_status_requests(self) -> ResourcePoolStatusRequests[resource_v1alpha3.ResourcePoolStatusRequest]:
         """ResourcePoolStatusRequests."""
         return ResourcePoolStatusRequests(self._context, self._target("ResourcePoolStatusRequest"), None)

@@ -31,8 +31,6 @@ class StoragemigrationV1alpha1(Group):
     GROUP_VERSION = GroupVersion("storagemigration.k8s.io", "v1alpha1")
 
     @property
-    def storage_version_migrations(
-        self,
-    ) -> StorageVersionMigrations[storagemigration_v1alpha1.StorageVersionMigration]:
+    def storage_version_migrations(self) -> StorageVersionMigrations[storagemigration_v1alpha1.StorageVersionMigration]:
         """StorageVersionMigrations."""
         return StorageVersionMigrations(self._context, self._target("StorageVersionMigration"), None)

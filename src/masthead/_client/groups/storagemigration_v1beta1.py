@@ -28,8 +28,6 @@ class StoragemigrationV1beta1(Group):
     GROUP_VERSION = GroupVersion("storagemigration.k8s.io", "v1beta1")
 
     @property
-    def storage_version_migrations(
-        self,
-    ) -> StorageVersionMigrations[storagemigration_v1beta1.StorageVersionMigration]:
+    def storage_version_migrations(self) -> StorageVersionMigrations[storagemigration_v1beta1.StorageVersionMigration]:
         """StorageVersionMigrations."""
         return StorageVersionMigrations(self._context, self._target("StorageVersionMigration"), None)

@@ -25,9 +25,7 @@ __all__ = [
     "target_port",
 ]
 
-_WORKLOADS: Final = frozenset(
-    {"DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"}
-)
+_WORKLOADS: Final = frozenset({"DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"})
 _GROUPS: Final = frozenset({"", "apps", "batch", "extensions"})
 _RUNNING: Final = "Running"
 
@@ -222,9 +220,7 @@ def target_port(service: Backend, pod: PodState, port: int | str, title: str) ->
     matching = [each for each in ports if port in {each.port, each.name}]
     if not matching:
         known = ", ".join(f"{each.port} ({each.name})" if each.name else str(each.port) for each in ports)
-        raise PortForwardError(
-            f"port-forward {title}: the service has no port {port} (ports: {known or 'none'})"
-        )
+        raise PortForwardError(f"port-forward {title}: the service has no port {port} (ports: {known or 'none'})")
     _refuse_udp({each.protocol for each in matching}, port, title)
     found = next(each for each in matching if each.protocol != "UDP")
     # A headless service leads to the pod's own ports, untranslated.

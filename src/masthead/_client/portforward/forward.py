@@ -77,9 +77,7 @@ class PortForward(Generic[LocalT_co]):
     def ports(self) -> tuple[ForwardedPort, ...]:
         """The forwarded ports, in the order in which they were asked for; empty until it is open."""
         numbers = self._dialer.target.ports if self._dialer is not None else ()
-        return tuple(
-            ForwardedPort(each.port, number) for each, number in zip(self._listeners, numbers, strict=False)
-        )
+        return tuple(ForwardedPort(each.port, number) for each, number in zip(self._listeners, numbers, strict=False))
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -176,9 +174,7 @@ class PortForward(Generic[LocalT_co]):
         for connection in self._accepted:
             connection.close()
 
-    async def _accept(
-        self, group: asyncio.TaskGroup, dialer: PodDialer, server: socket.socket, index: int
-    ) -> None:
+    async def _accept(self, group: asyncio.TaskGroup, dialer: PodDialer, server: socket.socket, index: int) -> None:
         while True:
             try:
                 connection = await accept(server)

@@ -194,6 +194,4 @@ def _remove_abandoned(file: Path) -> None:
 
 def _cannot_listen(title: str, where: str, error: OSError, advice: str) -> PortForwardError:
     hint = f"; {advice}" if error.errno == errno.EADDRINUSE else ""
-    return PortForwardError(
-        f"port-forward {title}: cannot listen on {where}: {error.strerror or error}{hint}"
-    )
+    return PortForwardError(f"port-forward {title}: cannot listen on {where}: {error.strerror or error}{hint}")

@@ -27,9 +27,7 @@ _View = TypeVar("_View")
 
 PROTOCOL: Final = "SPDY/3.1+portforward.k8s.io"
 """SPDY inside of binary messages."""
-_PODS: Final = any_kind(
-    GroupVersionResource("", "v1", "pods"), namespaced=True, gvk=GroupVersionKind("", "v1", "Pod")
-)
+_PODS: Final = any_kind(GroupVersionResource("", "v1", "pods"), namespaced=True, gvk=GroupVersionKind("", "v1", "Pod"))
 _MAX_PODS: Final = 500
 """How many pods of a workload are looked at; any of them will do."""
 

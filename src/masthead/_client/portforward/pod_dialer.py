@@ -181,9 +181,7 @@ class PodDialer:
             )
         self._has_pod.clear()
         self._drop_spare()
-        _log.info(
-            "port-forward %s: pod %s is gone; another one is looked for", self._resolver.title, lost.key
-        )
+        _log.info("port-forward %s: pod %s is gone; another one is looked for", self._resolver.title, lost.key)
         while True:
             try:
                 self.target = await self._resolver.resolve()

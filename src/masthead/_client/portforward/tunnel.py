@@ -123,9 +123,7 @@ class PodTunnel(asyncio.Transport):
 
     async def run(self) -> None:
         """Carry bytes until the connection is over. It raises no failure: the protocol gets it, and `error` has it."""
-        sender = self._loop.create_task(
-            self._send_output(), name=f"port-forward to {self.target.key}: sender"
-        )
+        sender = self._loop.create_task(self._send_output(), name=f"port-forward to {self.target.key}: sender")
         try:
             await self._receive_all()
             await self._socket.close()

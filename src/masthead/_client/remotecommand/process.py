@@ -213,9 +213,7 @@ class RemoteProcess:
             try:
                 result = self._status.status()
             except MalformedStatusError as malformed:
-                result = unknown_end(
-                    self._about, f"the connection ended in the middle of a Status: {malformed}"
-                )
+                result = unknown_end(self._about, f"the connection ended in the middle of a Status: {malformed}")
         self._result = result
         self._ended.set()
         failed = result if isinstance(result, MastheadError) else None

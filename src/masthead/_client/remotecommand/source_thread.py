@@ -36,9 +36,7 @@ class SourceThread(Executor):
                 return
             try:
                 result = fn(*args, **kwargs)
-            except (
-                StopIteration
-            ) as error:  # which asyncio's futures refuse, so that their owner would wait for ever
+            except StopIteration as error:  # which asyncio's futures refuse, so that their owner would wait for ever
                 raised = RuntimeError("reading what to send to stdin raised StopIteration")
                 raised.__cause__ = error
                 future.set_exception(raised)

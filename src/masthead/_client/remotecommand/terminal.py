@@ -43,9 +43,7 @@ class Terminal:
 
     def __init__(self, source: int | None = None, target: int | None = None) -> None:
         self._source = sys.__stdin__.fileno() if source is None and sys.__stdin__ is not None else source or 0
-        self._target = (
-            sys.__stdout__.fileno() if target is None and sys.__stdout__ is not None else target or 1
-        )
+        self._target = sys.__stdout__.fileno() if target is None and sys.__stdout__ is not None else target or 1
         self._settings: list[int | list[bytes | int]] | None = None
         self._is_within = False
         self._handlers: dict[int, Callable[[int, FrameType | None], object] | int] = {}
@@ -54,9 +52,7 @@ class Terminal:
         try:
             import termios
         except ImportError:  # Windows
-            raise InvalidValueError(
-                "an interactive session needs a POSIX terminal; use exec with stdin"
-            ) from None
+            raise InvalidValueError("an interactive session needs a POSIX terminal; use exec with stdin") from None
         if not os.isatty(self._source):
             raise InvalidValueError(
                 "an interactive session needs a terminal as stdin; use exec with stdin", value=self._source

@@ -29,9 +29,7 @@ _TEXT: Final = Schema(type="string", default="")
 
 _VALUES: Final[Mapping[str, Schema]] = {
     f"{_MACHINERY}api.resource.Quantity": Schema(one_of=(_STRING, Schema(type="number"))),
-    f"{_MACHINERY}util.intstr.IntOrString": Schema(
-        format="int-or-string", one_of=(Schema(type="integer"), _STRING)
-    ),
+    f"{_MACHINERY}util.intstr.IntOrString": Schema(format="int-or-string", one_of=(Schema(type="integer"), _STRING)),
     f"{_MACHINERY}runtime.RawExtension": Schema(type="object"),
     f"{_MACHINERY}version.Info": Schema(
         type="object",
@@ -81,9 +79,7 @@ _VALUES: Final[Mapping[str, Schema]] = {
     f"{_EXTENSIONS}.JSONSchemaPropsOrStringArray": Schema(),
 }
 """Types that have no class of their own."""
-_KINDS_OF_STRUCTS: Final = frozenset(
-    {"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions"}
-)
+_KINDS_OF_STRUCTS: Final = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions"})
 """Kinds of meta/v1 whose classes are plain structs."""
 _MODULES: Final[Mapping[str, str]] = {module: package for package, (module, _) in FACTS.items()}
 _META_MODULES: Final = frozenset({"masthead._meta.v1", "masthead._meta.metadata"})

@@ -99,9 +99,7 @@ BUILTIN_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "scheduling.v1.PriorityClass": {"description": "", "globalDefault": False},
 }
 """Defaults by module below `masthead.api`, class and field."""
-_UNOWNED: Final[Mapping[str, FieldSet]] = {
-    "certificates.v1.CertificateSigningRequest": FieldSet.of(("f:spec",))
-}
+_UNOWNED: Final[Mapping[str, FieldSet]] = {"certificates.v1.CertificateSigningRequest": FieldSet.of(("f:spec",))}
 """Fields that nobody owns, since no update changes them."""
 _ADDED_TOLERATIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """The keys of tolerations that the admission plugin DefaultTolerationSeconds gives to every pod."""

@@ -68,9 +68,7 @@ def compare(old: Json, new: Json, of: MergeType) -> Comparison:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     found = _compare(old, new, of)
-    return (
-        _SAME if found is _EQUAL else Comparison(*map(FieldSet, (found.added, found.modified, found.removed)))
-    )
+    return _SAME if found is _EQUAL else Comparison(*map(FieldSet, (found.added, found.modified, found.removed)))
 
 
 class _Nodes:
@@ -78,9 +76,7 @@ class _Nodes:
 
     __slots__ = ("added", "modified", "removed")
 
-    def __init__(
-        self, added: Node | None = None, modified: Node | None = None, removed: Node | None = None
-    ) -> None:
+    def __init__(self, added: Node | None = None, modified: Node | None = None, removed: Node | None = None) -> None:
         self.added = added
         self.modified = modified
         self.removed = removed

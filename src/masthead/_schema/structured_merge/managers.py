@@ -308,15 +308,11 @@ def remove_abandoned(updater: Updater, merged: Json, managers: Managers, last: M
     last_type = updater.type_of(last.api_version)
     last_fields = named_fields(last.fields, last_type)
     pruned = remove_items(at_last, last_fields, last_type)
-    pruned = updater.convert(
-        _keep_owned(updater, at_last, pruned, managers, last.api_version), last.api_version
-    )
+    pruned = updater.convert(_keep_owned(updater, at_last, pruned, managers, last.api_version), last.api_version)
     if pruned is None:
         return merged
     gone = _fields(at_last, last_type) - _fields(pruned, last_type)
-    return updater.convert(
-        remove_items(at_last, gone & last_fields, last_type), updater.api_version, f"{_UNPRUNED}: "
-    )
+    return updater.convert(remove_items(at_last, gone & last_fields, last_type), updater.api_version, f"{_UNPRUNED}: ")
 
 
 def _keep_owned(updater: Updater, merged: Json, pruned: Json, managers: Managers, first: str) -> Json:
@@ -325,9 +321,7 @@ def _keep_owned(updater: Updater, merged: Json, pruned: Json, managers: Managers
     for managed in managers.values():
         owned[managed.api_version] = owned.get(managed.api_version, FieldSet()) | managed.fields
     for version in sorted(owned, key=lambda each: (each != first, each)):
-        failure = (
-            f"{_UNPRUNED}: failed add back owned items: failed to convert %s object at version {version}: "
-        )
+        failure = f"{_UNPRUNED}: failed add back owned items: failed to convert %s object at version {version}: "
         full = updater.convert(merged, version, failure % "merged")
         part = updater.convert(pruned, version, failure % "pruned")
         if full is None or part is None:

@@ -31,9 +31,7 @@ def type_errors(value: Json, of: MergeType, *, allow_duplicates: bool = False) -
         of: Its type.
         allow_duplicates: Whether sets and lists with keys may have duplicate items.
     """
-    return [
-        f"{path}: {problem}" if path else problem for path, problem in _errors(value, of, allow_duplicates)
-    ]
+    return [f"{path}: {problem}" if path else problem for path, problem in _errors(value, of, allow_duplicates)]
 
 
 def errors_text(errors: list[str]) -> str:

@@ -69,9 +69,7 @@ class MapType:
         self._values = values
         self._fields: dict[str, MergeType] = {}
         self.is_atomic = is_atomic
-        self.is_deduced = not properties and (
-            values.is_deduced if isinstance(values, MergeType) else _is_any(values)
-        )
+        self.is_deduced = not properties and (values.is_deduced if isinstance(values, MergeType) else _is_any(values))
         self._keeps_unknown = keeps_unknown
 
     @property

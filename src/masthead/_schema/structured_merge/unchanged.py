@@ -101,8 +101,7 @@ class _Proof:
         if [element for element in present if element in applied] != list(applied):
             return False
         return all(
-            len(items) == len(present[element]) == 1
-            and self.contains(present[element][0], items[0], of.items)
+            len(items) == len(present[element]) == 1 and self.contains(present[element][0], items[0], of.items)
             for element, items in applied.items()
         )
 
@@ -126,14 +125,11 @@ class _Proof:
 
     def _equal_maps(self, live: dict[str, Json], config: dict[str, Json], of: MapType) -> bool:
         is_set = all(
-            self._equals(live[name], value, of.type_of(name))
-            if name in live
-            else self._is_omitted(value, of, name)
+            self._equals(live[name], value, of.type_of(name)) if name in live else self._is_omitted(value, of, name)
             for name, value in config.items()
         )
         return is_set and all(
-            name in config or self._allow_additions or _is_default(value, of, name)
-            for name, value in live.items()
+            name in config or self._allow_additions or _is_default(value, of, name) for name, value in live.items()
         )
 
     def _is_omitted(self, value: Json, of: MapType, name: str) -> bool:

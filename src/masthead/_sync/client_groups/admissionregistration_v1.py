@@ -14,9 +14,7 @@ from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
-    from masthead._client.groups.admissionregistration_v1 import (
-        AdmissionregistrationV1 as AsyncAdmissionregistrationV1,
-    )
+    from masthead._client.groups.admissionregistration_v1 import AdmissionregistrationV1 as AsyncAdmissionregistrationV1
     from masthead._client.groups.admissionregistration_v1 import (
         ValidatingAdmissionPolicies as AsyncValidatingAdmissionPolicies,
     )
@@ -40,9 +38,7 @@ class AdmissionregistrationV1(Group):
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1")
 
     @property
-    def mutating_admission_policies(
-        self,
-    ) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(self) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
         return ClusterResource(self._portal, self._async.mutating_admission_policies)
 
@@ -54,9 +50,7 @@ class AdmissionregistrationV1(Group):
         return ClusterResource(self._portal, self._async.mutating_admission_policy_bindings)
 
     @property
-    def mutating_webhook_configurations(
-        self,
-    ) -> ClusterResource[admissionregistration_v1.MutatingWebhookConfiguration]:
+    def mutating_webhook_configurations(self) -> ClusterResource[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
         return ClusterResource(self._portal, self._async.mutating_webhook_configurations)
 

@@ -27,9 +27,7 @@ class AdmissionregistrationV1alpha1(Group):
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1alpha1")
 
     @property
-    def mutating_admission_policies(
-        self,
-    ) -> ClusterResource[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(self) -> ClusterResource[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
         return ClusterResource(self._portal, self._async.mutating_admission_policies)
 

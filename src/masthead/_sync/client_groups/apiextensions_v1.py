@@ -15,9 +15,7 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.groups.apiextensions_v1 import ApiextensionsV1 as AsyncApiextensionsV1
-    from masthead._client.groups.apiextensions_v1 import (
-        CustomResourceDefinitions as AsyncCustomResourceDefinitions,
-    )
+    from masthead._client.groups.apiextensions_v1 import CustomResourceDefinitions as AsyncCustomResourceDefinitions
     from masthead.api.apiextensions import v1 as apiextensions_v1
 
 __all__ = ["ApiextensionsV1", "CustomResourceDefinitions"]
@@ -38,8 +36,6 @@ class ApiextensionsV1(Group):
     GROUP_VERSION = GroupVersion("apiextensions.k8s.io", "v1")
 
     @property
-    def custom_resource_definitions(
-        self,
-    ) -> CustomResourceDefinitions[apiextensions_v1.CustomResourceDefinition]:
+    def custom_resource_definitions(self) -> CustomResourceDefinitions[apiextensions_v1.CustomResourceDefinition]:
         """CustomResourceDefinitions."""
         return CustomResourceDefinitions(self._portal, self._async.custom_resource_definitions)

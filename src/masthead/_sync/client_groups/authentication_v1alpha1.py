@@ -12,9 +12,7 @@ from masthead._sync.group import Group
 from masthead._sync.scoped import ClusterReviews
 
 if TYPE_CHECKING:
-    from masthead._client.groups.authentication_v1alpha1 import (
-        AuthenticationV1alpha1 as AsyncAuthenticationV1alpha1,
-    )
+    from masthead._client.groups.authentication_v1alpha1 import AuthenticationV1alpha1 as AsyncAuthenticationV1alpha1
     from masthead.api.authentication import v1alpha1 as authentication_v1alpha1
 
 __all__ = ["AuthenticationV1alpha1"]

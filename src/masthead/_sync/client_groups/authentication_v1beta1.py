@@ -12,9 +12,7 @@ from masthead._sync.group import Group
 from masthead._sync.scoped import ClusterReviews
 
 if TYPE_CHECKING:
-    from masthead._client.groups.authentication_v1beta1 import (
-        AuthenticationV1beta1 as AsyncAuthenticationV1beta1,
-    )
+    from masthead._client.groups.authentication_v1beta1 import AuthenticationV1beta1 as AsyncAuthenticationV1beta1
     from masthead.api.authentication import v1beta1 as authentication_v1beta1
 
 __all__ = ["AuthenticationV1beta1"]

@@ -12,9 +12,7 @@ from masthead._sync.group import Group
 from masthead._sync.scoped import ClusterReviews, NamespacedReviews
 
 if TYPE_CHECKING:
-    from masthead._client.groups.authorization_v1beta1 import (
-        AuthorizationV1beta1 as AsyncAuthorizationV1beta1,
-    )
+    from masthead._client.groups.authorization_v1beta1 import AuthorizationV1beta1 as AsyncAuthorizationV1beta1
     from masthead.api.authorization import v1beta1 as authorization_v1beta1
 
 __all__ = ["AuthorizationV1beta1"]
@@ -30,9 +28,7 @@ class AuthorizationV1beta1(Group):
     GROUP_VERSION = GroupVersion("authorization.k8s.io", "v1beta1")
 
     @property
-    def local_subject_access_reviews(
-        self,
-    ) -> NamespacedReviews[authorization_v1beta1.LocalSubjectAccessReview]:
+    def local_subject_access_reviews(self) -> NamespacedReviews[authorization_v1beta1.LocalSubjectAccessReview]:
         """Send LocalSubjectAccessReviews."""
         return NamespacedReviews(self._portal, self._async.local_subject_access_reviews)
 

@@ -15,9 +15,7 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.groups.autoscaling_v1 import AutoscalingV1 as AsyncAutoscalingV1
-    from masthead._client.groups.autoscaling_v1 import (
-        HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers,
-    )
+    from masthead._client.groups.autoscaling_v1 import HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers
     from masthead.api.autoscaling import v1 as autoscaling_v1
 
 __all__ = ["AutoscalingV1", "HorizontalPodAutoscalers"]

@@ -15,9 +15,7 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.groups.autoscaling_v2 import AutoscalingV2 as AsyncAutoscalingV2
-    from masthead._client.groups.autoscaling_v2 import (
-        HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers,
-    )
+    from masthead._client.groups.autoscaling_v2 import HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers
     from masthead.api.autoscaling import v2 as autoscaling_v2
 
 __all__ = ["AutoscalingV2", "HorizontalPodAutoscalers"]

@@ -15,9 +15,7 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.groups.autoscaling_v2beta1 import AutoscalingV2beta1 as AsyncAutoscalingV2beta1
-    from masthead._client.groups.autoscaling_v2beta1 import (
-        HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers,
-    )
+    from masthead._client.groups.autoscaling_v2beta1 import HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers
     from masthead.api.autoscaling import v2beta1 as autoscaling_v2beta1
 
 __all__ = ["AutoscalingV2beta1", "HorizontalPodAutoscalers"]
@@ -41,8 +39,6 @@ class AutoscalingV2beta1(Group):
     GROUP_VERSION = GroupVersion("autoscaling", "v2beta1")
 
     @property
-    def horizontal_pod_autoscalers(
-        self,
-    ) -> HorizontalPodAutoscalers[autoscaling_v2beta1.HorizontalPodAutoscaler]:
+    def horizontal_pod_autoscalers(self) -> HorizontalPodAutoscalers[autoscaling_v2beta1.HorizontalPodAutoscaler]:
         """HorizontalPodAutoscalers of all namespaces; called with a namespace, of that one."""
         return HorizontalPodAutoscalers(self._portal, self._async.horizontal_pod_autoscalers)

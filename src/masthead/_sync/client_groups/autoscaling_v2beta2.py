@@ -15,9 +15,7 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.groups.autoscaling_v2beta2 import AutoscalingV2beta2 as AsyncAutoscalingV2beta2
-    from masthead._client.groups.autoscaling_v2beta2 import (
-        HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers,
-    )
+    from masthead._client.groups.autoscaling_v2beta2 import HorizontalPodAutoscalers as AsyncHorizontalPodAutoscalers
     from masthead.api.autoscaling import v2beta2 as autoscaling_v2beta2
 
 __all__ = ["AutoscalingV2beta2", "HorizontalPodAutoscalers"]
@@ -41,8 +39,6 @@ class AutoscalingV2beta2(Group):
     GROUP_VERSION = GroupVersion("autoscaling", "v2beta2")
 
     @property
-    def horizontal_pod_autoscalers(
-        self,
-    ) -> HorizontalPodAutoscalers[autoscaling_v2beta2.HorizontalPodAutoscaler]:
+    def horizontal_pod_autoscalers(self) -> HorizontalPodAutoscalers[autoscaling_v2beta2.HorizontalPodAutoscaler]:
         """HorizontalPodAutoscalers of all namespaces; called with a namespace, of that one."""
         return HorizontalPodAutoscalers(self._portal, self._async.horizontal_pod_autoscalers)

@@ -15,9 +15,7 @@ from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
-    from masthead._client.groups.certificates_v1 import (
-        CertificateSigningRequests as AsyncCertificateSigningRequests,
-    )
+    from masthead._client.groups.certificates_v1 import CertificateSigningRequests as AsyncCertificateSigningRequests
     from masthead._client.groups.certificates_v1 import CertificatesV1 as AsyncCertificatesV1
     from masthead.api.certificates import v1 as certificates_v1
 
@@ -39,8 +37,6 @@ class CertificatesV1(Group):
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1")
 
     @property
-    def certificate_signing_requests(
-        self,
-    ) -> CertificateSigningRequests[certificates_v1.CertificateSigningRequest]:
+    def certificate_signing_requests(self) -> CertificateSigningRequests[certificates_v1.CertificateSigningRequest]:
         """CertificateSigningRequests."""
         return CertificateSigningRequests(self._portal, self._async.certificate_signing_requests)

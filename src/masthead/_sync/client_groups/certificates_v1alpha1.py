@@ -12,9 +12,7 @@ from masthead._sync.group import Group
 from masthead._sync.scoped import ClusterResource
 
 if TYPE_CHECKING:
-    from masthead._client.groups.certificates_v1alpha1 import (
-        CertificatesV1alpha1 as AsyncCertificatesV1alpha1,
-    )
+    from masthead._client.groups.certificates_v1alpha1 import CertificatesV1alpha1 as AsyncCertificatesV1alpha1
     from masthead.api.certificates import v1alpha1 as certificates_v1alpha1
 
 __all__ = ["CertificatesV1alpha1"]

@@ -15,9 +15,7 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.groups.certificates_v1beta1 import CertificatesV1beta1 as AsyncCertificatesV1beta1
-    from masthead._client.groups.certificates_v1beta1 import (
-        PodCertificateRequests as AsyncPodCertificateRequests,
-    )
+    from masthead._client.groups.certificates_v1beta1 import PodCertificateRequests as AsyncPodCertificateRequests
     from masthead.api.certificates import v1beta1 as certificates_v1beta1
 
 __all__ = ["CertificatesV1beta1", "PodCertificateRequests"]

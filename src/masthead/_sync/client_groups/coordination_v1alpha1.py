@@ -12,9 +12,7 @@ from masthead._sync.group import Group
 from masthead._sync.scoped import NamespacedResource
 
 if TYPE_CHECKING:
-    from masthead._client.groups.coordination_v1alpha1 import (
-        CoordinationV1alpha1 as AsyncCoordinationV1alpha1,
-    )
+    from masthead._client.groups.coordination_v1alpha1 import CoordinationV1alpha1 as AsyncCoordinationV1alpha1
     from masthead.api.coordination import v1alpha1 as coordination_v1alpha1
 
 __all__ = ["CoordinationV1alpha1"]

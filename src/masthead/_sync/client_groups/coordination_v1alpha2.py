@@ -12,9 +12,7 @@ from masthead._sync.group import Group
 from masthead._sync.scoped import NamespacedResource
 
 if TYPE_CHECKING:
-    from masthead._client.groups.coordination_v1alpha2 import (
-        CoordinationV1alpha2 as AsyncCoordinationV1alpha2,
-    )
+    from masthead._client.groups.coordination_v1alpha2 import CoordinationV1alpha2 as AsyncCoordinationV1alpha2
     from masthead.api.coordination import v1alpha2 as coordination_v1alpha2
 
 __all__ = ["CoordinationV1alpha2"]

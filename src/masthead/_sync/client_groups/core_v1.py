@@ -98,9 +98,7 @@ class Pods(
     _async: AsyncPods[T]
 
 
-class ReplicationControllers(
-    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
-):
+class ReplicationControllers(NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicationControllers."""
 
     _async: AsyncReplicationControllers[T]

@@ -16,9 +16,7 @@ from masthead._sync.subresources import StatusVerbs
 if TYPE_CHECKING:
     from masthead._client.groups.flowcontrol_v1 import FlowcontrolV1 as AsyncFlowcontrolV1
     from masthead._client.groups.flowcontrol_v1 import FlowSchemas as AsyncFlowSchemas
-    from masthead._client.groups.flowcontrol_v1 import (
-        PriorityLevelConfigurations as AsyncPriorityLevelConfigurations,
-    )
+    from masthead._client.groups.flowcontrol_v1 import PriorityLevelConfigurations as AsyncPriorityLevelConfigurations
     from masthead.api.flowcontrol import v1 as flowcontrol_v1
 
 __all__ = ["FlowSchemas", "FlowcontrolV1", "PriorityLevelConfigurations"]
@@ -50,8 +48,6 @@ class FlowcontrolV1(Group):
         return FlowSchemas(self._portal, self._async.flow_schemas)
 
     @property
-    def priority_level_configurations(
-        self,
-    ) -> PriorityLevelConfigurations[flowcontrol_v1.PriorityLevelConfiguration]:
+    def priority_level_configurations(self) -> PriorityLevelConfigurations[flowcontrol_v1.PriorityLevelConfiguration]:
         """PriorityLevelConfigurations."""
         return PriorityLevelConfigurations(self._portal, self._async.priority_level_configurations)

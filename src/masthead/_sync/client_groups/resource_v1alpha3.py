@@ -15,9 +15,7 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from masthead._client.groups.resource_v1alpha3 import DeviceTaintRules as AsyncDeviceTaintRules
-    from masthead._client.groups.resource_v1alpha3 import (
-        ResourcePoolStatusRequests as AsyncResourcePoolStatusRequests,
-    )
+    from masthead._client.groups.resource_v1alpha3 import ResourcePoolStatusRequests as AsyncResourcePoolStatusRequests
     from masthead._client.groups.resource_v1alpha3 import ResourceV1alpha3 as AsyncResourceV1alpha3
     from masthead.api.resource import v1alpha3 as resource_v1alpha3
 
@@ -50,8 +48,6 @@ class ResourceV1alpha3(Group):
         return DeviceTaintRules(self._portal, self._async.device_taint_rules)
 
     @property
-    def resource_pool_status_requests(
-        self,
-    ) -> ResourcePoolStatusRequests[resource_v1alpha3.ResourcePoolStatusRequest]:
+    def resource_pool_status_requests(self) -> ResourcePoolStatusRequests[resource_v1alpha3.ResourcePoolStatusRequest]:
         """ResourcePoolStatusRequests."""
         return ResourcePoolStatusRequests(self._portal, self._async.resource_pool_status_requests)

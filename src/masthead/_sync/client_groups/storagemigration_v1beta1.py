@@ -14,9 +14,7 @@ from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
-    from masthead._client.groups.storagemigration_v1beta1 import (
-        StoragemigrationV1beta1 as AsyncStoragemigrationV1beta1,
-    )
+    from masthead._client.groups.storagemigration_v1beta1 import StoragemigrationV1beta1 as AsyncStoragemigrationV1beta1
     from masthead._client.groups.storagemigration_v1beta1 import (
         StorageVersionMigrations as AsyncStorageVersionMigrations,
     )
@@ -40,8 +38,6 @@ class StoragemigrationV1beta1(Group):
     GROUP_VERSION = GroupVersion("storagemigration.k8s.io", "v1beta1")
 
     @property
-    def storage_version_migrations(
-        self,
-    ) -> StorageVersionMigrations[storagemigration_v1beta1.StorageVersionMigration]:
+    def storage_version_migrations(self) -> StorageVersionMigrations[storagemigration_v1beta1.StorageVersionMigration]:
         """StorageVersionMigrations."""
         return StorageVersionMigrations(self._portal, self._async.storage_version_migrations)

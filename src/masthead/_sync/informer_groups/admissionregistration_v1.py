@@ -32,16 +32,12 @@ class AdmissionregistrationV1Informers(InformerGroup):
         return Informers(self._portal, self._async.mutating_admission_policies)
 
     @cached_property
-    def mutating_admission_policy_bindings(
-        self,
-    ) -> Informers[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
+    def mutating_admission_policy_bindings(self) -> Informers[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
         return Informers(self._portal, self._async.mutating_admission_policy_bindings)
 
     @cached_property
-    def mutating_webhook_configurations(
-        self,
-    ) -> Informers[admissionregistration_v1.MutatingWebhookConfiguration]:
+    def mutating_webhook_configurations(self) -> Informers[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
         return Informers(self._portal, self._async.mutating_webhook_configurations)
 
@@ -58,8 +54,6 @@ class AdmissionregistrationV1Informers(InformerGroup):
         return Informers(self._portal, self._async.validating_admission_policy_bindings)
 
     @cached_property
-    def validating_webhook_configurations(
-        self,
-    ) -> Informers[admissionregistration_v1.ValidatingWebhookConfiguration]:
+    def validating_webhook_configurations(self) -> Informers[admissionregistration_v1.ValidatingWebhookConfiguration]:
         """ValidatingWebhookConfigurations."""
         return Informers(self._portal, self._async.validating_webhook_configurations)

@@ -27,9 +27,7 @@ class AdmissionregistrationV1alpha1Informers(InformerGroup):
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1alpha1")
 
     @cached_property
-    def mutating_admission_policies(
-        self,
-    ) -> Informers[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
+    def mutating_admission_policies(self) -> Informers[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
         return Informers(self._portal, self._async.mutating_admission_policies)
 

@@ -12,9 +12,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._sync.informers import InformerGroup, Informers
 
 if TYPE_CHECKING:
-    from masthead._cache.factory.informer_groups.apps_v1beta2 import (
-        AppsV1beta2Informers as AsyncAppsV1beta2Informers,
-    )
+    from masthead._cache.factory.informer_groups.apps_v1beta2 import AppsV1beta2Informers as AsyncAppsV1beta2Informers
     from masthead.api.apps import v1beta2 as apps_v1beta2
 
 __all__ = ["AppsV1beta2Informers"]

@@ -12,9 +12,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._sync.informers import InformerGroup, Informers
 
 if TYPE_CHECKING:
-    from masthead._cache.factory.informer_groups.discovery_v1 import (
-        DiscoveryV1Informers as AsyncDiscoveryV1Informers,
-    )
+    from masthead._cache.factory.informer_groups.discovery_v1 import DiscoveryV1Informers as AsyncDiscoveryV1Informers
     from masthead.api.discovery import v1 as discovery_v1
 
 __all__ = ["DiscoveryV1Informers"]

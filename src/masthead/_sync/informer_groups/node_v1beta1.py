@@ -12,9 +12,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._sync.informers import InformerGroup, Informers
 
 if TYPE_CHECKING:
-    from masthead._cache.factory.informer_groups.node_v1beta1 import (
-        NodeV1beta1Informers as AsyncNodeV1beta1Informers,
-    )
+    from masthead._cache.factory.informer_groups.node_v1beta1 import NodeV1beta1Informers as AsyncNodeV1beta1Informers
     from masthead.api.node import v1beta1 as node_v1beta1
 
 __all__ = ["NodeV1beta1Informers"]

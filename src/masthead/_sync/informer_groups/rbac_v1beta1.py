@@ -12,9 +12,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._sync.informers import InformerGroup, Informers
 
 if TYPE_CHECKING:
-    from masthead._cache.factory.informer_groups.rbac_v1beta1 import (
-        RbacV1beta1Informers as AsyncRbacV1beta1Informers,
-    )
+    from masthead._cache.factory.informer_groups.rbac_v1beta1 import RbacV1beta1Informers as AsyncRbacV1beta1Informers
     from masthead.api.rbac import v1beta1 as rbac_v1beta1
 
 __all__ = ["RbacV1beta1Informers"]

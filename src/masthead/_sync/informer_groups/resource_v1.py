@@ -12,9 +12,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._sync.informers import InformerGroup, Informers
 
 if TYPE_CHECKING:
-    from masthead._cache.factory.informer_groups.resource_v1 import (
-        ResourceV1Informers as AsyncResourceV1Informers,
-    )
+    from masthead._cache.factory.informer_groups.resource_v1 import ResourceV1Informers as AsyncResourceV1Informers
     from masthead.api.resource import v1 as resource_v1
 
 __all__ = ["ResourceV1Informers"]

@@ -12,9 +12,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._sync.informers import InformerGroup, Informers
 
 if TYPE_CHECKING:
-    from masthead._cache.factory.informer_groups.storage_v1 import (
-        StorageV1Informers as AsyncStorageV1Informers,
-    )
+    from masthead._cache.factory.informer_groups.storage_v1 import StorageV1Informers as AsyncStorageV1Informers
     from masthead.api.storage import v1 as storage_v1
 
 __all__ = ["StorageV1Informers"]

@@ -3,17 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, field
 from masthead.meta.v1 import Condition, LabelSelector
 
 __all__ = [

@@ -113,9 +113,7 @@ class ValidationRule(Struct):
 
 class JSONSchemaProps(Struct):
     MERGE: ClassVar[Mapping[str, Merge]] = {
-        "x-kubernetes-validations": Merge(
-            list_type="map", keys=("rule",), strategy=("merge",), merge_key="rule"
-        ),
+        "x-kubernetes-validations": Merge(list_type="map", keys=("rule",), strategy=("merge",), merge_key="rule"),
     }
 
     ref: str | None = field(default=None, name="$ref")
@@ -160,9 +158,7 @@ class JSONSchemaProps(Struct):
     x_kubernetes_list_map_keys: list[str] = field(default=[], name="x-kubernetes-list-map-keys")
     x_kubernetes_list_type: str | None = field(default=None, name="x-kubernetes-list-type")
     x_kubernetes_map_type: str | None = field(default=None, name="x-kubernetes-map-type")
-    x_kubernetes_preserve_unknown_fields: bool | None = field(
-        default=None, name="x-kubernetes-preserve-unknown-fields"
-    )
+    x_kubernetes_preserve_unknown_fields: bool | None = field(default=None, name="x-kubernetes-preserve-unknown-fields")
     x_kubernetes_validations: list[ValidationRule] = field(default=[], name="x-kubernetes-validations")
 
 

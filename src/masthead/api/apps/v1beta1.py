@@ -153,9 +153,7 @@ class Deployment(Object):
         short_names=("deploy",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("apps", "v1beta1", "Deployment"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("apps", "v1beta1", "Deployment"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",
@@ -309,9 +307,7 @@ class StatefulSet(Object):
         short_names=("sts",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("apps", "v1beta1", "StatefulSet"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("apps", "v1beta1", "StatefulSet"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",

@@ -152,9 +152,7 @@ class DaemonSet(Object):
         short_names=("ds",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("apps", "v1beta2", "DaemonSet"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("apps", "v1beta2", "DaemonSet"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",
@@ -243,9 +241,7 @@ class Deployment(Object):
         short_names=("deploy",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("apps", "v1beta2", "Deployment"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("apps", "v1beta2", "Deployment"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",
@@ -313,9 +309,7 @@ class ReplicaSet(Object):
         short_names=("rs",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("apps", "v1beta2", "ReplicaSet"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("apps", "v1beta2", "ReplicaSet"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",
@@ -449,9 +443,7 @@ class StatefulSet(Object):
         short_names=("sts",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("apps", "v1beta2", "StatefulSet"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("apps", "v1beta2", "StatefulSet"), ("get", "patch", "update")),
             Subresource("scale", GroupVersionKind("apps", "v1beta2", "Scale"), ("get", "patch", "update")),
         ),
         removed_in="1.16",

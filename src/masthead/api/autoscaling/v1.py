@@ -2,17 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Object, ObjectList, Resource, Struct, Subresource, Time, field
 
 __all__ = [
     "CrossVersionObjectReference",
@@ -42,9 +32,7 @@ class HorizontalPodAutoscalerSpec(Struct):
 
 
 class HorizontalPodAutoscalerStatus(Struct):
-    current_cpu_utilization_percentage: int | None = field(
-        default=None, name="currentCPUUtilizationPercentage"
-    )
+    current_cpu_utilization_percentage: int | None = field(default=None, name="currentCPUUtilizationPercentage")
     current_replicas: int = 0
     desired_replicas: int = 0
     last_scale_time: Time | None = None
@@ -62,9 +50,7 @@ class HorizontalPodAutoscaler(Object):
         categories=("all",),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscaler"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("autoscaling", "v1", "HorizontalPodAutoscaler"), ("get", "patch", "update")
             ),
         ),
     )

@@ -200,9 +200,7 @@ class HorizontalPodAutoscaler(Object):
         categories=("all",),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"), ("get", "patch", "update")
             ),
         ),
     )

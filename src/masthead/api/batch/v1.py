@@ -4,18 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from masthead.api.core.v1 import ObjectReference, PodTemplateSpec
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
 from masthead.meta.v1 import LabelSelector, ObjectMeta
 
 __all__ = [
@@ -123,9 +112,7 @@ class CronJob(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("cj",),
         categories=("all",),
-        subresources=(
-            Subresource("status", GroupVersionKind("batch", "v1", "CronJob"), ("get", "patch", "update")),
-        ),
+        subresources=(Subresource("status", GroupVersionKind("batch", "v1", "CronJob"), ("get", "patch", "update"))),
     )
 
     spec: CronJobSpec = field(default_factory=CronJobSpec)
@@ -197,9 +184,7 @@ class Job(Object):
         namespaced=True,
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         categories=("all",),
-        subresources=(
-            Subresource("status", GroupVersionKind("batch", "v1", "Job"), ("get", "patch", "update")),
-        ),
+        subresources=(Subresource("status", GroupVersionKind("batch", "v1", "Job"), ("get", "patch", "update"))),
     )
 
     spec: JobSpec = field(default_factory=JobSpec)

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from masthead.api.batch.v1 import JobSpec
 from masthead.api.core.v1 import ObjectReference
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Object, ObjectList, Resource, Struct, Subresource, Time, field
 from masthead.meta.v1 import ObjectMeta
 
 __all__ = ["CronJob", "CronJobList", "CronJobSpec", "CronJobStatus", "JobTemplateSpec", "REMOVED_IN"]
@@ -58,9 +48,7 @@ class CronJob(Object):
         short_names=("cj",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("batch", "v1beta1", "CronJob"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("batch", "v1beta1", "CronJob"), ("get", "patch", "update")),
         ),
         removed_in="1.25",
         replacement="batch/v1",

@@ -3,18 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
 from masthead.meta.v1 import Condition
 
 __all__ = [

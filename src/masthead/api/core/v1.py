@@ -800,17 +800,10 @@ class Container(Struct):
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "env": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "ports": Merge(
-            list_type="map",
-            keys=("containerPort", "protocol"),
-            strategy=("merge",),
-            merge_key="containerPort",
+            list_type="map", keys=("containerPort", "protocol"), strategy=("merge",), merge_key="containerPort"
         ),
-        "volumeDevices": Merge(
-            list_type="map", keys=("devicePath",), strategy=("merge",), merge_key="devicePath"
-        ),
-        "volumeMounts": Merge(
-            list_type="map", keys=("mountPath",), strategy=("merge",), merge_key="mountPath"
-        ),
+        "volumeDevices": Merge(list_type="map", keys=("devicePath",), strategy=("merge",), merge_key="devicePath"),
+        "volumeMounts": Merge(list_type="map", keys=("mountPath",), strategy=("merge",), merge_key="mountPath"),
     }
 
     args: list[str] = []
@@ -919,12 +912,8 @@ class VolumeMountStatus(Struct):
 
 class ContainerStatus(Struct):
     MERGE: ClassVar[Mapping[str, Merge]] = {
-        "allocatedResourcesStatus": Merge(
-            list_type="map", keys=("name",), strategy=("merge",), merge_key="name"
-        ),
-        "volumeMounts": Merge(
-            list_type="map", keys=("mountPath",), strategy=("merge",), merge_key="mountPath"
-        ),
+        "allocatedResourcesStatus": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
+        "volumeMounts": Merge(list_type="map", keys=("mountPath",), strategy=("merge",), merge_key="mountPath"),
     }
 
     allocated_resources: dict[str, Quantity] = {}
@@ -1029,17 +1018,10 @@ class EphemeralContainer(Struct):
     MERGE: ClassVar[Mapping[str, Merge]] = {
         "env": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "ports": Merge(
-            list_type="map",
-            keys=("containerPort", "protocol"),
-            strategy=("merge",),
-            merge_key="containerPort",
+            list_type="map", keys=("containerPort", "protocol"), strategy=("merge",), merge_key="containerPort"
         ),
-        "volumeDevices": Merge(
-            list_type="map", keys=("devicePath",), strategy=("merge",), merge_key="devicePath"
-        ),
-        "volumeMounts": Merge(
-            list_type="map", keys=("mountPath",), strategy=("merge",), merge_key="mountPath"
-        ),
+        "volumeDevices": Merge(list_type="map", keys=("devicePath",), strategy=("merge",), merge_key="devicePath"),
+        "volumeMounts": Merge(list_type="map", keys=("mountPath",), strategy=("merge",), merge_key="mountPath"),
     }
 
     args: list[str] = []
@@ -1536,9 +1518,7 @@ class Node(Object):
         short_names=("no",),
         subresources=(
             Subresource(
-                "proxy",
-                GroupVersionKind("", "v1", "NodeProxyOptions"),
-                ("create", "delete", "get", "patch", "update"),
+                "proxy", GroupVersionKind("", "v1", "NodeProxyOptions"), ("create", "delete", "get", "patch", "update")
             ),
             Subresource("status", GroupVersionKind("", "v1", "Node"), ("get", "patch", "update")),
         ),
@@ -1760,9 +1740,7 @@ class PersistentVolumeClaim(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("pvc",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("", "v1", "PersistentVolumeClaim"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("", "v1", "PersistentVolumeClaim"), ("get", "patch", "update")),
         ),
     )
 
@@ -1998,15 +1976,10 @@ class PodSpec(Struct):
         "imagePullSecrets": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "initContainers": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "nodeSelector": Merge(map_type="atomic"),
-        "resourceClaims": Merge(
-            list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"
-        ),
+        "resourceClaims": Merge(list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"),
         "schedulingGates": Merge(list_type="map", keys=("name",), strategy=("merge",), merge_key="name"),
         "topologySpreadConstraints": Merge(
-            list_type="map",
-            keys=("topologyKey", "whenUnsatisfiable"),
-            strategy=("merge",),
-            merge_key="topologyKey",
+            list_type="map", keys=("topologyKey", "whenUnsatisfiable"), strategy=("merge",), merge_key="topologyKey"
         ),
         "volumes": Merge(list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"),
     }
@@ -2128,13 +2101,9 @@ class Pod(Object):
             Subresource("eviction", GroupVersionKind("policy", "v1", "Eviction"), ("create",)),
             Subresource("exec", GroupVersionKind("", "v1", "PodExecOptions"), ("create", "get")),
             Subresource("log", GroupVersionKind("", "v1", "Pod"), ("get",)),
+            Subresource("portforward", GroupVersionKind("", "v1", "PodPortForwardOptions"), ("create", "get")),
             Subresource(
-                "portforward", GroupVersionKind("", "v1", "PodPortForwardOptions"), ("create", "get")
-            ),
-            Subresource(
-                "proxy",
-                GroupVersionKind("", "v1", "PodProxyOptions"),
-                ("create", "delete", "get", "patch", "update"),
+                "proxy", GroupVersionKind("", "v1", "PodProxyOptions"), ("create", "delete", "get", "patch", "update")
             ),
             Subresource("resize", GroupVersionKind("", "v1", "Pod"), ("get", "patch", "update")),
             Subresource("status", GroupVersionKind("", "v1", "Pod"), ("get", "patch", "update")),
@@ -2245,9 +2214,7 @@ class ReplicationController(Object):
         categories=("all",),
         subresources=(
             Subresource("scale", GroupVersionKind("autoscaling", "v1", "Scale"), ("get", "patch", "update")),
-            Subresource(
-                "status", GroupVersionKind("", "v1", "ReplicationController"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("", "v1", "ReplicationController"), ("get", "patch", "update")),
         ),
     )
 
@@ -2306,9 +2273,7 @@ class ResourceQuota(Object):
         namespaced=True,
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("quota",),
-        subresources=(
-            Subresource("status", GroupVersionKind("", "v1", "ResourceQuota"), ("get", "patch", "update")),
-        ),
+        subresources=(Subresource("status", GroupVersionKind("", "v1", "ResourceQuota"), ("get", "patch", "update"))),
     )
 
     spec: ResourceQuotaSpec = field(default_factory=ResourceQuotaSpec)
@@ -2472,9 +2437,7 @@ class ServiceAccount(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("sa",),
         subresources=(
-            Subresource(
-                "token", GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest"), ("create",)
-            ),
+            Subresource("token", GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest"), ("create",)),
         ),
     )
     MERGE: ClassVar[Mapping[str, Merge]] = {

@@ -3,17 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from masthead.api.core.v1 import EventSource, ObjectReference
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    MicroTimeField,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, MicroTimeField, Object, ObjectList, Resource, Struct, Time, field
 
 __all__ = ["Event", "EventList", "EventSeries"]
 

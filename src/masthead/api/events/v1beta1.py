@@ -6,17 +6,7 @@ Not served since Kubernetes 1.25: use events.k8s.io/v1.
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from masthead.api.core.v1 import EventSource, ObjectReference
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    MicroTimeField,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, MicroTimeField, Object, ObjectList, Resource, Struct, Time, field
 
 __all__ = ["Event", "EventList", "EventSeries", "REMOVED_IN"]
 

@@ -128,9 +128,7 @@ class DaemonSet(Object):
         short_names=("ds",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("extensions", "v1beta1", "DaemonSet"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("extensions", "v1beta1", "DaemonSet"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",
@@ -224,12 +222,8 @@ class Deployment(Object):
         short_names=("deploy",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("extensions", "v1beta1", "Deployment"), ("get", "patch", "update")
-            ),
-            Subresource(
-                "scale", GroupVersionKind("extensions", "v1beta1", "Scale"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("extensions", "v1beta1", "Deployment"), ("get", "patch", "update")),
+            Subresource("scale", GroupVersionKind("extensions", "v1beta1", "Scale"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",
@@ -350,9 +344,7 @@ class Ingress(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("ing",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("extensions", "v1beta1", "Ingress"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("extensions", "v1beta1", "Ingress"), ("get", "patch", "update")),
         ),
         removed_in="1.22",
         replacement="networking.k8s.io/v1",
@@ -483,12 +475,8 @@ class ReplicaSet(Object):
         short_names=("rs",),
         categories=("all",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("extensions", "v1beta1", "ReplicaSet"), ("get", "patch", "update")
-            ),
-            Subresource(
-                "scale", GroupVersionKind("extensions", "v1beta1", "Scale"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("extensions", "v1beta1", "ReplicaSet"), ("get", "patch", "update")),
+            Subresource("scale", GroupVersionKind("extensions", "v1beta1", "Scale"), ("get", "patch", "update")),
         ),
         removed_in="1.16",
         replacement="apps/v1",

@@ -6,18 +6,7 @@ Not served since Kubernetes 1.26: use flowcontrol.apiserver.k8s.io/v1.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
 
 __all__ = [
     "ExemptPriorityLevelConfiguration",

@@ -177,9 +177,7 @@ class Ingress(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("ing",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("networking.k8s.io", "v1", "Ingress"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("networking.k8s.io", "v1", "Ingress"), ("get", "patch", "update")),
         ),
     )
 
@@ -333,9 +331,7 @@ class ServiceCIDR(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDR"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDR"), ("get", "patch", "update")
             ),
         ),
     )

@@ -6,17 +6,7 @@ Not served since Kubernetes 1.33: use networking.k8s.io/v1.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, field
 from masthead.meta.v1 import Condition
 
 __all__ = [
@@ -101,9 +91,7 @@ class ServiceCIDR(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("networking.k8s.io", "v1alpha1", "ServiceCIDR"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("networking.k8s.io", "v1alpha1", "ServiceCIDR"), ("get", "patch", "update")
             ),
         ),
         removed_in="1.33",

@@ -3,17 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, field
 from masthead.meta.v1 import Condition
 
 __all__ = [
@@ -92,9 +82,7 @@ class ServiceCIDR(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("networking.k8s.io", "v1beta1", "ServiceCIDR"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("networking.k8s.io", "v1beta1", "ServiceCIDR"), ("get", "patch", "update")
             ),
         ),
     )

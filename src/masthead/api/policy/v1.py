@@ -81,9 +81,7 @@ class PodDisruptionBudget(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("pdb",),
         subresources=(
-            Subresource(
-                "status", GroupVersionKind("policy", "v1", "PodDisruptionBudget"), ("get", "patch", "update")
-            ),
+            Subresource("status", GroupVersionKind("policy", "v1", "PodDisruptionBudget"), ("get", "patch", "update")),
         ),
     )
 

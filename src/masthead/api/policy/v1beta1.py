@@ -85,9 +85,7 @@ class PodDisruptionBudget(Object):
         short_names=("pdb",),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("policy", "v1beta1", "PodDisruptionBudget"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("policy", "v1beta1", "PodDisruptionBudget"), ("get", "patch", "update")
             ),
         ),
         removed_in="1.25",

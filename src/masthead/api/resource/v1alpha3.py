@@ -3,18 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    Time,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
 from masthead.meta.v1 import Condition
 
 __all__ = [
@@ -67,9 +56,7 @@ class DeviceTaintRule(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("resource.k8s.io", "v1alpha3", "DeviceTaintRule"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("resource.k8s.io", "v1alpha3", "DeviceTaintRule"), ("get", "patch", "update")
             ),
         ),
     )

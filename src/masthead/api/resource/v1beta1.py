@@ -329,9 +329,7 @@ class ResourceClaim(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("resource.k8s.io", "v1beta1", "ResourceClaim"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("resource.k8s.io", "v1beta1", "ResourceClaim"), ("get", "patch", "update")
             ),
         ),
     )

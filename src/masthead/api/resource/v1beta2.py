@@ -331,9 +331,7 @@ class DeviceTaintRule(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("resource.k8s.io", "v1beta2", "DeviceTaintRule"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("resource.k8s.io", "v1beta2", "DeviceTaintRule"), ("get", "patch", "update")
             ),
         ),
     )
@@ -393,9 +391,7 @@ class ResourceClaim(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("resource.k8s.io", "v1beta2", "ResourceClaim"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("resource.k8s.io", "v1beta2", "ResourceClaim"), ("get", "patch", "update")
             ),
         ),
     )

@@ -3,17 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    Merge,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, field
 from masthead.meta.v1 import Condition
 
 __all__ = [
@@ -76,9 +66,7 @@ class PodGroupTemplateReference(Struct):
 
 class PodGroupSpec(Struct):
     MERGE: ClassVar[Mapping[str, Merge]] = {
-        "resourceClaims": Merge(
-            list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"
-        ),
+        "resourceClaims": Merge(list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"),
     }
     DEFAULTS: ClassVar[Mapping[str, str | float | bool]] = {"disruptionMode": "Pod"}
 
@@ -117,9 +105,7 @@ class PodGroup(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("scheduling.k8s.io", "v1alpha2", "PodGroup"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("scheduling.k8s.io", "v1alpha2", "PodGroup"), ("get", "patch", "update")
             ),
         ),
     )
@@ -150,9 +136,7 @@ class PodGroupList(ObjectList[PodGroup]):
 
 class PodGroupTemplate(Struct):
     MERGE: ClassVar[Mapping[str, Merge]] = {
-        "resourceClaims": Merge(
-            list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"
-        ),
+        "resourceClaims": Merge(list_type="map", keys=("name",), strategy=("merge", "retainKeys"), merge_key="name"),
     }
 
     disruption_mode: str | None = None

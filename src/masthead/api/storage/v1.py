@@ -262,9 +262,7 @@ class VolumeAttachment(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("storage.k8s.io", "v1", "VolumeAttachment"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("storage.k8s.io", "v1", "VolumeAttachment"), ("get", "patch", "update")
             ),
         ),
     )

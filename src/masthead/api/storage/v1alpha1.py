@@ -109,9 +109,7 @@ class VolumeAttachment(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         subresources=(
             Subresource(
-                "status",
-                GroupVersionKind("storage.k8s.io", "v1alpha1", "VolumeAttachment"),
-                ("get", "patch", "update"),
+                "status", GroupVersionKind("storage.k8s.io", "v1alpha1", "VolumeAttachment"), ("get", "patch", "update")
             ),
         ),
         removed_in="1.24",

@@ -110,9 +110,7 @@ def test_a_number_need_not_be_declared_and_a_name_has_to_be() -> None:
     assert container_port(one, 8080, "x") == 8080
     assert container_port(one, "http", "x") == 80
     assert container_port(one, "setup", "x") == 90
-    with pytest.raises(
-        PortForwardError, match=r"pod shop/web has no port named 'https' \(named ports: http, setup\)"
-    ):
+    with pytest.raises(PortForwardError, match=r"pod shop/web has no port named 'https' \(named ports: http, setup\)"):
         container_port(one, "https", "pods shop/web")
 
 

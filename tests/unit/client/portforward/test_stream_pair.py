@@ -177,9 +177,7 @@ def joined(events: list[StreamPairEvent]) -> list[object]:
     ),
     st.lists(st.integers(0, 400), max_size=20),
 )
-def test_any_split_of_the_bytes_gives_the_same_connection(
-    steps: list[tuple[str, bytes]], cuts: list[int]
-) -> None:
+def test_any_split_of_the_bytes_gives_the_same_connection(steps: list[tuple[str, bytes]], cuts: list[int]) -> None:
     wires: list[list[StreamPairEvent]] = []
     sent = _scripted(steps)
     for chunks in ([sent], _split(sent, cuts)):

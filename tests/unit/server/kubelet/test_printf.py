@@ -75,9 +75,7 @@ def test_an_escape_ends_the_output_of_echo() -> None:
     assert unescape(r"a\tb\cd\n") == ("a\tb", True)
 
 
-@pytest.mark.parametrize(
-    "form", ["%999999999999d", "%.999999999999d", "%00000000099999999s", "%" + "9" * 5000 + "x"]
-)
+@pytest.mark.parametrize("form", ["%999999999999d", "%.999999999999d", "%00000000099999999s", "%" + "9" * 5000 + "x"])
 def test_no_width_uses_much_memory(form: str) -> None:
     assert len(printf(form, "1")) <= 65_536
 

@@ -19,15 +19,11 @@ from masthead_server.kubelet.records import (
 )
 
 STAMP = "2026-01-02T03:04:05.000006000Z"
-CONTENTS = st.lists(
-    st.sampled_from([b"", b"a", b"x\r", b"\n", b"a\nb", b"y" * 40_000, b"\x00\xff\n"]), max_size=8
-)
+CONTENTS = st.lists(st.sampled_from([b"", b"a", b"x\r", b"\n", b"a\nb", b"y" * 40_000, b"\x00\xff\n"]), max_size=8)
 
 
 def test_a_record_has_the_format_of_container_runtimes() -> None:
-    assert encode_records(b"one\ntwo", STDOUT, STAMP) == (
-        f"{STAMP} stdout F one\n{STAMP} stdout P two\n".encode()
-    )
+    assert encode_records(b"one\ntwo", STDOUT, STAMP) == (f"{STAMP} stdout F one\n{STAMP} stdout P two\n".encode())
     assert encode_records(b"", STDERR, STAMP) == b""
 
 
@@ -69,9 +65,7 @@ def test_each_stream_can_be_shown_alone(printed: list[tuple[bool, bytes]]) -> No
 
 
 @given(CONTENTS, st.integers(1, 50_000), st.integers(1, 3))
-def test_a_limit_cuts_after_so_many_bytes_however_records_are_read(
-    pieces: list[bytes], limit: int, step: int
-) -> None:
+def test_a_limit_cuts_after_so_many_bytes_however_records_are_read(pieces: list[bytes], limit: int, step: int) -> None:
     parts = [encode_records(piece, STDOUT, STAMP) for piece in pieces]
     formatter = LogFormatter(limit=limit)
 

@@ -122,9 +122,7 @@ def test_what_is_invalid_or_not_there_is_an_error(text: str) -> None:
         parse(text)
 
 
-@given(
-    st.lists(st.text(min_size=1, max_size=12).filter(lambda each: "\0" not in each), min_size=1, max_size=5)
-)
+@given(st.lists(st.text(min_size=1, max_size=12).filter(lambda each: "\0" not in each), min_size=1, max_size=5))
 def test_quoted_words_are_what_they_were(words: list[str]) -> None:
     [chain] = parse(" ".join(f'"" {shlex.quote(each)}' for each in words))
     [command] = chain.first.commands

@@ -66,11 +66,7 @@ class Dependent(msgspec.Struct):
     def owner(self) -> str:
         """The uid of its controller; empty if it has none."""
         return next(
-            (
-                owner_reference.uid
-                for owner_reference in self.metadata.owner_references
-                if owner_reference.controller
-            ),
+            (owner_reference.uid for owner_reference in self.metadata.owner_references if owner_reference.controller),
             "",
         )
 

@@ -96,9 +96,7 @@ def seconds_to_deadline(deployment: Plain, status: Plain, now: datetime) -> floa
 _FINAL: Final = frozenset({"NewReplicaSetAvailable", "ProgressDeadlineExceeded", "DeploymentPaused"})
 
 
-def _judge_progress(
-    deployment: Plain, status: Plain, rollout: Rollout, new: ReplicaSetView | None, now: str
-) -> None:
+def _judge_progress(deployment: Plain, status: Plain, rollout: Rollout, new: ReplicaSetView | None, now: str) -> None:
     """Set the condition Progressing, unless the Deployment is paused or has no deadline."""
     spec, before = part(deployment, "spec"), part(deployment, "status")
     conditions: list[Plain] = status["conditions"]
@@ -142,9 +140,7 @@ def _has_progressed(status: Plain, before: Plain) -> bool:
     def old_pods(found: Plain) -> int:
         return int(found.get("replicas", 0) - found.get("updatedReplicas", 0))
 
-    return old_pods(status) < old_pods(before) or any(
-        status.get(name, 0) > before.get(name, 0) for name in _COUNTS
-    )
+    return old_pods(status) < old_pods(before) or any(status.get(name, 0) > before.get(name, 0) for name in _COUNTS)
 
 
 def _set(

@@ -34,9 +34,7 @@ _REPLICA_SETS: Final = "apps/replicasets"
 _KIND: Final = ("apps/v1", "Deployment")
 _HASH: Final = "pod-template-hash"
 _HISTORY: Final = "deployment.kubernetes.io/revision-history"
-_NOT_COPIED: Final = frozenset(
-    {"kubectl.kubernetes.io/last-applied-configuration", REVISION, _HISTORY, DESIRED, MAX}
-)
+_NOT_COPIED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration", REVISION, _HISTORY, DESIRED, MAX})
 """Annotations of a Deployment that its ReplicaSets do not get."""
 
 
@@ -121,14 +119,10 @@ class DeploymentController:
         self._resize(deployment, old, {each.name: 0 for each in old}, namespace)
         return any(each.replicas or each.count("replicas") for each in old)
 
-    def _create_new(
-        self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef
-    ) -> ReplicaSetView | None:
+    def _create_new(self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef) -> ReplicaSetView | None:
         """Create the ReplicaSet of the template; None if its name is taken, after which another is tried."""
         rollout = Rollout.of(deployment)
-        content = _replica_set(
-            deployment, rollout, decisions.next_new_size(rollout, None, old), _revision(old) + 1
-        )
+        content = _replica_set(deployment, rollout, decisions.next_new_size(rollout, None, old), _revision(old) + 1)
         name = text(metadata(content), "name")
         created = self._client.create(_REPLICA_SETS, ref.namespace, content)
         if created is not None:
@@ -241,9 +235,7 @@ class DeploymentController:
         surplus = len(old) - limit
         for each in sorted(old, key=lambda each: each.annotated(REVISION))[: max(0, surplus)]:
             if not each.replicas and not each.count("replicas"):
-                self._client.delete(
-                    ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), uid_of(each.content)
-                )
+                self._client.delete(ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), uid_of(each.content))
 
 
 def _was_scaled(rollout: Rollout, new: ReplicaSetView | None, old: Sequence[ReplicaSetView]) -> bool:

@@ -108,9 +108,7 @@ class StatefulSetController:
         if not surplus and part(spec, "updateStrategy").get("type") != "OnDelete":
             self._replace_next(workload, namespace, own, update)
 
-    def _replace_next(
-        self, workload: Plain, namespace: str, own: dict[int, Dependent], update: Revision
-    ) -> None:
+    def _replace_next(self, workload: Plain, namespace: str, own: dict[int, Dependent], update: Revision) -> None:
         """Delete the last pod of an old revision, if all behind it are new and healthy."""
         spec = part(workload, "spec")
         wanted = _ordinals(spec)

@@ -130,9 +130,7 @@ async def _sleep(arguments: list[str], io: CommandIO) -> int:
 
 
 async def _date(arguments: list[str], io: CommandIO) -> int:
-    form = next(
-        (argument[1:] for argument in arguments if argument.startswith("+")), "%a %b %e %H:%M:%S UTC %Y"
-    )
+    form = next((argument[1:] for argument in arguments if argument.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
     now = io.state.clock.now()
     known = {"s": str(int(now.timestamp())), "N": f"{now.microsecond * 1000:09d}", "n": "\n", "%": "%"}
 

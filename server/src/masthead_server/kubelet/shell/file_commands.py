@@ -89,16 +89,8 @@ async def ls(arguments: list[str], io: CommandIO) -> int:
 
 def _long(name: str, node: Node) -> str:
     kind = _KINDS[type(node)]
-    rights = "".join(
-        letter if node.mode >> (8 - index) & 1 else "-" for index, letter in enumerate("rwxrwxrwx")
-    )
-    size = (
-        node.size
-        if isinstance(node, RegularFile)
-        else 4096
-        if isinstance(node, Directory)
-        else len(node.target)
-    )
+    rights = "".join(letter if node.mode >> (8 - index) & 1 else "-" for index, letter in enumerate("rwxrwxrwx"))
+    size = node.size if isinstance(node, RegularFile) else 4096 if isinstance(node, Directory) else len(node.target)
     when = datetime.fromtimestamp(node.mtime, UTC)
     arrow = f" -> {node.target}" if isinstance(node, Symlink) else ""
     return f"{kind}{rights} 1 root root {size:>8} {when:%b %e %H:%M} {name}{arrow}"

@@ -149,9 +149,7 @@ async def _run_together(commands: tuple[Command, ...], io: CommandIO) -> int:
     return running.result()
 
 
-async def _run_in_pipe(
-    command: Command, io: CommandIO, source: StdinPipe | None, target: StdinPipe | None
-) -> int:
+async def _run_in_pipe(command: Command, io: CommandIO, source: StdinPipe | None, target: StdinPipe | None) -> int:
     try:
         return await _run_command(command, io)
     except ShellExit as leaving:
@@ -340,9 +338,7 @@ def _redirect(operator: str, path: str, io: CommandIO) -> CommandIO:
         return replace(io, stdout=io.stderr)
     if operator == "<":
         is_null = path == _NULL
-        return replace(
-            io, stdin=Input(no_input) if is_null else file_input(io.state.files.file(io.state.path(path)))
-        )
+        return replace(io, stdin=Input(no_input) if is_null else file_input(io.state.files.file(io.state.path(path))))
     target: ShellOutput = NullOutput()
     if path != _NULL:
         target = FileOutput(io.state.files.create(io.state.path(path), truncate=">>" not in operator))

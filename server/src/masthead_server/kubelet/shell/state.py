@@ -188,10 +188,7 @@ class ShellState:
             OSError: If all variables together are too long.
         """
         old = len(self.env.get(name, ""))
-        if (
-            sum(map(len, self.env)) + sum(map(len, self.env.values())) - old + len(name) + len(value)
-            > _MOST_TEXT
-        ):
+        if sum(map(len, self.env)) + sum(map(len, self.env.values())) - old + len(name) + len(value) > _MOST_TEXT:
             raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
         self.env[name] = value
 

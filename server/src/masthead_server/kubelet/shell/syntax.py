@@ -32,9 +32,7 @@ __all__ = [
 ]
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_VARIABLE: Final = re.compile(
-    r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])|\{([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])\})"
-)
+_VARIABLE: Final = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])|\{([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])\})")
 _OPERATOR: Final = re.compile(r"2>&1|1>&2|>&2|[12]?>>|[12]?>|&>|<|\|\||&&|;|\||&|\n|\(|\)")
 _PLAIN: Final = re.compile(r"[^'\"\\$`\s<>|&;()]+|\\$")
 """Text without meaning for the shell, or a backslash at the end."""

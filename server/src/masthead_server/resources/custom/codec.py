@@ -235,9 +235,7 @@ class SchemaCodec:
         if "metadata" in body:
             found["metadata"] = meta
         unknown = [f"metadata.{each}" for each in extra]
-        others = {
-            name: body[name] for name, own in self._identity.items() if body.get(name) not in {"", None, own}
-        }
+        others = {name: body[name] for name, own in self._identity.items() if body.get(name) not in {"", None, own}}
         if others:
             found.update(others)
         else:

@@ -89,9 +89,7 @@ class ConversionRequest:
         """
         converted = self._converted(self._response(body))
         if len(converted) != len(self.objects):
-            raise ConversionError(
-                f"{self._subject} returned {len(converted)} objects, expected {len(self.objects)}"
-            )
+            raise ConversionError(f"{self._subject} returned {len(converted)} objects, expected {len(self.objects)}")
         return [self._accept(*each) for each in zip(self.objects, converted, strict=True)]
 
     def _response(self, body: bytes) -> Plain:
@@ -158,9 +156,7 @@ def _map_problem(field: str, value: object, before: object) -> str:
             return f"metadata.{field}[{key}] must be a string, but is {_go_type(each)} in converted object"
     if found == before:
         return ""
-    errors: list[FieldError] = create_errors(
-        {"metadata": {"name": "a", field: found}}, _STRATEGY, namespaced=False
-    )
+    errors: list[FieldError] = create_errors({"metadata": {"name": "a", field: found}}, _STRATEGY, namespaced=False)
     messages = list(dict.fromkeys(map(str, errors)))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else ""
 

@@ -86,9 +86,7 @@ class DefinitionVersion:
         from masthead._schema.schema import Schema
 
         # The definition was stored, so a default of 2.0 has become an integer.
-        return Schema.from_plain(
-            cast("Plain", with_integers(part(part(self.plain, "schema"), "openAPIV3Schema")))
-        )
+        return Schema.from_plain(cast("Plain", with_integers(part(part(self.plain, "schema"), "openAPIV3Schema"))))
 
     @functools.cached_property
     def has_embedded(self) -> bool:
@@ -126,9 +124,7 @@ class DefinitionVersion:
         better = [
             version.name
             for version in self.definition.versions.values()
-            if version.is_served
-            and not version.is_deprecated
-            and precedence(version.name) > precedence(self.name)
+            if version.is_served and not version.is_deprecated and precedence(version.name) > precedence(self.name)
         ]
         advice = f"; use {group}/{max(better, key=precedence)} {kind}" if better else ""
         return f"{group}/{self.name} {kind} is deprecated{advice}"
@@ -168,9 +164,7 @@ class Definition:
         self.is_servable = self.is_established or is_condition_true(plain, NAMES_ACCEPTED)
         """Whether requests for its objects are served: its names were accepted, now or in the past."""
         self.is_terminating = is_condition_true(plain, TERMINATING)
-        self.versions = {
-            text(version, "name"): DefinitionVersion(self, version) for version in items(spec, "versions")
-        }
+        self.versions = {text(version, "name"): DefinitionVersion(self, version) for version in items(spec, "versions")}
 
     @property
     def storage_version(self) -> DefinitionVersion:

@@ -72,9 +72,7 @@ class DefinitionInstaller:
         catalog = self._cluster.catalog
         served = [
             served_version
-            for served_version in served_versions(
-                definition, self._since[definition.name], self._find_service
-            )
+            for served_version in served_versions(definition, self._since[definition.name], self._find_service)
             if catalog.find(served_version.gvr) is None and catalog.by_kind(served_version.gvk) is None
         ]
         for each in served:

@@ -79,9 +79,7 @@ def coerce_embedded(value: object, schema: Schema, *, drops_invalid: bool = Fals
         for name in ("apiVersion", "kind"):
             if name in found and not isinstance(found[name], str):
                 if not drops_invalid:
-                    raise Mismatch(
-                        str(invalid(_child(path, name), sorted_keys(found[name]), "must be a string"))
-                    )
+                    raise Mismatch(str(invalid(_child(path, name), sorted_keys(found[name]), "must be a string")))
                 del found[name]
         if _METADATA not in found:
             return

@@ -43,9 +43,7 @@ _STRATEGY: Final = Strategy.of(*_FACTS)
 _STATUS_STRATEGY: Final = Strategy.of(status(ALL_METADATA), *_FACTS)
 
 
-def served_versions(
-    definition: Definition, since: int, resolve: ServiceResolver | None = None
-) -> list[ServedResource]:
+def served_versions(definition: Definition, since: int, resolve: ServiceResolver | None = None) -> list[ServedResource]:
     """Return the resources of the versions that a definition serves.
 
     Args:
@@ -54,9 +52,7 @@ def served_versions(
         resolve: Finds the service of a conversion webhook; None if there are no services.
     """
     converter = _converter(definition, resolve)
-    return [
-        _served(version, converter, since) for version in definition.versions.values() if version.is_served
-    ]
+    return [_served(version, converter, since) for version in definition.versions.values() if version.is_served]
 
 
 def _converter(definition: Definition, resolve: ServiceResolver | None) -> Converter:

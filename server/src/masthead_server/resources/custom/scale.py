@@ -34,9 +34,7 @@ class PathScale:
         scale = self.read_for_update(found)
         if scale["spec"].get("replicas") == NO_REPLICAS:
             problem = f'the spec replicas field "{self._paths.spec_replicas}" does not exist'
-            raise StatusFailure(
-                500, "InternalError", f"Internal error occurred: {problem}", details=_cause(problem)
-            )
+            raise StatusFailure(500, "InternalError", f"Internal error occurred: {problem}", details=_cause(problem))
         return scale
 
     def read_for_update(self, found: Plain) -> Plain:
@@ -66,9 +64,7 @@ class PathScale:
             inner = owner.setdefault(step, {})
             if not isinstance(inner, dict):
                 path = ".".join(["", *owners[: index + 1]])
-                raise StatusFailure(
-                    500, "", f"value cannot be set because {path} is not a map[string]interface{{}}"
-                )
+                raise StatusFailure(500, "", f"value cannot be set because {path} is not a map[string]interface{{}}")
             owner = cast("Plain", inner)
         owner[name] = replicas
 

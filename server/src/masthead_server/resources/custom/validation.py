@@ -180,9 +180,7 @@ class ObjectValidator:
         version = self._version
         return list_errors(found, version.schema) if version.has_unique_lists else []
 
-    def _rule_errors(
-        self, errors: list[FieldError], new: Plain, old: Plain | None = None
-    ) -> list[FieldError]:
+    def _rule_errors(self, errors: list[FieldError], new: Plain, old: Plain | None = None) -> list[FieldError]:
         """Evaluate the rules, unless the object has the wrong shape."""
         if self._rules is None:
             return []

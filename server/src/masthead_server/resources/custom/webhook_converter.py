@@ -108,9 +108,7 @@ class WebhookConverter:
         """
         results = WorkResults.current()
         identified = dict(_identified(each, source, target) for each in objects)
-        missing = {
-            key: each for key, each in identified.items() if results is None or results.find(key) is None
-        }
+        missing = {key: each for key, each in identified.items() if results is None or results.find(key) is None}
         if missing:
             raise ConversionNeeded(self, missing, target.gvk.api_version)
 

@@ -70,8 +70,7 @@ def shape(
 def _copies(values: Mapping[str, Any]) -> tuple[tuple[str, Any, Callable[[Any], Any] | None], ...]:
     """Pair each value with how it is copied: objects must not share what one of them may change."""
     return tuple(
-        (key, value, copy.deepcopy if isinstance(value, (dict, list)) else None)
-        for key, value in values.items()
+        (key, value, copy.deepcopy if isinstance(value, (dict, list)) else None) for key, value in values.items()
     )
 
 

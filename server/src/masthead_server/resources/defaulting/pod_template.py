@@ -93,9 +93,7 @@ STORAGE: Final[dict[str, Fill]] = {
     "hostPath": shape(unset={"type": ""}),
     "rbd": _RBD,
     "iscsi": shape(blank={"iscsiInterface": "default"}),
-    "azureDisk": shape(
-        unset={"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"}
-    ),
+    "azureDisk": shape(unset={"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"}),
     "scaleIO": shape(blank={"storageMode": "ThinProvisioned", "fsType": "xfs"}),
 }
 """Sources of storage that pods and persistent volumes have in common."""

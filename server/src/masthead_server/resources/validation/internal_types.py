@@ -46,8 +46,7 @@ _STRUCTS: Final = {
     "ContainerPort": "Name:text HostPort:number ContainerPort:number Protocol:text HostIP:text",
     "EnvVar": "Name:text Value:text ValueFrom",
     "VolumeMount": (
-        "Name:text ReadOnly:flag RecursiveReadOnly MountPath:text SubPath:text MountPropagation"
-        " SubPathExpr:text"
+        "Name:text ReadOnly:flag RecursiveReadOnly MountPath:text SubPath:text MountPropagation SubPathExpr:text"
     ),
     "Toleration": "Key:text Operator:text Value:text Effect:text TolerationSeconds",
     "HostAlias": "IP:text Hostnames",

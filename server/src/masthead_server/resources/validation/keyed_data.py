@@ -32,6 +32,4 @@ def immutable_errors(new: Plain, old: Plain, *fields: str) -> Errors:
     if not old.get("immutable"):
         return []
     errors = [] if new.get("immutable") else [forbidden("immutable", _FROZEN)]
-    return errors + [
-        forbidden(field, _FROZEN) for field in fields if not same(new.get(field), old.get(field))
-    ]
+    return errors + [forbidden(field, _FROZEN) for field in fields if not same(new.get(field), old.get(field))]

@@ -9,9 +9,7 @@ from masthead_server.wire.plain import Plain, items, part, text
 def selects(selector: Plain, labels: Plain) -> bool:
     """Tell whether a selector fits labels; an empty one fits all, one that makes no sense is taken to."""
     fits = all(labels.get(key) == value for key, value in part(selector, "matchLabels").items())
-    return fits and all(
-        _meets(match_expression, labels) for match_expression in items(selector, "matchExpressions")
-    )
+    return fits and all(_meets(match_expression, labels) for match_expression in items(selector, "matchExpressions"))
 
 
 def shown_selector(selector: Plain | None) -> Plain | None:

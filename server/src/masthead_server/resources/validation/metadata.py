@@ -186,10 +186,7 @@ def _annotations(meta: Plain) -> Iterator[FieldError]:
         # The key of an annotation may have capitals in its prefix.
         for detail in names.qualified_name(key.lower()):
             yield invalid("metadata.annotations", key, detail)
-    if (
-        sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
-        > _ANNOTATIONS_LIMIT
-    ):
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         yield too_long("metadata.annotations", _ANNOTATIONS_LIMIT)
 
 
@@ -224,9 +221,7 @@ def _owner_reference(field: str, reference: Plain) -> Iterator[FieldError]:
 def _shaped(reference: Plain) -> Plain:
     """Write a reference as the server prints it: in its own order, with what is always there."""
     always: Plain = {name: text(reference, name) for name in _REFERENCE_FIELDS[:4]}
-    return always | {
-        name: reference[name] for name in _REFERENCE_FIELDS[4:] if reference.get(name) is not None
-    }
+    return always | {name: reference[name] for name in _REFERENCE_FIELDS[4:] if reference.get(name) is not None}
 
 
 def _finalizers(meta: Plain) -> Iterator[FieldError]:

@@ -216,11 +216,7 @@ def node_selector_errors(path: str, selector: Plain) -> Errors:
     """Validate which nodes are selected."""
     if not items(selector, "nodeSelectorTerms"):
         return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]
-    return [
-        error
-        for at, term in each_of(selector, "nodeSelectorTerms", path)
-        for error in _node_term_errors(at, term)
-    ]
+    return [error for at, term in each_of(selector, "nodeSelectorTerms", path) for error in _node_term_errors(at, term)]
 
 
 def _node_term_errors(path: str, term: Plain) -> Errors:

@@ -55,11 +55,7 @@ def is_native(name: str) -> bool:
 
 def is_extended(name: str) -> bool:
     """Return whether a name is a valid extended resource."""
-    return (
-        not is_native(name)
-        and not name.startswith("requests.")
-        and not names.qualified_name(f"requests.{name}")
-    )
+    return not is_native(name) and not name.startswith("requests.") and not names.qualified_name(f"requests.{name}")
 
 
 def is_whole(name: str) -> bool:

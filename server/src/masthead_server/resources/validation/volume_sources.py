@@ -58,9 +58,7 @@ def variable_name(value: str) -> list[str]:
     """Return what keeps a text from being the name of a variable."""
     if re.fullmatch("[ -<>-~]*", value):
         return []
-    return [
-        "a valid environment variable name must consist only of printable ASCII characters other than '='"
-    ]
+    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
 
 def field_errors(path: str, ref: Plain, known: Iterable[str]) -> Errors:
@@ -196,9 +194,7 @@ def _downward_file_errors(path: str, file: Plain) -> Errors:
     if file.get("fieldRef") is not None:
         errors += field_errors(f"{path}.fieldRef", part(file, "fieldRef"), _VOLUME_FIELDS)
         if file.get("resourceFieldRef") is not None:
-            errors.append(
-                invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified together")
-            )
+            errors.append(invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified together"))
     elif file.get("resourceFieldRef") is not None:
         ref = part(file, "resourceFieldRef")
         errors += resource_errors(f"{path}.resourceFieldRef", ref, of_volume=True)
@@ -226,11 +222,7 @@ def _check_host_path(path: str, source: Plain) -> Errors:
 def _check_nfs(path: str, source: Plain) -> Errors:
     errors = _needs("server", "path")(path, source)
     where = text(source, "path")
-    return (
-        errors
-        if where.startswith("/")
-        else [*errors, invalid(f"{path}.path", where, "must be an absolute path")]
-    )
+    return errors if where.startswith("/") else [*errors, invalid(f"{path}.path", where, "must be an absolute path")]
 
 
 def _check_ephemeral(path: str, source: Plain) -> Errors:

@@ -71,17 +71,13 @@ def _parse_problem(url: str) -> str:
     return ""
 
 
-def webhook_service_errors(
-    path: str, *, name: str, namespace: str, url_path: str | None, port: int
-) -> Errors:
+def webhook_service_errors(path: str, *, name: str, namespace: str, url_path: str | None, port: int) -> Errors:
     """Validate the service of a webhook."""
     errors = [] if name else [required(f"{path}.name")]
     if not namespace:
         errors.append(required(f"{path}.namespace"))
     if not 1 <= port <= _MOST_PORTS:
-        errors.append(
-            invalid(f"{path}.port", port, "port is not valid: must be between 1 and 65535, inclusive")
-        )
+        errors.append(invalid(f"{path}.port", port, "port is not valid: must be between 1 and 65535, inclusive"))
     if not url_path or url_path == "/":
         return errors
     return errors + _path_errors(f"{path}.path", url_path)

@@ -132,9 +132,7 @@ def _repeated_hosts(path: str, spec: Plain) -> list[str]:
 def _pull_secrets(path: str, spec: Plain) -> list[str]:
     secrets = items(spec, "imagePullSecrets")
     empty = [
-        f'{path}[{index}].name: invalid empty name ""'
-        for index, each in enumerate(secrets)
-        if not text(each, "name")
+        f'{path}[{index}].name: invalid empty name ""' for index, each in enumerate(secrets) if not text(each, "name")
     ]
     return _repeated(path, secrets, "name") + empty
 
@@ -225,9 +223,7 @@ def _annotated(path: str, annotations: Plain, key: str, message: str) -> list[st
 
 
 def _deprecated_annotations(path: str, annotations: Plain) -> list[str]:
-    return [
-        text for key, message in _ANNOTATIONS.items() for text in _annotated(path, annotations, key, message)
-    ]
+    return [text for key, message in _ANNOTATIONS.items() for text in _annotated(path, annotations, key, message)]
 
 
 def _container_annotations(

@@ -26,16 +26,12 @@ class AdmissionregistrationV1Informers(InformerGroup):
         return self._informers("MutatingAdmissionPolicy")
 
     @cached_property
-    def mutating_admission_policy_bindings(
-        self,
-    ) -> Informers[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
+    def mutating_admission_policy_bindings(self) -> Informers[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
         return self._informers("MutatingAdmissionPolicyBinding")
 
     @cached_property
-    def mutating_webhook_configurations(
-        self,
-    ) -> Informers[admissionregistration_v1.MutatingWebhookConfiguration]:
+    def mutating_webhook_configurations(self) -> Informers[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
         return self._informers("MutatingWebhookConfiguration")
 
@@ -52,8 +48,6 @@ class AdmissionregistrationV1Informers(InformerGroup):
         return self._informers("ValidatingAdmissionPolicyBinding")
 
     @cached_property
-    def validating_webhook_configurations(
-        self,
-    ) -> Informers[admissionregistration_v1.ValidatingWebhookConfiguration]:
+    def validating_webhook_configurations(self) -> Informers[admissionregistration_v1.ValidatingWebhookConfiguration]:
         """ValidatingWebhookConfigurations."""
         return self._informers("ValidatingWebhookConfiguration")

@@ -14,12 +14,8 @@ _RULE: Final = shape(unset={"scope": "*"})
 _MATCH: Final[Plain] = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
 WEBHOOK: Final[Plain] = {"failurePolicy": "Fail", **_MATCH, "timeoutSeconds": 10}
 WEBHOOK_INSIDE: Final = {"clientConfig": shape(inside={"service": SERVICE_REFERENCE}), "rules": each(_RULE)}
-_RESOURCES: Final = shape(
-    unset=_MATCH, inside={"resourceRules": each(_RULE), "excludeResourceRules": each(_RULE)}
-)
-POLICY: Final = shape(
-    always={"spec": shape(unset={"failurePolicy": "Fail"}, inside={"matchConstraints": _RESOURCES})}
-)
+_RESOURCES: Final = shape(unset=_MATCH, inside={"resourceRules": each(_RULE), "excludeResourceRules": each(_RULE)})
+POLICY: Final = shape(always={"spec": shape(unset={"failurePolicy": "Fail"}, inside={"matchConstraints": _RESOURCES})})
 BINDING: Final = shape(inside={"spec": shape(inside={"matchResources": _RESOURCES})})
 ALPHA_BINDING: Final = shape(
     inside={

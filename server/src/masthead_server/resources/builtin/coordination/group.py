@@ -15,9 +15,7 @@ __all__ = ["RESOURCES"]
 
 RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     "leasecandidates": ResourceDescription(
-        strategy=Strategy.of(
-            CREATE_ON_UPDATE, CONDITIONAL_UPDATE, ANY_FINALIZER, {"name_rule": names.as_config_key}
-        ),
+        strategy=Strategy.of(CREATE_ON_UPDATE, CONDITIONAL_UPDATE, ANY_FINALIZER, {"name_rule": names.as_config_key}),
         behavior=builtin_behavior("coordination.leasecandidate"),
         deprecated={"v1beta1": "v1.36+, unavailable in v1.39+", "v1alpha2": "v1.35+, unavailable in v1.38+"},
     ),

@@ -82,9 +82,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     "nodes": ResourceDescription(
         strategy=Strategy.of(WHOLE_THEN_UPDATE, {"has_status": True}),
         behavior=builtin_behavior("core.node"),
-        selectable=SelectableFields(
-            readers={"spec.unschedulable": flag_at("spec.unschedulable")}, has_namespace=False
-        ),
+        selectable=SelectableFields(readers={"spec.unschedulable": flag_at("spec.unschedulable")}, has_namespace=False),
     ),
     "persistentvolumeclaims": ResourceDescription(
         strategy=Strategy.of(status(), RETURNS_DELETED, UPDATE_THEN_WHOLE),

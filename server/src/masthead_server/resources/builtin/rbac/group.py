@@ -21,12 +21,8 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     "clusterrolebindings": ResourceDescription(
         strategy=Strategy.of(_RBAC), behavior=builtin_behavior("rbac.clusterrolebinding")
     ),
-    "clusterroles": ResourceDescription(
-        strategy=Strategy.of(_RBAC), behavior=builtin_behavior("rbac.clusterrole")
-    ),
-    "rolebindings": ResourceDescription(
-        strategy=Strategy.of(_RBAC), behavior=builtin_behavior("rbac.rolebinding")
-    ),
+    "clusterroles": ResourceDescription(strategy=Strategy.of(_RBAC), behavior=builtin_behavior("rbac.clusterrole")),
+    "rolebindings": ResourceDescription(strategy=Strategy.of(_RBAC), behavior=builtin_behavior("rbac.rolebinding")),
     "roles": ResourceDescription(strategy=Strategy.of(_RBAC), behavior=builtin_behavior("rbac.role")),
 }
 """The resources of the group, by name."""

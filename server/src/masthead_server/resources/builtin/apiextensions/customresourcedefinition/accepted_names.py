@@ -43,9 +43,7 @@ class GroupNames:
         """Gather the names of definitions, which are all of one group."""
         names = cls()
         for definition in definitions:
-            names.set(
-                text(part(definition, "metadata"), "name"), part(part(definition, "status"), "acceptedNames")
-            )
+            names.set(text(part(definition, "metadata"), "name"), part(part(definition, "status"), "acceptedNames"))
         return names
 
     def set(self, definition: str, accepted: Plain) -> None:
@@ -123,9 +121,7 @@ def names_status(definition: Plain, group: GroupNames, now: str) -> Plain | None
         return None
     granted, condition = _grant(wanted, accepted, group)
     old = find_condition(definition, NAMES_ACCEPTED)
-    is_same = old is not None and all(
-        old.get(key) == condition[key] for key in ("status", "reason", "message")
-    )
+    is_same = old is not None and all(old.get(key) == condition[key] for key in ("status", "reason", "message"))
     if is_same and _set_names(granted) == _set_names(accepted):
         return None
     status = with_condition({"conditions": [], **status, "acceptedNames": granted}, condition, now)

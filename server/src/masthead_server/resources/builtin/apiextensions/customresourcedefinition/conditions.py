@@ -54,13 +54,9 @@ DELETION_IN_PROGRESS: Final = condition_of(
     TERMINATING, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
 )
 """Set before the objects are deleted."""
-DELETION_COMPLETED: Final = condition_of(
-    TERMINATING, "False", "InstanceDeletionCompleted", "removed all instances"
-)
+DELETION_COMPLETED: Final = condition_of(TERMINATING, "False", "InstanceDeletionCompleted", "removed all instances")
 """Set when the objects are gone, together with the removal of the finalizer."""
-NEVER_ESTABLISHED: Final = condition_of(
-    TERMINATING, "False", "NeverEstablished", "resource was never established"
-)
+NEVER_ESTABLISHED: Final = condition_of(TERMINATING, "False", "NeverEstablished", "resource was never established")
 """Set instead of `DELETION_COMPLETED` if the definition was never established."""
 
 
@@ -111,13 +107,9 @@ def established_status(definition: Plain, now: str) -> Plain | None:
     webhook = part(part(part(definition, "spec"), "conversion"), "webhook")
     bundle = text(part(webhook, "clientConfig"), "caBundle")
     if bundle and not has_certificates(bundle):
-        condition = condition_of(
-            ESTABLISHED, "False", "InvalidCABundle", "The conversion webhook CABundle is invalid"
-        )
+        condition = condition_of(ESTABLISHED, "False", "InvalidCABundle", "The conversion webhook CABundle is invalid")
     else:
-        condition = condition_of(
-            ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted"
-        )
+        condition = condition_of(ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted")
     return _status_if_changed(definition, condition, now)
 
 

@@ -24,9 +24,7 @@ def _fill_names(names: Plain) -> None:
 def _fill_stored_versions(definition: Plain) -> None:
     status = part(definition, "status")
     if not status.get("storedVersions"):
-        stored = [
-            version["name"] for version in items(definition["spec"], "versions") if version.get("storage")
-        ]
+        stored = [version["name"] for version in items(definition["spec"], "versions") if version.get("storage")]
         if stored:
             status["storedVersions"] = stored[:1]
             definition["status"] = status

@@ -76,14 +76,10 @@ class InternalSpec:
         spec = part(definition, "spec")
         sent = [_version(version) for version in items(spec, "versions")]
         first = sent[0] if sent else Version({}, None, None, [], [])
-        common = {
-            name for name in _HOISTED if all(same(getattr(each, name), getattr(first, name)) for each in sent)
-        }
+        common = {name for name in _HOISTED if all(same(getattr(each, name), getattr(first, name)) for each in sent)}
         empty: dict[str, Any] = {"schema": None, "subresources": None, "columns": [], "selectable": []}
         versions = [
-            Version(
-                each.plain, **{name: empty[name] if name in common else getattr(each, name) for name in empty}
-            )
+            Version(each.plain, **{name: empty[name] if name in common else getattr(each, name) for name in empty})
             for each in sent
         ]
         shared = {name: getattr(first, name) if name in common else empty[name] for name in empty}

@@ -280,9 +280,7 @@ def _key_errors(schema: Plain, path: str) -> Errors:
     item = cast("Plain", each)
     errors: Errors = []
     if item.get("nullable"):
-        errors.append(
-            forbidden(f"{path}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}")
-        )
+        errors.append(forbidden(f"{path}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}"))
     if list_type == "set":
         return errors
     properties, needed = part(item, "properties"), item.get("required") or ()

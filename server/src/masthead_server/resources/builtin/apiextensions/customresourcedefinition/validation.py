@@ -69,9 +69,7 @@ def status_changes(new: Plain, _old: Plain) -> Errors:
     return _name_errors(part(part(new, "status"), "acceptedNames"), "status.acceptedNames")
 
 
-def _errors(
-    definition: Plain, spec: InternalSpec, ratchet: Ratchet, fixed: Errors, old: Plain | None
-) -> Errors:
+def _errors(definition: Plain, spec: InternalSpec, ratchet: Ratchet, fixed: Errors, old: Plain | None) -> Errors:
     status = part(definition, "status")
     errors = [*_spec_errors(spec, ratchet), *fixed]
     errors += _name_errors(part(status, "acceptedNames"), "status.acceptedNames")
@@ -96,9 +94,7 @@ def _spec_errors(spec: InternalSpec, ratchet: Ratchet) -> Errors:
         why = "must be false in order to use defaults in the schema"
         errors.append(invalid("spec.preserveUnknownFields", True, why))
     # Pruning, defaults and extensions all stand on a structural schema.
-    is_structural = (
-        not spec.preserves_unknown or has_defaults or any(report.has_extensions for report in reports)
-    )
+    is_structural = not spec.preserves_unknown or has_defaults or any(report.has_extensions for report in reports)
     is_structural = is_structural or not ratchet.allows_non_structural
     for index, version in enumerate(spec.versions):
         path = f"spec.versions[{index}]"

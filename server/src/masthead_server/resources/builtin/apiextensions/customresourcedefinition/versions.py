@@ -67,9 +67,7 @@ def _scale_path_errors(value: str, path: str, roots: tuple[str, ...], why: str) 
 
 
 def _json_path_errors(value: str, path: str) -> Errors:
-    return (
-        [] if value.startswith(".") else [invalid(path, value, "must be a simple json path starting with .")]
-    )
+    return [] if value.startswith(".") else [invalid(path, value, "must be a simple json path starting with .")]
 
 
 def column_errors(columns: list[Plain], path: str) -> Errors:

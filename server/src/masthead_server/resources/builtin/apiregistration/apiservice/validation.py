@@ -51,13 +51,9 @@ def _local_errors(spec: Plain) -> Errors:
 
 def _remote_errors(spec: Plain) -> Errors:
     service = part(spec, "service")
-    errors: Errors = [
-        required(f"spec.service.{field}") for field in ("namespace", "name") if not service.get(field)
-    ]
+    errors: Errors = [required(f"spec.service.{field}") for field in ("namespace", "name") if not service.get(field)]
     number = service.get("port")
-    errors += [
-        invalid("spec.service.port", number, f"port is not valid: {each.detail}") for each in port("", number)
-    ]
+    errors += [invalid("spec.service.port", number, f"port is not valid: {each.detail}") for each in port("", number)]
     if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
         why = "may not be true if caBundle is present"
         errors.append(invalid("spec.insecureSkipTLSVerify", value=True, detail=why))

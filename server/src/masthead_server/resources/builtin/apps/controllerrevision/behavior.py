@@ -10,6 +10,4 @@ from masthead_server.resources.builtin.apps.controllerrevision.validation import
     revision_errors,
 )
 
-BEHAVIOR: Final = Behavior(
-    hooks=StrategyHooks(validate_create=revision_errors, validate_update=revision_changes)
-)
+BEHAVIOR: Final = Behavior(hooks=StrategyHooks(validate_create=revision_errors, validate_update=revision_changes))

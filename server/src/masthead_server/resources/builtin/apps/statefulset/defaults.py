@@ -37,9 +37,7 @@ DEFAULTS: Final[Fill] = shape(
             unset={"replicas": 1, "revisionHistoryLimit": 10},
             always={
                 "updateStrategy": _fill_stateful_strategy,
-                "persistentVolumeClaimRetentionPolicy": shape(
-                    blank={"whenDeleted": "Retain", "whenScaled": "Retain"}
-                ),
+                "persistentVolumeClaimRetentionPolicy": shape(blank={"whenDeleted": "Retain", "whenScaled": "Retain"}),
                 "template": TEMPLATE,
             },
             inside={"volumeClaimTemplates": each(_name_claim)},

@@ -74,9 +74,7 @@ def _with_claims(spec: Plain) -> Plain:
     """The template with the volumes that its claims will be, and without names that it will be given."""
     template = part(spec, "template")
     claimed = [text(part(claim, "metadata"), "name") for claim in items(spec, "volumeClaimTemplates")]
-    pod = {
-        key: value for key, value in part(template, "spec").items() if key not in {"subdomain", "hostname"}
-    }
+    pod = {key: value for key, value in part(template, "spec").items() if key not in {"subdomain", "hostname"}}
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claimed]
     # The volume of a claim replaces the template's volume of the same name.
     own = [volume for volume in items(pod, "volumes") if volume.get("name") not in claimed]
@@ -117,7 +115,6 @@ def stateful_set_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a StatefulSet."""
     errors = _stateful_errors(part(new, "spec"), is_new=False)
     now, then = (
-        {key: value for key, value in part(side, "spec").items() if key not in _MUTABLE}
-        for side in (new, old)
+        {key: value for key, value in part(side, "spec").items() if key not in _MUTABLE} for side in (new, old)
     )
     return errors if same(now, then) else [*errors, forbidden("spec", _FIXED)]

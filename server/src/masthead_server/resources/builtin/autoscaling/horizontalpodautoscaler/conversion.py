@@ -60,14 +60,8 @@ def v2_to_v1(scaler: Plain) -> Plain:
     behavior = spec.get("behavior")
     # The CPU target is not carried, because v1 has a field for it.
     carried: dict[str, object] = {
-        _METRICS: [
-            _metric_to_v1(metric, _TARGETS)
-            for metric in items(spec, "metrics")
-            if _cpu_target(metric) is None
-        ],
-        _CURRENT: [
-            _metric_to_v1(current_metric, _CURRENTS) for current_metric in items(status, "currentMetrics")
-        ],
+        _METRICS: [_metric_to_v1(metric, _TARGETS) for metric in items(spec, "metrics") if _cpu_target(metric) is None],
+        _CURRENT: [_metric_to_v1(current_metric, _CURRENTS) for current_metric in items(status, "currentMetrics")],
         _BEHAVIOR: _behavior_to_v1(cast("Plain", behavior)) if isinstance(behavior, dict) else None,
         _CONDITIONS: [_condition(condition) for condition in items(status, "conditions")],
     }
@@ -138,11 +132,7 @@ def _selector(value: object) -> Plain:
         made["matchLabels"] = dict(sorted(part(found, "matchLabels").items()))
     if items(found, "matchExpressions"):
         made["matchExpressions"] = [
-            {
-                name: match_expression[name]
-                for name in ("key", "operator", "values")
-                if name in match_expression
-            }
+            {name: match_expression[name] for name in ("key", "operator", "values") if name in match_expression}
             for match_expression in items(found, "matchExpressions")
         ]
     return made
@@ -350,9 +340,7 @@ _POLICY: Final[tuple[tuple[str, Callable[[object], object], object], ...]] = (
 def _behavior_to_v1(behavior: Plain) -> Plain:
     """Go writes this one with the names of its own fields, and with every field."""
     made = {
-        direction: _rules_to_v1(part(behavior, direction))
-        if isinstance(behavior.get(direction), dict)
-        else None
+        direction: _rules_to_v1(part(behavior, direction)) if isinstance(behavior.get(direction), dict) else None
         for direction in _DIRECTIONS
     }
     return cast("Plain", _capitalized(made))

@@ -13,7 +13,5 @@ from masthead_server.resources.warnings.pod_controllers import name_warnings
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(validate_create=cron_errors, validate_update=lambda new, _old: cron_errors(new)),
-    warnings=WarningHooks(
-        lambda new: name_warnings(new) + cron_job_warnings(new), when_changed(cron_job_warnings)
-    ),
+    warnings=WarningHooks(lambda new: name_warnings(new) + cron_job_warnings(new), when_changed(cron_job_warnings)),
 )

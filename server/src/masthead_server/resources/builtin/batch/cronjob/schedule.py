@@ -14,9 +14,7 @@ _FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
     (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
-_DESCRIPTORS: Final = frozenset(
-    {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
-)
+_DESCRIPTORS: Final = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
 _UNITS: Final = {
     "ns": 1,
     "us": 10**3,
@@ -132,9 +130,7 @@ def _number(text: str, words: dict[str, int]) -> int:
         raise _Unreadable(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
     # The length is checked first, because Python refuses to convert very long numbers.
     if len(text.lstrip("+-").lstrip("0")) > _LONGEST_NUMBER or not -(2**63) <= int(text) < 2**63:
-        raise _Unreadable(
-            f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range'
-        )
+        raise _Unreadable(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range')
     number = int(text)
     if number < 0:
         raise _Unreadable(f"negative number ({number}) not allowed: {text}")

@@ -62,9 +62,7 @@ def _zone_errors(zone: object) -> Errors:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
     unknown = [invalid(path, zone, f"unknown time zone {zone}")]
     steps = zone.split("/") if len(zone) <= _LONGEST_ZONE else [".."]
-    if any(
-        step in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", step) for step in steps
-    ):
+    if any(step in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", step) for step in steps):
         return unknown
     # For Go, Local is the zone of the machine that runs the controller.
     if zone.lower() == "local":

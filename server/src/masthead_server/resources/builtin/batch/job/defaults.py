@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 2**31 - 1
 _FAILURE_PATTERN: Final = shape(blank={"status": "True"})
-_FAILURE_RULES: Final = shape(
-    inside={"rules": each(shape(inside={"onPodConditions": each(_FAILURE_PATTERN)}))}
-)
+_FAILURE_RULES: Final = shape(inside={"rules": each(shape(inside={"onPodConditions": each(_FAILURE_PATTERN)}))})
 
 
 def _fill_counts(spec: Plain) -> None:

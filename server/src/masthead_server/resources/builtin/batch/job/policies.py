@@ -149,9 +149,7 @@ def _success_errors(rule: Plain, path: str, completions: int) -> Errors:
         except ValueError as error:
             errors.append(invalid(at, indexes, f"error parsing succeededIndexes: {error}"))
     if count is not None:
-        errors += _count_errors(
-            count, f"{path}.succeededCount", completions, None if indexes is None else total
-        )
+        errors += _count_errors(count, f"{path}.succeededCount", completions, None if indexes is None else total)
     return errors
 
 

@@ -52,11 +52,7 @@ class _Change:
 
 
 def _true(status: Plain) -> set[str]:
-    return {
-        text(condition, "type")
-        for condition in items(status, "conditions")
-        if condition.get("status") == "True"
-    }
+    return {text(condition, "type") for condition in items(status, "conditions") if condition.get("status") == "True"}
 
 
 def _is_finished(conditions: set[str]) -> bool:
@@ -213,9 +209,7 @@ def _problem_with_indexes(written: str, completions: int) -> str:
     for interval in written.split(",") if written else ():
         ends = interval.split("-")
         if len(ends) > 2:
-            why = (
-                "violates the requirement that an index interval can have at most two parts separated by '-'"
-            )
+            why = "violates the requirement that an index interval can have at most two parts separated by '-'"
             return f'the fragment "{interval}" {why}'
         for end in ends:
             if not re.fullmatch("[+]?[0-9]+", end):
@@ -265,8 +259,6 @@ def _backward_errors(change: _Change) -> Errors:
 
 def _may_restart(change: _Change) -> bool:
     resumed = {
-        text(condition, "type")
-        for condition in items(change.after, "conditions")
-        if condition.get("status") == "False"
+        text(condition, "type") for condition in items(change.after, "conditions") if condition.get("status") == "False"
     }
     return bool(change.spec.get("suspend")) or "Suspended" in change.then & resumed

@@ -59,9 +59,7 @@ def _generated_errors(job: Plain, *needed: str) -> Errors:
         elif labels[label] != expected[label]:
             errors.append(invalid(path, shown_map(labels), f"must be '{expected[label]}'"))
     if not selects(part(spec, "selector"), expected):
-        errors.append(
-            invalid("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated")
-        )
+        errors.append(invalid("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated"))
     return errors
 
 

@@ -90,9 +90,7 @@ BEHAVIOR: Final = Behavior(
     subresources={
         "approval": SubresourceBehavior(
             merge=_merge_conditions,
-            hooks=StrategyHooks(
-                prepare_status=_date_conditions, validate_status=partial(change_errors, decides=True)
-            ),
+            hooks=StrategyHooks(prepare_status=_date_conditions, validate_status=partial(change_errors, decides=True)),
         )
     },
 )

@@ -111,19 +111,13 @@ def _label_errors(path: str, value: str, labels: list[str], rule: names.Format) 
     """Return the errors of the first label that has any; those of others would be the same."""
     for label in labels:
         if problems := rule(label):
-            return [
-                invalid(path, value, f"validating label {quoted(label)}: {problem}") for problem in problems
-            ]
+            return [invalid(path, value, f"validating label {quoted(label)}: {problem}") for problem in problems]
     return []
 
 
 def of_type(request: Plain, kind: str) -> list[Plain]:
     """Return the conditions of a type."""
-    return [
-        condition
-        for condition in items(part(request, "status"), "conditions")
-        if condition.get("type") == kind
-    ]
+    return [condition for condition in items(part(request, "status"), "conditions") if condition.get("type") == kind]
 
 
 def _condition_errors(status: Plain) -> Errors:
@@ -170,14 +164,10 @@ def change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
     if certificate and certificate != known:
         errors += _certificate_errors(certificate)
     gone = [each for each in _FINAL if len(of_type(new, each)) < len(of_type(old, each))]
-    errors += [
-        forbidden(_CONDITIONS, f'updates may not remove a condition of type "{each}"') for each in gone
-    ]
+    errors += [forbidden(_CONDITIONS, f'updates may not remove a condition of type "{each}"') for each in gone]
     come = [verdict for verdict in VERDICTS if len(of_type(new, verdict)) > len(of_type(old, verdict))]
     if not decides:
-        errors += [
-            forbidden(_CONDITIONS, f'updates may not add a condition of type "{each}"') for each in come
-        ]
+        errors += [forbidden(_CONDITIONS, f'updates may not add a condition of type "{each}"') for each in come]
     if known and certificate != known:
         errors.append(forbidden("status.certificate", "updates may not modify existing certificate content"))
     return errors

@@ -10,6 +10,4 @@ from masthead_server.resources.builtin.coordination.leasecandidate.validation im
     candidate_errors,
 )
 
-BEHAVIOR: Final = Behavior(
-    hooks=StrategyHooks(validate_create=candidate_errors, validate_update=candidate_changes)
-)
+BEHAVIOR: Final = Behavior(hooks=StrategyHooks(validate_create=candidate_errors, validate_update=candidate_changes))

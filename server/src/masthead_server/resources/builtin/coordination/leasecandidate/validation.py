@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 _OLDEST: Final = "OldestEmulationVersion"
 _NUMBER: Final = "(0|[1-9][0-9]{0,18})"
 _IDENTIFIERS: Final = r"[0-9A-Za-z-]{1,256}(?:\.[0-9A-Za-z-]{1,256}){0,16}"
-_SEMANTIC: Final = re.compile(
-    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIERS}))?(?:\+{_IDENTIFIERS})?", re.ASCII
-)
+_SEMANTIC: Final = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIERS}))?(?:\+{_IDENTIFIERS})?", re.ASCII)
 _Precedence: TypeAlias = "tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]"
 _ZERO: Final[_Precedence] = ((0, 0, 0), True, ())
 
@@ -63,9 +61,7 @@ def _precedence(version: str) -> _Precedence | None:
         return None
     *numbers, before = match.groups()
     # A release comes after its pre-releases, and numbers come before words.
-    words = tuple(
-        (not each.isdigit(), int(each) if each.isdigit() else 0, each) for each in (before or "").split(".")
-    )
+    words = tuple((not each.isdigit(), int(each) if each.isdigit() else 0, each) for each in (before or "").split("."))
     return tuple(map(int, numbers)), not before, words if before else ()
 
 

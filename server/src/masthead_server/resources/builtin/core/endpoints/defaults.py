@@ -9,6 +9,4 @@ from masthead_server.resources.defaulting.fill import each, shape
 if TYPE_CHECKING:
     from masthead_server.resources.behavior import Fill
 
-DEFAULTS: Final[Fill] = shape(
-    inside={"subsets": each(shape(inside={"ports": each(shape(blank={"protocol": "TCP"}))}))}
-)
+DEFAULTS: Final[Fill] = shape(inside={"subsets": each(shape(inside={"ports": each(shape(blank={"protocol": "TCP"}))}))})

@@ -27,9 +27,7 @@ def event_errors(event: Plain, controller: str = CONTROLLER) -> Errors:
     about = text(part(event, "involvedObject"), "namespace")
     # An event without eventTime is one of the old form, for which kube-apiserver has older rules.
     cluster = {"default"} if not event.get("eventTime") else {"default", "kube-system"}
-    apart = (
-        namespace not in {"", *cluster} if not about else not event.get("eventTime") and about != namespace
-    )
+    apart = namespace not in {"", *cluster} if not about else not event.get("eventTime") and about != namespace
     errors: Errors = []
     if apart:
         errors.append(invalid("involvedObject.namespace", about, "does not match event.namespace"))

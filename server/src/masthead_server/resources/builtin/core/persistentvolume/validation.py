@@ -99,9 +99,7 @@ def volume_changes(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     # kube-apiserver checks the volume twice, and says twice what is wrong with it.
     errors = volume_errors(new) + volume_errors(new)
-    now, then = (
-        {key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before)
-    )
+    now, then = ({key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before))
     if not same(now, then):
         changed = difference(inner("VolumeSource", then), inner("VolumeSource", now))
         why = f"spec.persistentvolumesource is immutable after creation\n{changed}"

@@ -23,8 +23,7 @@ _VOLUME_ANNOTATIONS: Final = {
 _VOLUME_SOURCES: Final = ("cephfs", "photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "rbd")
 """The sources that a volume is warned of: not all that a pod is warned of."""
 _RECYCLED: Final = (
-    "The Recycle reclaim policy is deprecated."
-    " Instead, the recommended approach is to use dynamic provisioning."
+    "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
 )
 
 

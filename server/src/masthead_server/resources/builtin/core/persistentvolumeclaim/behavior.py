@@ -39,9 +39,7 @@ def _default_class(allocate: Allocator) -> str:
     return text(ranked[0], "name") if ranked else ""
 
 
-_OLD_SOURCES: Final = frozenset(
-    {("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")}
-)
+_OLD_SOURCES: Final = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 
 
 def _pair_sources(claim: Plain) -> None:

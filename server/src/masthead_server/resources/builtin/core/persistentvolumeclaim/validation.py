@@ -27,12 +27,9 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
     now = _fixed_claim(after, before, bound=bound)
     if not same(now, then):
         why = (
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName"
-            " for bound claims"
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
-        errors.append(
-            forbidden("spec", f"{why}\n{difference(inner('ClaimSpec', then), inner('ClaimSpec', now))}")
-        )
+        errors.append(forbidden("spec", f"{why}\n{difference(inner('ClaimSpec', then), inner('ClaimSpec', now))}"))
     sizes = [amount(part(part(each, "resources"), "requests").get("storage")) for each in (after, before)]
     held = amount(part(part(old, "status"), "capacity").get("storage"))
     if sizes[0] < sizes[1] and sizes[0] <= held:

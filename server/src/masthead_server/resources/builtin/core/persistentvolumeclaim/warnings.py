@@ -22,6 +22,4 @@ def annotation_warnings(obj: Plain, known: dict[str, str]) -> list[str]:
 
 def persistent_volume_claim_warnings(obj: Plain) -> list[str]:
     """Return the warnings about a PersistentVolumeClaim."""
-    return annotation_warnings(obj, {CLASS_ANNOTATION: CLASS_FIELD_WARNING}) + claim_warnings(
-        "spec", part(obj, "spec")
-    )
+    return annotation_warnings(obj, {CLASS_ANNOTATION: CLASS_FIELD_WARNING}) + claim_warnings("spec", part(obj, "spec"))

@@ -24,9 +24,7 @@ def tolerate_lost_nodes(spec: Plain) -> None:
     tolerations = items(spec, "tolerations")
     # A toleration without a key tolerates every taint of its effect.
     tolerated = {
-        text(toleration, "key")
-        for toleration in tolerations
-        if toleration.get("effect") in {None, "", "NoExecute"}
+        text(toleration, "key") for toleration in tolerations if toleration.get("effect") in {None, "", "NoExecute"}
     }
     added = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _PATIENCE_SECONDS}

@@ -93,9 +93,7 @@ def _may_all_restart(spec: Plain) -> bool:
     )
 
 
-def _transition_errors(
-    field: str, after: Plain, before: Plain, spec: Plain, containers: list[Plain]
-) -> Errors:
+def _transition_errors(field: str, after: Plain, before: Plain, spec: Plain, containers: list[Plain]) -> Errors:
     """Validate that a container that has ended for good is not said to run again."""
     errors: Errors = []
     # Reversed, so that of equal names the first counts.

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-_OF_PODS: Final = frozenset(
-    {"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"}
-)
+_OF_PODS: Final = frozenset({"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"})
 _SCOPES: Final = {
     **dict.fromkeys(
         ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"),
@@ -84,8 +82,7 @@ def _shown_selector(expressions: list[Plain]) -> Plain:
     fields = ("scopeName", "operator", "values")
     return {
         "MatchExpressions": [
-            {name[0].upper() + name[1:]: expression.get(name) for name in fields}
-            for expression in expressions
+            {name[0].upper() + name[1:]: expression.get(name) for name in fields} for expression in expressions
         ]
     }
 

@@ -123,14 +123,10 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
     except Taken:
         taken, why = wanted, "provided IP is already allocated"
     except Spent:
-        message = (
-            f'failed to allocate a serviceIP for Service "{text(metadata(service), "name")}": range is full'
-        )
+        message = f'failed to allocate a serviceIP for Service "{text(metadata(service), "name")}": range is full'
         raise _internal(message) from None
     if why:
-        raise _refuse(
-            service, invalid("spec.clusterIPs", addresses, f"failed to allocate IP {wanted}: {why}")
-        )
+        raise _refuse(service, invalid("spec.clusterIPs", addresses, f"failed to allocate IP {wanted}: {why}"))
     spec["clusterIP"] = taken
     spec["clusterIPs"] = [taken, *addresses[1:]]
 
@@ -319,7 +315,5 @@ BEHAVIOR: Final = Behavior(
         validate_status=service_status_errors,
     ),
     warnings=always(service_warnings),
-    subresources={
-        "status": SubresourceBehavior(warnings=WarningHooks(on_update=load_balancer_status_warnings))
-    },
+    subresources={"status": SubresourceBehavior(warnings=WarningHooks(on_update=load_balancer_status_warnings))},
 )

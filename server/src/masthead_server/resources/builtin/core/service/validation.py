@@ -100,9 +100,7 @@ def _type_errors(spec: Plain) -> Errors:
     if not spec.get("ports") and not headless(spec) and kind != "ExternalName":
         errors.append([required("spec.ports")])
     if kind in _OUTSIDE and headless(spec):
-        errors.append(
-            [invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")]
-        )
+        errors.append([invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")])
     if kind == "ExternalName":
         fields = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
         errors.append([forbidden(f"spec.{field}", _EXTERNAL) for field in fields if spec.get(field)])

@@ -18,9 +18,7 @@ def service_warnings(obj: Plain) -> list[str]:
     spec = part(obj, "spec")
     found: list[str] = []
     if _HINTS in part(part(obj, "metadata"), "annotations"):
-        found.append(
-            f"annotation {_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
-        )
+        found.append(f"annotation {_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead")
     is_headless = spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None"
     if is_headless:
         found += _ignored_without_address(spec)

@@ -38,9 +38,7 @@ def strict_errors(event: Plain) -> Errors:
         errors.append(required("eventTime"))
     if event.get("type") not in {"Normal", "Warning"}:
         errors.append(invalid("type", "", f"has invalid value: {text(event, 'type')}"))
-    return errors + [
-        invalid(old_field, "", "needs to be unset") for old_field in _OLD_FIELDS if event.get(old_field)
-    ]
+    return errors + [invalid(old_field, "", "needs to be unset") for old_field in _OLD_FIELDS if event.get(old_field)]
 
 
 _FIXED: Final = (

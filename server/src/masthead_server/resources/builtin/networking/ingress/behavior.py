@@ -47,7 +47,5 @@ BEHAVIOR: Final = Behavior(
         validate_status=ingress_status_errors,
     ),
     warnings=WarningHooks(ingress_warnings),
-    subresources={
-        "status": SubresourceBehavior(warnings=WarningHooks(on_update=load_balancer_status_warnings))
-    },
+    subresources={"status": SubresourceBehavior(warnings=WarningHooks(on_update=load_balancer_status_warnings))},
 )

@@ -9,6 +9,4 @@ from masthead_server.resources.defaulting.fill import shape
 if TYPE_CHECKING:
     from masthead_server.resources.behavior import Fill
 
-DEFAULTS: Final[Fill] = shape(
-    inside={"spec": shape(inside={"parameters": shape(unset={"scope": "Cluster"})})}
-)
+DEFAULTS: Final[Fill] = shape(inside={"spec": shape(inside={"parameters": shape(unset={"scope": "Cluster"})})})

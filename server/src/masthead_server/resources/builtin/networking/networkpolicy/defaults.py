@@ -18,7 +18,5 @@ def _fill_policy_types(spec: Plain) -> None:
 
 _POLICY_PORTS: Final = each(shape(inside={"ports": each(shape(unset={"protocol": "TCP"}))}))
 DEFAULTS: Final[Fill] = shape(
-    always={
-        "spec": shape(inside={"ingress": _POLICY_PORTS, "egress": _POLICY_PORTS}, then=_fill_policy_types)
-    }
+    always={"spec": shape(inside={"ingress": _POLICY_PORTS, "egress": _POLICY_PORTS}, then=_fill_policy_types)}
 )

@@ -10,6 +10,4 @@ from masthead_server.resources.builtin.networking.servicecidr.validation import 
     cidr_object_errors,
 )
 
-BEHAVIOR: Final = Behavior(
-    hooks=StrategyHooks(validate_create=cidr_object_errors, validate_update=cidr_object_changes)
-)
+BEHAVIOR: Final = Behavior(hooks=StrategyHooks(validate_create=cidr_object_errors, validate_update=cidr_object_changes))

@@ -17,6 +17,4 @@ def _fill_subject(subject: Plain) -> None:
         subject.update(_RBAC_GROUP)
 
 
-ROLE_BINDING: Final = shape(
-    always={"roleRef": shape(blank=_RBAC_GROUP)}, inside={"subjects": each(_fill_subject)}
-)
+ROLE_BINDING: Final = shape(always={"roleRef": shape(blank=_RBAC_GROUP)}, inside={"subjects": each(_fill_subject)})

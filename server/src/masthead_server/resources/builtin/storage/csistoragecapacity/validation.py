@@ -34,6 +34,4 @@ def capacity_changes(new: Plain, old: Plain) -> Errors:
     topology = new.get("nodeTopology")
     changed = topology != old.get("nodeTopology")
     errors = [invalid("nodeTopology", topology, IMMUTABLE)] if changed else []
-    return errors + immutable(
-        "storageClassName", text(new, "storageClassName"), text(old, "storageClassName")
-    )
+    return errors + immutable("storageClassName", text(new, "storageClassName"), text(old, "storageClassName"))

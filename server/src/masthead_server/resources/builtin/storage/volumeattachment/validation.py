@@ -37,9 +37,7 @@ def attachment_errors(attachment: Plain) -> Errors:
     for field in ("attachError", "detachError"):
         code = part(part(attachment, "status"), field).get("errorCode")
         errors += between(f"status.{field}.errorCode", code, 0, MOST)
-    return errors + (
-        [] if volume is None else follows(f"{path}.persistentVolumeName", volume, names.SUBDOMAIN)
-    )
+    return errors + ([] if volume is None else follows(f"{path}.persistentVolumeName", volume, names.SUBDOMAIN))
 
 
 def attachment_changes(new: Plain, old: Plain) -> Errors:
