@@ -49,7 +49,8 @@ def lay_out(head: str, node: Node, tail: str = "", *, indent: int = 0) -> list[s
     line = f"{head}{flat(node)}{tail}"
     if is_flat and (_fits(line, indent) or not node.parts):
         return [line]
-    first, last = f"{head}{node.opening}", f"{node.closing}{tail}"
+    # On lines of its own, the only element of a tuple has the comma already.
+    first, last = f"{head}{node.opening}", f"{node.closing.removeprefix(',')}{tail}"
     inner = ", ".join(flat(part) for part in node.parts)
     if node.is_call and is_flat and _fits(inner, indent + 4):
         body = [inner]

@@ -295,7 +295,9 @@ class _Class:
                 )
                 for subresource in resource.subresources
             ]
-            parts.append(Brackets("subresources=(", each_one, is_call=False, is_spread=len(each_one) > 1))
+            only = len(each_one) == 1
+            closing = ",)" if only else ")"
+            parts.append(Brackets("subresources=(", each_one, closing, is_call=False, is_spread=not only))
         if resource.removed_in:
             parts.append(f"removed_in={text(resource.removed_in)}")
         if resource.replacement:

@@ -139,7 +139,7 @@ class DaemonSet(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("ds",),
         categories=("all",),
-        subresources=(Subresource("status", GroupVersionKind("apps", "v1", "DaemonSet"), ("get", "patch", "update"))),
+        subresources=(Subresource("status", GroupVersionKind("apps", "v1", "DaemonSet"), ("get", "patch", "update")),),
     )
 
     spec: DaemonSetSpec = field(default_factory=DaemonSetSpec)

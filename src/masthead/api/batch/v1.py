@@ -112,7 +112,7 @@ class CronJob(Object):
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("cj",),
         categories=("all",),
-        subresources=(Subresource("status", GroupVersionKind("batch", "v1", "CronJob"), ("get", "patch", "update"))),
+        subresources=(Subresource("status", GroupVersionKind("batch", "v1", "CronJob"), ("get", "patch", "update")),),
     )
 
     spec: CronJobSpec = field(default_factory=CronJobSpec)
@@ -184,7 +184,7 @@ class Job(Object):
         namespaced=True,
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         categories=("all",),
-        subresources=(Subresource("status", GroupVersionKind("batch", "v1", "Job"), ("get", "patch", "update"))),
+        subresources=(Subresource("status", GroupVersionKind("batch", "v1", "Job"), ("get", "patch", "update")),),
     )
 
     spec: JobSpec = field(default_factory=JobSpec)

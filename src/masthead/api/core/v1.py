@@ -2273,7 +2273,7 @@ class ResourceQuota(Object):
         namespaced=True,
         verbs=("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"),
         short_names=("quota",),
-        subresources=(Subresource("status", GroupVersionKind("", "v1", "ResourceQuota"), ("get", "patch", "update"))),
+        subresources=(Subresource("status", GroupVersionKind("", "v1", "ResourceQuota"), ("get", "patch", "update")),),
     )
 
     spec: ResourceQuotaSpec = field(default_factory=ResourceQuotaSpec)
