@@ -29,6 +29,7 @@ class Brackets:
         closing: From the closing bracket on.
         is_call: A call or signature, whose parts may share one line of their own.
         is_spread: One part to a line even if they would fit on one.
+        is_tuple: A tuple, whose only part needs a comma on one line, too.
     """
 
     opening: str
@@ -36,6 +37,7 @@ class Brackets:
     closing: str = ")"
     is_call: bool = True
     is_spread: bool = False
+    is_tuple: bool = False
 
 
 Node: TypeAlias = "str | Brackets"
@@ -89,7 +91,8 @@ def flat(node: Node) -> str:
     """The node on one line."""
     if isinstance(node, str):
         return node
-    return f"{node.opening}{', '.join(flat(part) for part in node.parts)}{node.closing}"
+    comma = "," if node.is_tuple and len(node.parts) == 1 else ""
+    return f"{node.opening}{', '.join(flat(part) for part in node.parts)}{comma}{node.closing}"
 
 
 def quoted(values: Sequence[str]) -> list[str]:
@@ -111,8 +114,7 @@ def _escaped(character: str) -> str:
 
 def tuple_of(values: Sequence[str], opening: str = "(") -> Brackets:
     """A tuple of strings."""
-    only = len(values) == 1
-    return Brackets(opening, quoted(values), ",)" if only else ")", is_call=False)
+    return Brackets(opening, quoted(values), is_call=False, is_tuple=True)
 
 
 def docstring(content: str, *, indent: int) -> list[str]:

@@ -295,9 +295,8 @@ class _Class:
                 )
                 for subresource in resource.subresources
             ]
-            only = len(each_one) == 1
-            closing = ",)" if only else ")"
-            parts.append(Brackets("subresources=(", each_one, closing, is_call=False, is_spread=not only))
+            is_spread = len(each_one) > 1
+            parts.append(Brackets("subresources=(", each_one, is_call=False, is_spread=is_spread, is_tuple=True))
         if resource.removed_in:
             parts.append(f"removed_in={text(resource.removed_in)}")
         if resource.replacement:

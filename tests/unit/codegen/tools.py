@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-_STYLE = ["--isolated", "--no-cache", "--line-length=110", "--target-version=py311"]
+_STYLE = ["--isolated", "--no-cache", "--line-length=120", "--target-version=py311"]
 
 
 def reformatted(text: str) -> str:
