@@ -153,12 +153,12 @@ if TYPE_CHECKING:
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
     from masthead.errors import ObjectFailedError as ObjectFailedError
+    from masthead.errors import PermanentError as PermanentError
     from masthead.errors import QueueShutDownError as QueueShutDownError
     from masthead.errors import RemoteCommandError as RemoteCommandError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.errors import TemporaryError as TemporaryError
-    from masthead.errors import TerminalError as TerminalError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
 
 
@@ -219,7 +219,7 @@ _HOMES = {
     "CacheReader": "masthead._controller.cache_reader",
     "predicates": "masthead",
     "TemporaryError": "masthead.errors",
-    "TerminalError": "masthead.errors",
+    "PermanentError": "masthead.errors",
     "CustomResource": "masthead._customresource.resource",
     "PrinterColumn": "masthead._customresource.options",
     "ScaleSubresource": "masthead._customresource.options",

@@ -137,12 +137,12 @@ if TYPE_CHECKING:
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
     from masthead.errors import ObjectFailedError as ObjectFailedError
+    from masthead.errors import PermanentError as PermanentError
     from masthead.errors import QueueShutDownError as QueueShutDownError
     from masthead.errors import RemoteCommandError as RemoteCommandError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.errors import TemporaryError as TemporaryError
-    from masthead.errors import TerminalError as TerminalError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
 
 _HOMES = {
@@ -226,7 +226,7 @@ _HOMES = {
     "Context": "masthead._controller.context",
     "predicates": "masthead",
     "TemporaryError": "masthead.errors",
-    "TerminalError": "masthead.errors",
+    "PermanentError": "masthead.errors",
     "CustomResource": "masthead._customresource.resource",
     "PrinterColumn": "masthead._customresource.options",
     "ScaleSubresource": "masthead._customresource.options",

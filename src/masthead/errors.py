@@ -43,7 +43,7 @@
      ├─ LeadershipLostError          the leadership of an election is over
      ├─ ManifestError                manifests could not be read, applied or deleted
      ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
-     │   ├─ TerminalError            ... not before something changes
+     │   ├─ PermanentError            ... not before something changes
      │   ├─ TemporaryError           ... after a delay
      │   └─ StaleObjectError         ... after a backoff: the object is gone, and the cache does not show it yet
      ├─ NotCachedError               a controller has not declared the kind that it reads (also a LookupError)
@@ -81,6 +81,7 @@ from masthead._errors.base import (
     NameFormatError,
     NotCachedError,
     ObjectFailedError,
+    PermanentError,
     ProtocolError,
     QuantityError,
     QueueShutDownError,
@@ -90,7 +91,6 @@ from masthead._errors.base import (
     SnapshotError,
     StaleObjectError,
     TemporaryError,
-    TerminalError,
     TimeError,
     TransportError,
     UnknownIndexError,
@@ -172,9 +172,9 @@ __all__ = [
     "InternalError",
     "InvalidError",
     "InvalidValueError",
-    "ManagerStateError",
     "LeadershipLostError",
     "LogStreamError",
+    "ManagerStateError",
     "ManifestError",
     "MastheadError",
     "MethodNotAllowedError",
@@ -184,6 +184,7 @@ __all__ = [
     "NotCachedError",
     "NotFoundError",
     "ObjectFailedError",
+    "PermanentError",
     "PortForwardError",
     "ProtocolError",
     "ProxyResponseError",
@@ -201,7 +202,6 @@ __all__ = [
     "StatusError",
     "StoreReadError",
     "TemporaryError",
-    "TerminalError",
     "TimeError",
     "TooManyRequestsError",
     "TransportError",

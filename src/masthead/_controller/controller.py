@@ -59,7 +59,7 @@ class Controller(Generic[T]):
      3. A reconcile never sees a cache that is older than what the reconcile of the same object has written before.
      4. A reconcile that has changed something it watches runs again, until it changes nothing: once for all its writes,
         when the caches show them. With `ignore_own_writes`, it does not run again unless something else has changed.
-     5. A reconcile that raises is repeated after a backoff, with its error as a reason. `TerminalError` is not repeated
+     5. A reconcile that raises is repeated after a backoff, with its error as a reason. `PermanentError` is not repeated
         before something changes, `TemporaryError` after its delay.
      6. Nothing is lost when a watch breaks, a mapper or a reconcile raises, or the process is stopped: the next run begins
         with all objects.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from masthead._controller.requests import Result
 from masthead._controller.user_errors import describe_error, ends_caller
-from masthead.errors import DeadlineError, ReconcileError, TerminalError
+from masthead.errors import DeadlineError, PermanentError, ReconcileError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -56,7 +56,7 @@ class ReconcileOutcome:
     @property
     def is_terminal(self) -> bool:
         """Whether repeating it would not help."""
-        return isinstance(self.error, TerminalError)
+        return isinstance(self.error, PermanentError)
 
     @property
     def is_panic(self) -> bool:

@@ -31,10 +31,10 @@ from masthead.errors import (
     DeadlineError,
     MastheadError,
     MutationError,
+    PermanentError,
     QueueShutDownError,
     StaleObjectError,
     TemporaryError,
-    TerminalError,
     UnknownKindError,
 )
 
@@ -519,7 +519,7 @@ class ReconcileLoop:
             self._requeue(request, outcome.result)
             return
         self._failures[request] = self._failures.get(request, RepeatedFailure()).followed_by(error)
-        if isinstance(error, TerminalError):
+        if isinstance(error, PermanentError):
             self.queue.forget(request)
             return
         if isinstance(error, TemporaryError) and error.delay:
@@ -628,7 +628,7 @@ class ReconcileLoop:
 
     def _is_traced(self, flight: Flight, error: BaseException) -> bool:
         """Whether the traceback of a failure is logged: now and then, and not if the reconcile has ended on purpose."""
-        if isinstance(error, TemporaryError | TerminalError | StaleObjectError):
+        if isinstance(error, TemporaryError | PermanentError | StaleObjectError):
             return self._log.isEnabledFor(logging.DEBUG)
         return not isinstance(error, asyncio.CancelledError) and flight.attempt % _TRACEBACK_EVERY == 0
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from masthead._errors.base import counted
-from masthead.errors import MastheadError, TemporaryError, TerminalError
+from masthead.errors import MastheadError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,7 @@ def describe_cause(error: BaseException) -> str:
 
     The causes of our own errors are in their messages.
     """
-    is_users = not isinstance(error, MastheadError) or isinstance(error, TerminalError | TemporaryError)
+    is_users = not isinstance(error, MastheadError) or isinstance(error, PermanentError | TemporaryError)
     if error.__cause__ is None or not is_users:
         return ""
     return f" (caused by {_describe_nested(error.__cause__)})"

@@ -231,7 +231,7 @@ class ReconcileError(MastheadError):
     """The base class of the errors by which a reconcile says how it is to be repeated."""
 
 
-class TerminalError(ReconcileError):
+class PermanentError(ReconcileError):
     """Raised by a reconcile: repeating it would fail in the same way. It is repeated only when something changes."""
 
 

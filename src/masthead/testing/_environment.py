@@ -217,7 +217,7 @@ class Environment:
         These are reconciles, by controller and object; mappers and predicates (``sites mapper of secrets default/tls``),
         indexers (``indexer sites/host of sites default/a``), ``source feed``, ``timer sweep``, controllers that cannot be
         started, objects that a cache cannot use, because its transform raises, and objects of caches that were changed in
-        place. `settle` waits neither for a retry that is due late, nor after a `masthead.TerminalError`.
+        place. `settle` waits neither for a retry that is due late, nor after a `masthead.PermanentError`.
         A `masthead.TemporaryError` is not listed: with it, a reconcile asks for a retry.
 
         Reading this tells the environment that the test expects these failures. Others make `UnexpectedFailureError`

@@ -439,7 +439,7 @@ async def test_a_source_that_never_waits_does_not_block_the_event_loop() -> None
 async def test_a_terminal_error_waits_for_a_change() -> None:
     async def give_up(_: object, obj: ConfigMap | None) -> None:
         if obj is not None and not obj.data:
-            raise masthead.TerminalError("there is no data")
+            raise masthead.PermanentError("there is no data")
 
     runs = Runs("terminal", give_up)
     async with runs.environment() as env:

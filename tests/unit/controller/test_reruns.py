@@ -144,7 +144,7 @@ async def succeed() -> None: ...
 
 
 async def fail_terminally() -> None:
-    raise masthead.TerminalError("never")
+    raise masthead.PermanentError("never")
 
 
 @pytest.mark.parametrize(("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)])
@@ -194,7 +194,7 @@ async def test_a_change_by_others_does_not_wait_for_a_restless_reconcile() -> No
     ("error", "times"),
     [
         (masthead.TemporaryError("not yet", delay=30), [0.0, 30.0, 60.0]),
-        (masthead.TerminalError("never"), [0.0]),
+        (masthead.PermanentError("never"), [0.0]),
     ],
 )
 @in_virtual_time
@@ -214,7 +214,7 @@ async def test_a_failed_reconcile_is_not_repeated_earlier_because_it_has_written
         began = runs[0]
         await env.advance(80)
         assert [time - began for time in runs] == pytest.approx(times)
-        assert len(env.failures) == isinstance(error, masthead.TerminalError)
+        assert len(env.failures) == isinstance(error, masthead.PermanentError)
 
 
 @BOTH

@@ -146,10 +146,10 @@ async def test_a_failure_names_the_error_that_it_was_raised_from(caplog: pytest.
         try:
             await look_up(ctx)
         except KeyError as error:
-            raise masthead.TerminalError("bad settings") from error
+            raise masthead.PermanentError("bad settings") from error
 
     found = await failures_of(give_up)
-    assert "TerminalError: bad settings (caused by KeyError: 'default/s') at " in found
+    assert "PermanentError: bad settings (caused by KeyError: 'default/s') at " in found
     assert "failed (attempt 1): bad settings (caused by KeyError: 'default/s')" in caplog.text
 
 
@@ -178,7 +178,7 @@ async def test_one_failure_in_ten_is_logged_with_its_traceback(caplog: pytest.Lo
     assert [number for number, record in enumerate(records) if record.exc_info] == [0, 10]
 
 
-@pytest.mark.parametrize("error", [masthead.TemporaryError("not yet"), masthead.TerminalError("never")])
+@pytest.mark.parametrize("error", [masthead.TemporaryError("not yet"), masthead.PermanentError("never")])
 @pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
 def test_a_reconcile_that_ends_on_purpose_has_a_traceback_for_debugging_only(
     error: Exception, level: int, caplog: pytest.LogCaptureFixture

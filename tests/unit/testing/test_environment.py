@@ -186,7 +186,7 @@ async def test_failures_are_listed_until_the_reconcile_succeeds() -> None:
     @app.controller(Secret)
     async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
         if ctx.request.name == "bad" and not secret.data:
-            raise masthead.TerminalError("it has no data")
+            raise masthead.PermanentError("it has no data")
         if not is_fixed:
             raise ValueError("not yet " + "!" * 1_000)
 
@@ -194,7 +194,7 @@ async def test_failures_are_listed_until_the_reconcile_succeeds() -> None:
     async with Environment(app, objects=there) as env:
         await env.settle(within=0)
         bad, late = sorted(env.failures)
-        assert bad.startswith("secrets default/bad: TerminalError: it has no data at ")
+        assert bad.startswith("secrets default/bad: PermanentError: it has no data at ")
         assert bad.endswith("(1 time)")
         assert late.startswith("secrets default/late: ValueError: not yet !!!")
         assert 1_000 < len(late) < 1_500  # and the path of this file
