@@ -131,7 +131,6 @@ if TYPE_CHECKING:
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import InformerStateError as InformerStateError
-    from masthead.errors import InvalidError as InvalidError
     from masthead.errors import LeadershipLostError as LeadershipLostError
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
@@ -143,6 +142,7 @@ if TYPE_CHECKING:
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.errors import TemporaryError as TemporaryError
+    from masthead.errors import UnprocessableError as UnprocessableError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
 
 _HOMES = {
@@ -248,7 +248,7 @@ _HOMES = {
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
     "InformerStateError": "masthead.errors",
-    "InvalidError": "masthead.errors",
+    "UnprocessableError": "masthead.errors",
     "LeadershipLostError": "masthead.errors",
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",

@@ -3,7 +3,7 @@
 ::
 
     MastheadError
-     ├─ InvalidValueError            a value that the API's grammar does not allow (also a ValueError)
+     ├─ ArgumentError            a value that the API's grammar does not allow (also a ValueError)
      │   ├─ DecodeError              bytes or data that do not decode to the expected type
      │   ├─ QuantityError            "12 Gigs"
      │   ├─ TimeError                "yesterday"
@@ -60,6 +60,7 @@ from __future__ import annotations
 
 from masthead._errors.base import (
     AlreadyControlledError,
+    ArgumentError,
     AuthError,
     CertificateError,
     ClosedError,
@@ -72,7 +73,6 @@ from masthead._errors.base import (
     InconsistentListError,
     IndexConflictError,
     InformerStateError,
-    InvalidValueError,
     LeadershipLostError,
     ManagerStateError,
     ManifestError,
@@ -113,7 +113,6 @@ from masthead._errors.status import (
     GatewayTimeoutError,
     GoneError,
     InternalError,
-    InvalidError,
     MethodNotAllowedError,
     NotAcceptableError,
     NotFoundError,
@@ -124,6 +123,7 @@ from masthead._errors.status import (
     StoreReadError,
     TooManyRequestsError,
     UnauthorizedError,
+    UnprocessableError,
     UnsupportedMediaTypeError,
     error_from_status,
     status_error_class,
@@ -144,6 +144,7 @@ __all__ = [
     "AlreadyControlledError",
     "AlreadyExistsError",
     "ApplyConflictError",
+    "ArgumentError",
     "AuthError",
     "BadRequestError",
     "CertificateError",
@@ -170,8 +171,6 @@ __all__ = [
     "IndexConflictError",
     "InformerStateError",
     "InternalError",
-    "InvalidError",
-    "InvalidValueError",
     "LeadershipLostError",
     "LogStreamError",
     "ManagerStateError",
@@ -208,6 +207,7 @@ __all__ = [
     "UnauthorizedError",
     "UnknownIndexError",
     "UnknownKindError",
+    "UnprocessableError",
     "UnsupportedMediaTypeError",
     "error_from_status",
     "status_error_class",

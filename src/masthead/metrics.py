@@ -16,7 +16,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, cast
 
-from masthead.errors import ConfigError, InvalidValueError
+from masthead.errors import ArgumentError, ConfigError
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL",
     "CONTROLLER_METRICS",
-    "Counter",
-    "Gauge",
-    "Histogram",
     "INFORMER_METRICS",
     "LEADER_ELECTION_METRICS",
-    "Metric",
-    "Metrics",
     "NO_METRICS",
-    "NoMetrics",
-    "PrometheusMetrics",
     "RECONCILE_RESULTS",
     "RECORDER_METRICS",
     "REST_CLIENT_METRICS",
     "WORKQUEUE_METRICS",
+    "Counter",
+    "Gauge",
+    "Histogram",
+    "Metric",
+    "Metrics",
+    "NoMetrics",
+    "PrometheusMetrics",
     "version_number",
 ]
 
@@ -478,7 +478,7 @@ class PrometheusMetrics:
         """Return the counter of a metric with these labels.
 
         Raises:
-            InvalidValueError: If the metric has another type or other labels.
+            ArgumentError: If the metric has another type or other labels.
             ConfigError: If the registry rejects it, usually because the name is taken.
         """
         return cast("Counter", self._instrument("counter", metric, labels))
@@ -487,7 +487,7 @@ class PrometheusMetrics:
         """Return the gauge of a metric with these labels.
 
         Raises:
-            InvalidValueError: If the metric has another type or other labels.
+            ArgumentError: If the metric has another type or other labels.
             ConfigError: If the registry rejects it, usually because the name is taken.
         """
         return cast("Gauge", self._instrument("gauge", metric, labels))
@@ -496,16 +496,16 @@ class PrometheusMetrics:
         """Return the histogram of a metric with these labels.
 
         Raises:
-            InvalidValueError: If the metric has another type or other labels.
+            ArgumentError: If the metric has another type or other labels.
             ConfigError: If the registry rejects it, usually because the name is taken.
         """
         return cast("Histogram", self._instrument("histogram", metric, labels))
 
     def _instrument(self, kind: Kind, metric: Metric, labels: dict[str, str]) -> object:
         if metric.kind != kind:
-            raise InvalidValueError(f"{metric.name} is a {metric.kind}, not a {kind}", value=metric)
+            raise ArgumentError(f"{metric.name} is a {metric.kind}, not a {kind}", value=metric)
         if set(labels) != set(metric.labels):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{metric.name} has the labels {', '.join(metric.labels)}, not {', '.join(labels)}",
                 value=labels,
             )

@@ -13,11 +13,11 @@ from masthead._meta.patch import Patch
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import (
+    ArgumentError,
     BadRequestError,
     ConflictError,
-    InvalidError,
-    InvalidValueError,
     NotFoundError,
+    UnprocessableError,
 )
 
 if TYPE_CHECKING:
@@ -258,12 +258,12 @@ async def test_a_strategic_patch_merges_lists_by_their_keys(client: Any, namespa
 
 
 async def test_an_invalid_apply_is_never_sent(maps: Any) -> None:
-    with pytest.raises(InvalidValueError, match="field_manager"):
+    with pytest.raises(ArgumentError, match="field_manager"):
         await maps.apply(config_map("a"))
-    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+    with pytest.raises(ArgumentError, match=r"metadata\.name"):
         await maps.apply({"data": {}}, field_manager="us")
     managed = metadata("a", managedFields=[{"manager": "us", "operation": "Apply"}])
-    with pytest.raises(InvalidValueError, match=r"masthead\.extract\(obj, 'us'\)"):
+    with pytest.raises(ArgumentError, match=r"masthead\.extract\(obj, 'us'\)"):
         await maps.apply({"metadata": managed}, field_manager="us")
 
 
@@ -278,11 +278,11 @@ async def test_an_unknown_field_is_rejected_under_strict_validation(client: Any,
     with pytest.raises(NotFoundError):
         await pods.get("strange")
     made = await pods.create(STRANGE, field_validation="Ignore")
-    with pytest.raises(InvalidError, match="unknown field"):
+    with pytest.raises(UnprocessableError, match="unknown field"):
         await pods.patch("strange", Patch.merge({"spec": {"typo": 1}}), field_validation="Strict")
     with pytest.raises(BadRequestError, match="unknown field"):
         await pods.update({**made.to_dict(), "typo": 1}, field_validation="Strict")
-    with pytest.raises(InvalidValueError, match="Ignore, Warn, Strict"):
+    with pytest.raises(ArgumentError, match="Ignore, Warn, Strict"):
         await pods.create(STRANGE, field_validation="strict")
 
 

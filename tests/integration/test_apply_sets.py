@@ -12,7 +12,7 @@ from masthead import ApplySet, ManifestError
 from masthead._client.apply_sets import ApplySetParent
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.patch import Patch
-from masthead.errors import InvalidValueError, NotFoundError
+from masthead.errors import ArgumentError, NotFoundError
 
 TOOLING = "applyset.kubernetes.io/tooling"
 KINDS = "applyset.kubernetes.io/contains-group-kinds"
@@ -156,7 +156,7 @@ async def test_a_parent_that_is_not_of_this_set_is_refused(
     await apply(client, namespace, config_map("a"))
     await client.core_v1.config_maps(namespace).patch("set", Patch.merge({"metadata": change}))
 
-    with pytest.raises(InvalidValueError, match=problem):
+    with pytest.raises(ArgumentError, match=problem):
         await apply(client, namespace, config_map("b"))
 
     assert await names(client, namespace) == {"a"}
@@ -188,11 +188,11 @@ async def test_a_custom_resource_is_a_parent_if_its_definition_says_so(client: A
     group = f"{namespace}.example.com"
     parent = f"crates.{group}/set"
     await client.apply_manifests(crate_definition(group), field_manager="us")
-    with pytest.raises(InvalidValueError, match="cannot be the parent"):
+    with pytest.raises(ArgumentError, match="cannot be the parent"):
         await apply(client, namespace, config_map("a"), apply_set=parent)
     allowed = crate_definition(group, {"applyset.kubernetes.io/is-parent-type": "true"})
     await client.apply_manifests(allowed, field_manager="us")
-    with pytest.raises(InvalidValueError, match="does not exist; create it"):
+    with pytest.raises(ArgumentError, match="does not exist; create it"):
         await apply(client, namespace, config_map("a"), apply_set=parent)
 
     # An existing object must say that it is the parent of a set.
@@ -231,10 +231,10 @@ async def test_a_kind_whose_definition_is_gone_has_no_members(client: Any, names
 
 
 async def test_the_namespace_of_a_set_is_never_a_default(client: Any) -> None:
-    with pytest.raises(InvalidValueError, match="needs a namespace"):
+    with pytest.raises(ArgumentError, match="needs a namespace"):
         await client.apply_manifests(config_map("a"), apply_set="configmaps/set", prune=True, field_manager="us")
 
 
 async def test_prune_needs_a_set(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidValueError, match="prune needs an apply set"):
+    with pytest.raises(ArgumentError, match="prune needs an apply set"):
         await client.apply_manifests(config_map("a"), namespace=namespace, prune=True, field_manager="us")

@@ -10,7 +10,7 @@ from tests.conformance.objects import config_map, deployment
 
 from masthead._client.last_applied import LAST_APPLIED
 from masthead._meta.patch import Patch
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 Plain = dict[str, Any]
 
@@ -100,8 +100,8 @@ async def test_any_kind_is_applied_by_a_dynamic_client(client: Any, namespace: s
 
 
 async def test_an_object_that_cannot_be_applied_is_never_sent(maps: Any, deployments: Any) -> None:
-    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+    with pytest.raises(ArgumentError, match=r"metadata\.name"):
         await maps.apply_client_side({"data": {}})
     await deployments.apply_client_side(web({"name": "a", "image": "1"}))
-    with pytest.raises(InvalidValueError, match="does not contain declared merge key: name"):
+    with pytest.raises(ArgumentError, match="does not contain declared merge key: name"):
         await deployments.apply_client_side(web({"image": "1"}))

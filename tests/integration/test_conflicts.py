@@ -14,7 +14,7 @@ import masthead.aio
 from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Service
-from masthead.errors import ConflictError, InvalidValueError, NotFoundError
+from masthead.errors import ArgumentError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -103,11 +103,11 @@ async def test_a_missing_object_cannot_be_changed(maps: Any) -> None:
 
 
 async def test_a_function_may_not_change_the_identity_of_the_object(maps: Any) -> None:
-    with pytest.raises(InvalidValueError, match=r"mutate made .*other out of .*counter"):
+    with pytest.raises(ArgumentError, match=r"mutate made .*other out of .*counter"):
         await maps.update_with_retry("counter", lambda _: ConfigMap.new("other"))
     with pytest.raises(TypeError, match="mutate returned dict"):
         await maps.update_with_retry("counter", lambda found: found.to_dict())
-    with pytest.raises(InvalidValueError, match="it must be at least 1"):
+    with pytest.raises(ArgumentError, match="it must be at least 1"):
         await maps.update_with_retry("counter", count_up, attempts=0)
 
 

@@ -18,10 +18,10 @@ import masthead.server
 from masthead.api.core.v1 import Container, Pod
 from masthead.config import from_kubeconfig
 from masthead.errors import (
+    ArgumentError,
     BadRequestError,
     CopyError,
     ExecTimeoutError,
-    InvalidValueError,
     NotFoundError,
 )
 
@@ -348,7 +348,7 @@ async def test_what_is_no_path_is_refused(remote: Remote, tmp_path: Path, path: 
         remote.pods.read_file("web", path),
         remote.pods.write_file("web", path, b""),
     ):
-        with pytest.raises(InvalidValueError):
+        with pytest.raises(ArgumentError):
             await copy
 
 

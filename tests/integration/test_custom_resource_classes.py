@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pytest
 
 from masthead import CustomResource, Field
-from masthead.errors import InvalidError
+from masthead.errors import UnprocessableError
 from masthead.meta import Struct
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def test_a_class_is_installed_and_used(cluster: Cluster, client: Any, name
     assert (await lamps.update_status(made)).status.is_on
     made = await lamps.get("desk")
     made.spec.watts = 0
-    with pytest.raises(InvalidError, match="greater than or equal to 1"):
+    with pytest.raises(UnprocessableError, match="greater than or equal to 1"):
         await lamps.update(made)
     listed = await lamps.list()
     assert (type(listed), [each.spec.room for each in listed]) == (Lamp.LIST, ["study"])

@@ -19,12 +19,12 @@ from masthead._sansio.backoff import Attempts
 from masthead.aio import retry_on
 from masthead.errors import (
     AlreadyExistsError,
+    ArgumentError,
     BadRequestError,
     DeadlineError,
-    InvalidError,
-    InvalidValueError,
     NotFoundError,
     UnknownKindError,
+    UnprocessableError,
     UnsupportedMediaTypeError,
 )
 
@@ -179,7 +179,7 @@ async def test_objects_without_a_type_are_written_and_read(client: Any, namespac
     assert patched.get("spec", "size") == 2
     with pytest.raises(AlreadyExistsError):
         await boxes.create(box(group, "a"))
-    with pytest.raises(InvalidError, match=r"spec\.size"):
+    with pytest.raises(UnprocessableError, match=r"spec\.size"):
         await boxes.create(box(group, "b", size=-1))
     with pytest.raises(UnsupportedMediaTypeError):
         await boxes.patch("a", Patch.strategic({"spec": {"size": 3}}))
@@ -265,9 +265,9 @@ async def test_fields_unknown_to_the_schema_are_rejected_under_strict_validation
 
 
 async def test_a_scope_that_is_not_the_kinds_is_refused(client: Any, namespace: str, group: str) -> None:
-    with pytest.raises(InvalidValueError, match="are namespaced; name the namespace"):
+    with pytest.raises(ArgumentError, match="are namespaced; name the namespace"):
         await client.dynamic(f"{group}/v1", "boxen").create(box(group, "a"))
-    with pytest.raises(InvalidValueError, match="are namespaced; name the namespace"):
+    with pytest.raises(ArgumentError, match="are namespaced; name the namespace"):
         await client.resource(box_class(group)).get("a")
 
     # A full name is used without discovery; rejecting it is up to the server.
@@ -286,7 +286,7 @@ async def test_a_custom_kind_may_be_cluster_scoped(client: Any, namespace: str) 
     await crates.create(box(group, "a"))
 
     assert (await crates.get("a")).metadata.namespace == ""
-    with pytest.raises(InvalidValueError, match="are cluster-scoped"):
+    with pytest.raises(ArgumentError, match="are cluster-scoped"):
         await client.dynamic(f"{group}/v1", "Box", namespace=namespace).get("a")
     with pytest.raises(NotFoundError):  # a class with another scope
         await client.resource(box_class(group), namespace).get("a")

@@ -8,7 +8,7 @@ import pytest
 from tests.integration.conftest import connected
 
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead.errors import InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, UnknownKindError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ async def test_each_resource_is_preferred_once(client: Any) -> None:
 async def test_a_version_that_is_not_served_is_unknown(client: Any) -> None:
     with pytest.raises(UnknownKindError, match=r"no apps/v7; the nearest: .*apps/v1"):
         await client.discovery.resources("apps/v7")
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         await client.discovery.resources("a/b/c")
 
 

@@ -15,8 +15,8 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
 from masthead.errors import (
+    ArgumentError,
     ConflictError,
-    InvalidValueError,
     MethodNotAllowedError,
     NameFormatError,
     NotFoundError,
@@ -102,7 +102,7 @@ async def fresh_name(maps: Any) -> str:
 
 
 async def test_a_plain_object_without_a_name_is_rejected(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+    with pytest.raises(ArgumentError, match=r"metadata\.name"):
         await client.dynamic("cm", namespace=namespace).create({"data": {}})
 
 
@@ -110,7 +110,7 @@ async def test_the_object_may_name_its_namespace(client: Any, namespace: str) ->
     created = await client.dynamic("cm").create(config_map("own", namespace=namespace))
 
     assert created.metadata.namespace == namespace
-    with pytest.raises(InvalidValueError, match="name the namespace"):
+    with pytest.raises(ArgumentError, match="name the namespace"):
         await client.dynamic("cm").get("own")
 
 
@@ -166,7 +166,7 @@ async def test_an_object_posted_to_a_subresource_may_omit_its_name(client: Any, 
     response = await accounts.create(wanted, name="robot", subresource="token")
 
     assert response.get("status", "token")
-    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+    with pytest.raises(ArgumentError, match=r"metadata\.name"):
         await accounts.create(wanted, subresource="token")
 
 
@@ -174,7 +174,7 @@ async def test_cluster_scoped_resources_take_no_namespace(client: Any, namespace
     found = await client.dynamic("namespaces").get(namespace)
 
     assert found.get("status", "phase") == "Active"
-    with pytest.raises(InvalidValueError, match="are cluster-scoped"):
+    with pytest.raises(ArgumentError, match="are cluster-scoped"):
         await client.dynamic("ns", namespace=namespace).get(namespace)
 
 
@@ -185,9 +185,9 @@ async def test_an_unknown_resource_is_rejected_before_the_request_is_sent(client
         await client.dynamic("v1", "deployments", namespace=namespace).get("web")
     with pytest.raises(UnknownKindError, match=r"example\.com/v1"):
         await client.dynamic("example.com/v1", "widgets").create(named("example.com/v1", "Widget", "a"))
-    with pytest.raises(InvalidValueError, match="is not a resource name"):
+    with pytest.raises(ArgumentError, match="is not a resource name"):
         await client.dynamic("pods/log").list()
-    with pytest.raises(InvalidValueError, match="is complete"):
+    with pytest.raises(ArgumentError, match="is complete"):
         client.dynamic(MAPS, "configmaps")
 
 
@@ -218,7 +218,7 @@ async def test_reviews_return_their_result(client: Any, namespace: str) -> None:
     response = await client.authorization_v1.self_subject_access_reviews().create({"spec": review})
 
     assert response.status.allowed is True
-    with pytest.raises(InvalidValueError, match=r"metadata\.name"):
+    with pytest.raises(ArgumentError, match=r"metadata\.name"):
         await reviews.create({"spec": review})
 
 

@@ -21,6 +21,7 @@ from masthead.api.core.v1 import ConfigMap, Pod, Secret
 from masthead.config import Config
 from masthead.errors import (
     BY_REASON,
+    ArgumentError,
     AuthError,
     BadRequestError,
     ClosedError,
@@ -30,13 +31,12 @@ from masthead.errors import (
     DeadlineError,
     DecodeError,
     InternalError,
-    InvalidError,
-    InvalidValueError,
     NameFormatError,
     NotFoundError,
     SelectorError,
     StatusError,
     UnknownKindError,
+    UnprocessableError,
 )
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ async def test_an_error_response_has_every_detail(
     assert (error.verb, error.resource) == ("patch", "configmaps")
     assert (error.namespace, error.name) == (namespace, "settings")
     assert (error.code, error.reason, error.message) == (kind.usual_code, kind.reason_name, "because.")
-    advice = "Fix what the message names." if kind is InvalidError else kind.advice
+    advice = "Fix what the message names." if kind is UnprocessableError else kind.advice
     assert str(error) == (
         f"patch configmaps {namespace}/settings: because. ({kind.usual_code} {kind.reason_name}). {advice}"
     )
@@ -107,7 +107,7 @@ async def test_an_error_names_group_and_subresource_too(client: Any, namespace: 
 
 
 async def test_an_invalid_object_has_its_causes(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidError) as caught:
+    with pytest.raises(UnprocessableError) as caught:
         await client.core_v1.pods(namespace).create(Pod.new("web", spec={"containers": []}))
 
     error = pickle.loads(pickle.dumps(caught.value))
@@ -186,7 +186,7 @@ async def test_a_typo_under_server_side_apply_is_not_retryable(client: Any, name
 async def test_a_missing_namespace_shows_the_callers_own_example(
     client: Any, call: Callable[[Any], Awaitable[Any]], example: str
 ) -> None:
-    with pytest.raises(InvalidValueError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         await call(client)
 
     assert str(caught.value).endswith(f"are namespaced; name the namespace: {example}")
@@ -213,9 +213,9 @@ async def test_plain_data_is_checked_as_new_checks_it(client: Any, namespace: st
 
 @pytest.mark.embedded_only
 async def test_an_object_without_a_name_is_named_with_the_right_article(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"^to update a ConfigMap, set metadata\.name$"):
+    with pytest.raises(ArgumentError, match=r"^to update a ConfigMap, set metadata\.name$"):
         await client.core_v1.config_maps(namespace).update({})
-    with pytest.raises(InvalidValueError, match=r"^to update an object, set metadata\.name$"):
+    with pytest.raises(ArgumentError, match=r"^to update an object, set metadata\.name$"):
         await client.dynamic(GroupVersionResource("", "v1", "configmaps"), namespace=namespace).update({})
 
 
@@ -233,17 +233,17 @@ BEFORE_ANYTHING_IS_SENT: dict[str, tuple[type[masthead.MastheadError], Callable[
     "a name": (NameFormatError, lambda client: client.core_v1.pods("x").get("../secrets")),
     "a namespace": (NameFormatError, lambda client: client.core_v1.pods("x/y").get("web")),
     "an empty name": (NameFormatError, lambda client: client.core_v1.pods("x").get("")),
-    "no namespace": (InvalidValueError, lambda client: client.core_v1.pods().get("web")),
+    "no namespace": (ArgumentError, lambda client: client.core_v1.pods().get("web")),
     "a kind": (UnknownKindError, lambda client: client.dynamic("unicorns").list()),
-    "a limit": (InvalidValueError, lambda client: client.core_v1.pods("x").list(limit=-1)),
-    "a timeout": (InvalidValueError, lambda client: client.core_v1.pods("x").list(timeout="3")),
+    "a limit": (ArgumentError, lambda client: client.core_v1.pods("x").list(limit=-1)),
+    "a timeout": (ArgumentError, lambda client: client.core_v1.pods("x").list(timeout="3")),
     "a time to wait": (
-        InvalidValueError,
+        ArgumentError,
         lambda client: client.core_v1.pods("x").wait_for("web", conditions.exists(), timeout="3"),
     ),
-    "a number for a name": (InvalidValueError, lambda client: client.core_v1.pods("x").get(3)),
+    "a number for a name": (ArgumentError, lambda client: client.core_v1.pods("x").get(3)),
     "a function for a condition": (
-        InvalidValueError,
+        ArgumentError,
         lambda client: client.core_v1.pods("x").wait_for("web", conditions.exists),
     ),
 }

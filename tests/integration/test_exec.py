@@ -15,11 +15,11 @@ import masthead.server
 from masthead.api.core.v1 import Container, Pod
 from masthead.config import from_kubeconfig
 from masthead.errors import (
+    ArgumentError,
     BadRequestError,
     ClosedError,
     ExecError,
     ExecTimeoutError,
-    InvalidValueError,
     NotFoundError,
     ProtocolError,
     RemoteCommandError,
@@ -158,7 +158,7 @@ async def test_stdin_may_be_an_async_iterator(pods: Any) -> None:
 
 @pytest.mark.parametrize("stdin", [3, io.StringIO("text"), ["text"]], ids=["number", "text file", "list of text"])
 async def test_stdin_that_is_not_bytes_is_refused(pods: Any, stdin: Any) -> None:
-    with pytest.raises(InvalidValueError, match="stdin"):
+    with pytest.raises(ArgumentError, match="stdin"):
         await pods.exec("web", ["cat"], stdin=stdin)
 
 
@@ -192,7 +192,7 @@ async def test_what_a_file_has_is_sent_before_its_end(pods: Any) -> None:
 
 
 async def test_a_piece_of_stdin_that_is_missing_is_not_taken_for_its_end(pods: Any) -> None:
-    with pytest.raises(InvalidValueError, match="NoneType"):
+    with pytest.raises(ArgumentError, match="NoneType"):
         await pods.exec("web", ["cat"], stdin=iter([b"one", None, b"two"]))
 
 
@@ -285,7 +285,7 @@ async def test_output_is_collected_up_to_a_limit(pods: Any) -> None:
 
 @pytest.mark.parametrize("command", ["ls -l", [], ["ls", 3], b"ls"])
 async def test_a_command_is_a_list_of_strings(pods: Any, command: Any) -> None:
-    with pytest.raises(InvalidValueError, match="a command is a list of strings"):
+    with pytest.raises(ArgumentError, match="a command is a list of strings"):
         await pods.exec("web", command)
 
 
@@ -344,7 +344,7 @@ async def test_only_what_is_asked_for_is_sent(pods: Any) -> None:
     async with pods.open_exec("web", ["both"], stderr=False) as process:
         assert len(await process.stdout.read()) == 100 * 2**15
         assert await process.stderr.read() == b""
-    with pytest.raises(InvalidValueError, match="at least one of stdin, stdout and stderr"):
+    with pytest.raises(ArgumentError, match="at least one of stdin, stdout and stderr"):
         pods.open_exec("web", ["true"], stdout=False, stderr=False)
 
 
@@ -389,9 +389,9 @@ def no_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_terminal")
 async def test_an_interactive_session_needs_a_terminal(pods: Any) -> None:
-    with pytest.raises(InvalidValueError, match="needs a terminal"):
+    with pytest.raises(ArgumentError, match="needs a terminal"):
         await pods.exec_interactive("web")
-    with pytest.raises(InvalidValueError, match="needs a terminal"):
+    with pytest.raises(ArgumentError, match="needs a terminal"):
         await pods.attach_interactive("web")
 
 

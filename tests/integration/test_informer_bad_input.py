@@ -15,11 +15,11 @@ from tests.unit.cache.recording_handler import RecordingHandler
 from masthead._cache.informer.handlers import EventHandler, FilteringEventHandler
 from masthead._meta.gvk import GroupVersionResource
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     DeadlineError,
     IndexConflictError,
     InformerStateError,
-    InvalidValueError,
     SelectorError,
     UnknownIndexError,
 )
@@ -134,7 +134,7 @@ async def test_a_selector_that_the_server_rejects_is_reported(maps: Any) -> None
     ids=str,
 )
 async def test_invalid_options_are_rejected_at_once(maps: Any, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         quick(maps, **options)
 
 
@@ -170,7 +170,7 @@ async def test_an_informer_runs_once_and_knows_when(maps: Any) -> None:
     ids=["nothing", "a number", "an object", "both"],
 )
 async def test_an_invalid_handler_is_rejected_when_it_is_added(maps: Any, given: dict[str, Any]) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         quick(maps).add_event_handler(**given)
 
 
@@ -180,7 +180,7 @@ async def test_a_failing_filter_affects_only_its_own_handler(maps: Any, caplog: 
             raise LookupError("no such shelf")
         return "value" in obj.data
 
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         FilteringEventHandler(None, EventHandler[Any]())  # type: ignore[arg-type]
     picky, other = RecordingHandler(), RecordingHandler()
     informer = quick(maps)

@@ -11,7 +11,7 @@ from tests.conformance.objects import config_map, deployment, service
 from tests.server.kubectl import KUBECTL, Kubectl
 
 from masthead import ApplySet
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ async def test_a_set_of_this_client_is_pruned_by_kubectl(client: Any, namespace:
 
 async def test_neither_touches_a_set_of_the_other_unasked(client: Any, namespace: str, kubectl: Kubectl) -> None:
     kubectl(f"{APPLY} --server-side -n {namespace}", stdin=stream(config_map("a")), env=ALPHA)
-    with pytest.raises(InvalidValueError, match="managed by the tooling 'kubectl'"):
+    with pytest.raises(ArgumentError, match="managed by the tooling 'kubectl'"):
         await client.apply_manifests(
             config_map("b"), namespace=namespace, apply_set="configmaps/set", prune=True, field_manager="us"
         )

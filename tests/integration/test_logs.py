@@ -15,9 +15,9 @@ from tests.integration.conftest import connected, eventually
 
 from masthead.config import Config
 from masthead.errors import (
+    ArgumentError,
     BadRequestError,
     ClosedError,
-    InvalidValueError,
     NameFormatError,
     NotFoundError,
     ProtocolError,
@@ -169,17 +169,17 @@ async def test_options_go_to_the_server(kubelet: Kubelet) -> None:
 
 
 async def test_options_that_are_wrong_are_never_sent(kubelet: Kubelet) -> None:
-    with pytest.raises(InvalidValueError, match="since or since_seconds, not both"):
+    with pytest.raises(ArgumentError, match="since or since_seconds, not both"):
         kubelet.pods.logs("web", since=datetime(2001, 1, 1, tzinfo=UTC), since_seconds=1)
-    with pytest.raises(InvalidValueError, match="tail_lines"):
+    with pytest.raises(ArgumentError, match="tail_lines"):
         kubelet.pods.logs("web", tail_lines=-1)
     for since in ("2020-01-01T00:00:00Z", date(2020, 1, 1), 1577836800, datetime(2020, 1, 1)):  # noqa: DTZ001
         for verb in (functools.partial(kubelet.pods.logs, "web"), kubelet.pods.merged_logs):
             with pytest.raises(TimeError, match="time zone"):
                 verb(since=since)
-    with pytest.raises(InvalidValueError, match="follow or previous, not both"):
+    with pytest.raises(ArgumentError, match="follow or previous, not both"):
         kubelet.pods.logs("web", follow=True, previous=True)
-    with pytest.raises(InvalidValueError, match="max_streams"):
+    with pytest.raises(ArgumentError, match="max_streams"):
         kubelet.pods.merged_logs(max_streams=0)
     with pytest.raises(SelectorError):
         kubelet.pods.merged_logs(label_selector="app in web")

@@ -9,7 +9,7 @@ from tests.conformance.objects import config_map, deployment, named, service
 from tests.conformance.objects import namespace as a_namespace
 
 from masthead import ManifestError
-from masthead.errors import InvalidError, NotFoundError
+from masthead.errors import NotFoundError, UnprocessableError
 
 if TYPE_CHECKING:
     from masthead import DiffResult
@@ -116,4 +116,4 @@ async def test_a_diff_lists_every_manifest_that_the_server_refuses(client: Any, 
         await client.diff_manifests([*wrong, config_map("fine")], namespace=namespace, field_manager="us")
 
     assert len(raised.value.problems) == 2
-    assert isinstance(raised.value.__cause__, InvalidError)
+    assert isinstance(raised.value.__cause__, UnprocessableError)

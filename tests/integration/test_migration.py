@@ -10,7 +10,7 @@ from tests.conformance.objects import config_map, deployment
 
 from masthead._client.last_applied import LAST_APPLIED
 from masthead._meta.patch import Patch
-from masthead.errors import ApplyConflictError, InvalidValueError, ManifestError, NotFoundError
+from masthead.errors import ApplyConflictError, ArgumentError, ManifestError, NotFoundError
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
@@ -88,7 +88,7 @@ async def test_nothing_is_written_if_there_is_nothing_to_hand_over(maps: Any) ->
     assert managers(await maps.upgrade_managed_fields("b", field_manager="us")) == [(CSA, "Update")]
     with pytest.raises(NotFoundError):
         await maps.upgrade_managed_fields("missing", field_manager="us")
-    with pytest.raises(InvalidValueError, match="field_manager"):
+    with pytest.raises(ArgumentError, match="field_manager"):
         await maps.upgrade_managed_fields("a")
 
 

@@ -16,7 +16,7 @@ from tests.integration.conftest import connected
 import masthead.server
 from masthead.api.core.v1 import Pod
 from masthead.config import from_kubeconfig
-from masthead.errors import ClosedError, InvalidValueError, NotFoundError, PortForwardError
+from masthead.errors import ArgumentError, ClosedError, NotFoundError, PortForwardError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -369,15 +369,15 @@ def test_bad_arguments_are_refused_before_anything_is_sent(pods: Any) -> None:
         lambda: pods.connect("web", True),
     ]
     for call in calls:
-        with pytest.raises(InvalidValueError, match=r"port|address|max_connections"):
+        with pytest.raises(ArgumentError, match=r"port|address|max_connections"):
             call()
 
 
 async def test_only_what_leads_to_pods_can_be_forwarded(client: Any) -> None:
     config_maps = client.dynamic("v1", "configmaps", namespace="default")
-    with pytest.raises(InvalidValueError, match="only pods, services and workloads lead to pods"):
+    with pytest.raises(ArgumentError, match="only pods, services and workloads lead to pods"):
         await config_maps.port_forward("web", 80).open()
-    with pytest.raises(InvalidValueError, match="name the namespace"):
+    with pytest.raises(ArgumentError, match="name the namespace"):
         await client.core_v1.pods().port_forward("web", 80).open()
 
 

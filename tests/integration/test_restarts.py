@@ -10,7 +10,7 @@ from tests.conformance.objects import config_map, deployment, workload
 
 from masthead import ManifestError
 from masthead.api.apps.v1 import Deployment
-from masthead.errors import InvalidValueError, NotFoundError
+from masthead.errors import ArgumentError, NotFoundError
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 
@@ -51,7 +51,7 @@ async def test_a_paused_deployment_cannot_be_restarted(client: Any, namespace: s
     paused["spec"]["paused"] = True
     made = await deployments.create(paused)
 
-    with pytest.raises(InvalidValueError, match=r"restart Deployment .*/web: the deployment is paused"):
+    with pytest.raises(ArgumentError, match=r"restart Deployment .*/web: the deployment is paused"):
         await deployments.restart("web")
 
     assert (await deployments.get("web")).metadata.resource_version == made.metadata.resource_version
@@ -73,7 +73,7 @@ async def test_a_client_of_any_kind_restarts_workloads_only(client: Any, namespa
 
     assert restarted_at(await client.dynamic("deploy", namespace=namespace).restart("web"))
     assert restarted_at(await client.resource(Deployment, namespace).restart("web"))
-    with pytest.raises(InvalidValueError, match="only deployments, daemon sets and stateful sets"):
+    with pytest.raises(ArgumentError, match="only deployments, daemon sets and stateful sets"):
         await client.dynamic("configmaps", namespace=namespace).restart("a")
     with pytest.raises(NotFoundError):
         await client.dynamic("deploy", namespace=namespace).restart("absent")

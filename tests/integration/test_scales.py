@@ -10,7 +10,7 @@ from tests.conformance.objects import config_map, deployment, named, workload
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
 from masthead.api.autoscaling.v1 import Scale
-from masthead.errors import ConflictError, InvalidValueError, NotFoundError, UnknownKindError
+from masthead.errors import ArgumentError, ConflictError, NotFoundError, UnknownKindError
 
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 
@@ -78,5 +78,5 @@ async def test_a_resource_without_scale_is_an_error(client: Any, namespace: str,
         await scales.get("deploy", "absent")
     with pytest.raises(UnknownKindError):
         await scales.get("unicorns", "web")
-    with pytest.raises(InvalidValueError, match="name the namespace"):
+    with pytest.raises(ArgumentError, match="name the namespace"):
         await client.scales().get("deploy", "web")

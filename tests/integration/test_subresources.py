@@ -14,12 +14,12 @@ from masthead.api.authentication.v1 import TokenRequest
 from masthead.api.autoscaling.v1 import Scale
 from masthead.api.core.v1 import Namespace, Pod
 from masthead.errors import (
+    ArgumentError,
     ConflictError,
-    InvalidError,
-    InvalidValueError,
     NotFoundError,
     StatusError,
     TooManyRequestsError,
+    UnprocessableError,
 )
 
 
@@ -141,9 +141,9 @@ async def test_a_scale_is_applied_and_owned(deployments: Any, *, typed: bool) ->
 async def test_a_scale_is_never_applied_without_an_owner_nor_forced_without_being_applied(
     deployments: Any,
 ) -> None:
-    with pytest.raises(InvalidValueError, match="field_manager"):
+    with pytest.raises(ArgumentError, match="field_manager"):
         await deployments.apply_scale("web", named("autoscaling/v1", "Scale", "web"))
-    with pytest.raises(InvalidValueError, match="force is for apply patches"):
+    with pytest.raises(ArgumentError, match="force is for apply patches"):
         await deployments.patch_scale("web", Patch.merge({}), force=True)
 
 
@@ -243,7 +243,7 @@ async def test_resources_are_changed_as_a_subresource(pods: Any) -> None:
     wanted = made.to_dict()
     wanted["spec"]["containers"] = [container(cpu="200m")]
 
-    with pytest.raises(InvalidError):
+    with pytest.raises(UnprocessableError):
         await pods.update(wanted)
     written = await pods.update_resize(wanted)
 
@@ -325,7 +325,7 @@ async def test_a_request_is_approved_once_and_for_all(client: Any, request_name:
 
     assert decisions(approved) == [("Approved", "True", "Known")]
     assert again.metadata.resource_version == approved.metadata.resource_version
-    with pytest.raises(InvalidError):
+    with pytest.raises(UnprocessableError):
         await requests.deny(request_name)
 
 
@@ -335,7 +335,7 @@ async def test_a_request_is_denied(client: Any, request_name: str) -> None:
     denied = await requests.deny(request_name)
 
     assert decisions(denied) == [("Denied", "True", "Denied")]
-    with pytest.raises(InvalidError):
+    with pytest.raises(UnprocessableError):
         await requests.approve(request_name)
 
 

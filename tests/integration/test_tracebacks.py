@@ -45,10 +45,10 @@ from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead.config import Config, ExecConfig, OidcConfig, from_kubeconfig, load, write_user_tokens
 from masthead.errors import (
+    ArgumentError,
     AuthError,
     ClosedError,
     ConfigError,
-    InvalidValueError,
     MastheadError,
     TransportError,
 )
@@ -293,7 +293,7 @@ BAD_HEADERS: list[dict[str, str | Secret]] = [
 async def test_a_header_that_cannot_be_sent(headers: dict[str, str | Secret], who: dict[str, Any]) -> None:
     async with client_of(Config(server="http://127.0.0.1:1", **who)) as rest:
         error = await error_of(rest, headers=headers)
-    assert isinstance(error, InvalidValueError)
+    assert isinstance(error, ArgumentError)
     assert leaks(error, *MARKS) == []
 
 

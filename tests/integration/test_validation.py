@@ -12,7 +12,7 @@ import masthead.aio
 from masthead._meta.gvk import GroupVersionKind
 from masthead._sansio.backoff import Attempts
 from masthead.api.core.v1 import Pod
-from masthead.errors import InvalidError, InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, UnknownKindError, UnprocessableError
 
 Plain = dict[str, Any]
 SOON = Attempts(count=100, first=0.1, factor=1.0, jitter=0.0)
@@ -81,7 +81,7 @@ async def refusal(cups: Any, wanted: Plain) -> set[tuple[str | None, ...]]:
     """What the server says about an object that it is asked to create."""
     try:
         await cups.create(wanted, dry_run=True)
-    except InvalidError as error:
+    except UnprocessableError as error:
         causes = error.details.causes if error.details else []
         found = {(caus.field, caus.reason, caus.message) for caus in causes}
         return {each for each in found if each[0] != "<nil>"}  # a note that rules were not evaluated
@@ -142,11 +142,11 @@ def test_rules_about_changes_need_the_old_object() -> None:
 
 def test_an_object_of_another_kind_or_version_is_no_object_of_the_definition() -> None:
     made = definition("example.com")
-    with pytest.raises(InvalidValueError, match="the definition is of the kind Cup in the group"):
+    with pytest.raises(ArgumentError, match="the definition is of the kind Cup in the group"):
         masthead.validate(config_map("a"), made)
-    with pytest.raises(InvalidValueError, match="the definition has the versions v1, not v2"):
+    with pytest.raises(ArgumentError, match="the definition has the versions v1, not v2"):
         masthead.validate({**cup("example.com"), "apiVersion": "example.com/v2"}, made)
-    with pytest.raises(InvalidValueError, match="its apiVersion and kind"):
+    with pytest.raises(ArgumentError, match="its apiVersion and kind"):
         masthead.validate({"metadata": {"name": "a"}}, made)
 
 

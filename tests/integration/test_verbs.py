@@ -13,13 +13,13 @@ from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Container, Namespace, Pod
 from masthead.errors import (
     AlreadyExistsError,
+    ArgumentError,
     ConflictError,
     DecodeError,
-    InvalidError,
-    InvalidValueError,
     NameFormatError,
     NotFoundError,
     SelectorError,
+    UnprocessableError,
 )
 
 
@@ -83,7 +83,7 @@ async def test_a_missing_object_is_not_found(client: Any, namespace: str) -> Non
 
 
 async def test_an_object_that_breaks_the_rules_is_invalid(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidError) as raised:
+    with pytest.raises(UnprocessableError) as raised:
         await client.core_v1.pods(namespace).create(Pod.new("bad", spec={"containers": []}))
 
     assert raised.value.details is not None
@@ -218,7 +218,7 @@ async def test_a_name_that_could_lead_elsewhere_is_never_sent(client: Any, bad: 
     for call in (pods.get(bad), pods.delete(bad), pods.patch(bad, Patch.merge({}))):
         with pytest.raises(NameFormatError, match="Nothing was sent"):
             await call
-    with pytest.raises((NameFormatError, InvalidValueError)):
+    with pytest.raises((NameFormatError, ArgumentError)):
         await client.core_v1.pods(bad).list()
     if bad:
         with pytest.raises(NameFormatError, match="subresource"):
@@ -226,11 +226,11 @@ async def test_a_name_that_could_lead_elsewhere_is_never_sent(client: Any, bad: 
 
 
 async def test_namespaced_resources_need_a_namespace(client: Any) -> None:
-    with pytest.raises(InvalidValueError, match=r"are namespaced; name the namespace"):
+    with pytest.raises(ArgumentError, match=r"are namespaced; name the namespace"):
         await client.core_v1.pods().get("web")
-    with pytest.raises(InvalidValueError, match="are cluster-scoped"):
+    with pytest.raises(ArgumentError, match="are cluster-scoped"):
         await client.resource(Namespace, "default").get("default")
-    with pytest.raises(InvalidValueError, match="in namespace 'a', this client in 'b'"):
+    with pytest.raises(ArgumentError, match="in namespace 'a', this client in 'b'"):
         await client.core_v1.config_maps("b").create(ConfigMap.new("x", namespace="a"))
 
 
@@ -242,7 +242,7 @@ async def test_a_body_that_is_no_object_is_refused(client: Any, namespace: str) 
 
     with pytest.raises(DecodeError, match="ConfigMap: expected an object, got a string"):
         await maps.create("text")
-    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
+    with pytest.raises(ArgumentError, match="cannot be encoded as JSON"):
         await untyped.create({"kind": "ConfigMap", "metadata": {"name": "bad"}, "data": {"a": object()}})
 
 
@@ -251,13 +251,13 @@ async def test_options_that_are_wrong_are_never_sent(client: Any) -> None:
 
     with pytest.raises(SelectorError):
         await pods.list(label_selector="app in web")
-    with pytest.raises(InvalidValueError, match="resource_version_match"):
+    with pytest.raises(ArgumentError, match="resource_version_match"):
         await pods.list(resource_version="1", resource_version_match="Nearly")
-    with pytest.raises(InvalidValueError, match="limit"):
+    with pytest.raises(ArgumentError, match="limit"):
         await pods.list(limit=-1)
-    with pytest.raises(InvalidValueError, match="propagation_policy"):
+    with pytest.raises(ArgumentError, match="propagation_policy"):
         await pods.delete("web", propagation_policy="Sideways")
-    with pytest.raises(InvalidValueError, match="force is for apply patches"):
+    with pytest.raises(ArgumentError, match="force is for apply patches"):
         await pods.patch("web", Patch.merge({}), force=True)
     with pytest.raises(TypeError, match="label_selecter"):
         await pods.list(label_selecter="app=web")
@@ -271,9 +271,9 @@ async def test_an_empty_name_never_means_the_whole_collection(client: Any, names
 
     for each in (maps, untyped):
         for call in (each.get(nothing), each.delete(nothing), each.patch(nothing, Patch.merge({}))):
-            with pytest.raises(InvalidValueError, match="Nothing was sent"):
+            with pytest.raises(ArgumentError, match="Nothing was sent"):
                 await call
-    with pytest.raises(InvalidValueError, match="Nothing was sent"):
+    with pytest.raises(ArgumentError, match="Nothing was sent"):
         await untyped.delete(nothing, subresource="status")
     assert await maps.get("kept")
 
@@ -288,12 +288,12 @@ async def test_delete_returns_none_whatever_the_server_returns(client: Any, name
 
 
 async def test_an_object_of_another_kind_is_never_sent(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidValueError, match="pods are of type Pod, and 'x' is of type ConfigMap"):
+    with pytest.raises(ArgumentError, match="pods are of type Pod, and 'x' is of type ConfigMap"):
         await client.core_v1.pods(namespace).create(config_map("x"))
 
 
 async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"Patch\.merge"):
+    with pytest.raises(ArgumentError, match=r"Patch\.merge"):
         await client.core_v1.pods(namespace).patch("web", {"spec": {}})
 
 
@@ -313,7 +313,7 @@ async def test_a_resource_of_one_namespace_does_not_lead_to_another(client: Any)
     ours = client.core_v1.config_maps("ours")
 
     assert ours().namespace == ours("ours").namespace == "ours"
-    with pytest.raises(InvalidValueError, match=r"in 'ours'.* cannot be called with another namespace"):
+    with pytest.raises(ArgumentError, match=r"in 'ours'.* cannot be called with another namespace"):
         ours("theirs")
 
 

@@ -12,7 +12,7 @@ from tests.conformance.objects import config_map, deployment, job, pod
 
 from masthead import WaitCondition, conditions
 from masthead._meta.patch import Patch
-from masthead.errors import DeadlineError, InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, DeadlineError, NameFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -199,7 +199,7 @@ async def test_an_exception_of_a_condition_propagates(maps: Any) -> None:
 
     with pytest.raises(ZeroDivisionError):
         await maps.wait_for("a", conditions.matches(lambda _: 1 // 0 > 0, "impossible"))
-    with pytest.raises(InvalidValueError, match="dta"):
+    with pytest.raises(ArgumentError, match="dta"):
         await maps.wait_for("a", conditions.field_is("dta.color", "red"))
 
 
@@ -217,7 +217,7 @@ async def test_a_name_is_needed_and_a_namespace_if_several_have_it(client: Any, 
     other = await client.core_v1.namespaces().create({"metadata": {"generateName": "other-"}})
     for each in (namespace, other.metadata.name):
         await client.core_v1.config_maps(each).create(config_map(namespace))
-    with pytest.raises(InvalidValueError, match="name the namespace"):
+    with pytest.raises(ArgumentError, match="name the namespace"):
         await client.core_v1.config_maps().wait_for(namespace, ~conditions.exists())
     await client.core_v1.namespaces().delete(other.metadata.name)
 

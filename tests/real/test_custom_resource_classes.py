@@ -19,7 +19,7 @@ import masthead
 from masthead import CustomResource, Field, PrinterColumn, Quantity, Rule
 from masthead._customresource.rendering import with_integers
 from masthead.api.core.v1 import EnvVar, PodTemplateSpec, ResourceRequirements
-from masthead.errors import InvalidError
+from masthead.errors import UnprocessableError
 from masthead.meta import JSON, Condition, IntOrString, LabelSelector, Struct, Time, Unstructured
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def test_rules_about_changes_hold_on_the_server(installed: masthead.Client) -> N
     for owner in ("you", None):
         changed = site.copy()
         changed.spec.owner = owner
-        with pytest.raises(InvalidError, match="immutable"):
+        with pytest.raises(UnprocessableError, match="immutable"):
             sites.update(changed)
         assert [each.message for each in masthead.validate(changed, old=site)]
 

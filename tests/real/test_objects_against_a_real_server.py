@@ -17,7 +17,7 @@ from masthead.api.apps.v1 import Deployment
 from masthead.api.coordination.v1 import Lease
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.api.rbac.v1 import ClusterRole
-from masthead.errors import AlreadyExistsError, InvalidError, NotFoundError, StatusError, error_from_status
+from masthead.errors import AlreadyExistsError, NotFoundError, StatusError, UnprocessableError, error_from_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,7 +138,7 @@ def test_failures_become_the_errors_of_their_reasons(real_server: RealServer) ->
     assert (missing.resource, missing.name) == ("pods", "nope")
 
     invalid = failure(real_server, "POST", pods, Pod.new("p").to_json(), verb="create")
-    assert type(invalid) is InvalidError
+    assert type(invalid) is UnprocessableError
     assert invalid.details is not None
     assert invalid.details.causes[0].field == "spec.containers"
 

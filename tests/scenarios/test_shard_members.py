@@ -16,7 +16,7 @@ import masthead.server
 from masthead import ShardSet, Unstructured
 from masthead.aio import ShardMember
 from masthead.config import Config
-from masthead.errors import ClosedError, InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, ClosedError, NameFormatError
 from masthead.testing.virtual_time import LoopClock, in_virtual_time, now
 
 if TYPE_CHECKING:
@@ -352,11 +352,11 @@ async def test_arguments_are_checked() -> None:
     async with masthead.aio.Client(Config(server="http://127.0.0.1:1")) as client:
         with pytest.raises(NameFormatError, match="the name of the shard group"):
             ShardMember(client, "Shop", "default")
-        with pytest.raises(InvalidValueError, match="slots"):
+        with pytest.raises(ArgumentError, match="slots"):
             ShardMember(client, "shop", "default", slots=0)
-        with pytest.raises(InvalidValueError, match="by uid or by namespace"):
+        with pytest.raises(ArgumentError, match="by uid or by namespace"):
             ShardMember(client, "shop", "default", by="name")  # type: ignore[arg-type]
-        with pytest.raises(InvalidValueError, match="lease_duration"):
+        with pytest.raises(ArgumentError, match="lease_duration"):
             ShardMember(client, "shop", "default", lease_duration=5)
 
 

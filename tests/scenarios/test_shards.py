@@ -15,7 +15,7 @@ import masthead.server
 from masthead import EventHandler, Patch, ShardRanges, ShardSet
 from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.config import Config
-from masthead.errors import ClosedError, InvalidValueError, NotFoundError, SelectorError
+from masthead.errors import ArgumentError, ClosedError, NotFoundError, SelectorError
 from masthead.testing.virtual_time import LoopClock, in_virtual_time
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ async def test_who_waits_for_a_selection_learns_of_the_end() -> None:
 @in_virtual_time
 async def test_an_informer_with_a_queue_keeps_its_share() -> None:
     async with setting() as here, here.informer(queue=masthead.aio.DeltaFIFO) as informer:
-        with pytest.raises(InvalidValueError, match="leave out queue"):
+        with pytest.raises(ArgumentError, match="leave out queue"):
             await informer.select_shards(HALVES[0])
 
 

@@ -10,7 +10,7 @@ from tests.server.calls import APPLY_PATCH, MERGE_PATCH, Caller
 from tests.server.conversion_webhook import ConversionWebhook
 from tests.server.custom_definitions import DEFINITIONS, NAME, WIDGETS, define, version_of, widget
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead.meta import Unstructured
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def test_history_is_that_of_the_stored_version(cluster: QuietCluster, webhook: C
     )
 
     assert [each.type for each in cluster.server.history(first)] == ["ADDED"]
-    with pytest.raises(InvalidValueError, match="webhook"):
+    with pytest.raises(ArgumentError, match="webhook"):
         cluster.server.history(second)
 
 

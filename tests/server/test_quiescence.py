@@ -16,7 +16,7 @@ import masthead.server
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.metadata import ObjectMeta
 from masthead.api.core.v1 import Namespace
-from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 
 if TYPE_CHECKING:
     from masthead.server import Server
@@ -170,7 +170,7 @@ def test_the_versions_of_objects_are_those_of_a_list(server: Server) -> None:
     assert server.versions(maps, label_selector="color=red") == {"default/a": listed["default/a"]}
     assert server.versions(maps, field_selector="metadata.name=b") == {"default/b": listed["default/b"]}
     assert len(server.requests) == before
-    with pytest.raises(InvalidValueError, match="unable to parse"):
+    with pytest.raises(ArgumentError, match="unable to parse"):
         server.versions(maps, label_selector="!!")
     with pytest.raises(UnknownKindError, match="serves no"):
         server.versions(GroupVersionResource("example.com", "v1", "widgets"))

@@ -28,7 +28,7 @@ import masthead.server
 from masthead._meta.metadata import ObjectMeta
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Namespace
-from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
@@ -619,7 +619,7 @@ def test_history_begins_at_the_last_compaction(server: Server, caller: Caller) -
 def test_history_of_an_object_that_cannot_exist_is_an_error(server: Server) -> None:
     with pytest.raises(UnknownKindError, match="serves no"):
         server.history(Unstructured.from_dict({"apiVersion": "example.com/v1", "kind": "X", "metadata": {}}))
-    with pytest.raises(InvalidValueError, match="has no namespace"):
+    with pytest.raises(ArgumentError, match="has no namespace"):
         server.history(ConfigMap(metadata=ObjectMeta(name="a")))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
 from masthead import metrics
-from masthead.errors import ConfigError, InvalidValueError
+from masthead.errors import ArgumentError, ConfigError
 from masthead.metrics import (
     ALL,
     CONTROLLER_METRICS,
@@ -161,12 +161,12 @@ def test_threads_may_ask_and_count_at_the_same_time() -> None:
 
 def test_wrong_labels_are_refused_with_the_right_ones() -> None:
     provider = PrometheusMetrics(CollectorRegistry())
-    with pytest.raises(InvalidValueError, match="informer_relists_total has the labels name, resource, not name"):
+    with pytest.raises(ArgumentError, match="informer_relists_total has the labels name, resource, not name"):
         provider.counter(INFORMER_RELISTS, name="pods")
 
 
 def test_a_metric_must_be_requested_with_its_type() -> None:
-    with pytest.raises(InvalidValueError, match="informer_relists_total is a counter, not a gauge"):
+    with pytest.raises(ArgumentError, match="informer_relists_total is a counter, not a gauge"):
         PrometheusMetrics(CollectorRegistry()).gauge(INFORMER_RELISTS, **PODS)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 from aiohttp.http_exceptions import HttpProcessingError
 
 from masthead._module import set_module
-from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 from masthead_server.access import AccessControl, token_path
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
@@ -347,7 +347,7 @@ class Server:
 
         Raises:
             UnknownKindError: If the server does not serve the kind.
-            InvalidValueError: If the kind is namespaced, and the object has no namespace; or if its version is one
+            ArgumentError: If the kind is namespaced, and the object has no namespace; or if its version is one
                 that a webhook converts to.
         """
         served = self._cluster.catalog.by_kind(obj.gvk)
@@ -355,10 +355,10 @@ class Server:
             raise UnknownKindError(f"the server serves no {obj.gvk}")
         name, namespace = obj.metadata.name, obj.metadata.namespace
         if served.is_namespaced and not namespace:
-            raise InvalidValueError(f"{served.kind} {name!r} has no namespace", value=obj)
+            raise ArgumentError(f"{served.kind} {name!r} has no namespace", value=obj)
         if served.converts_by_webhook and served.stored_as.version != served.version:
             stored = served.stored_as
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"a webhook converts {served.kind} to {served.version}: ask for its history in {stored}",
                 value=obj,
             )
@@ -384,7 +384,7 @@ class Server:
 
         Raises:
             UnknownKindError: If the server does not serve the resource.
-            InvalidValueError: If a selector is invalid.
+            ArgumentError: If a selector is invalid.
         """
         options = CollectionOptions(label_selector, field_selector, shard_selector)
 
@@ -395,7 +395,7 @@ class Server:
             try:
                 selection = SelectionPredicate(served, namespace, options)
             except StatusFailure as failure:
-                raise InvalidValueError(str(failure), value=(label_selector, field_selector)) from None
+                raise ArgumentError(str(failure), value=(label_selector, field_selector)) from None
             present = self._storage.table(served.table).scan(selection.prefix, self._storage.revision)
             return {each.key: str(each.revision) for each in selection.among(present)}
 

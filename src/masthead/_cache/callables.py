@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 __all__ = ["check_plain", "is_coroutine_function"]
 
@@ -13,12 +13,12 @@ def check_plain(what: str, function: object) -> None:
     """Refuse objects that cannot be called, and coroutine functions where nothing is awaited.
 
     Raises:
-        InvalidValueError: If it is neither a plain function nor a callable object.
+        ArgumentError: If it is neither a plain function nor a callable object.
     """
     if not callable(function):
-        raise InvalidValueError(f"{what} must be a function, and is of type {type(function).__name__}", value=function)
+        raise ArgumentError(f"{what} must be a function, and is of type {type(function).__name__}", value=function)
     if is_coroutine_function(function):
-        raise InvalidValueError(f"{what} must be a plain function: nothing awaits it", value=function)
+        raise ArgumentError(f"{what} must be a plain function: nothing awaits it", value=function)
 
 
 def is_coroutine_function(function: object) -> bool:

@@ -12,7 +12,7 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead._cache.store.storage import Stored
@@ -37,7 +37,7 @@ class InformerOptions(Generic[T]):
     """The options of an informer; `SharedInformer` documents each of them under the same name.
 
     Raises:
-        InvalidValueError: If an option is invalid.
+        ArgumentError: If an option is invalid.
     """
 
     resync: float = 0.0
@@ -61,7 +61,7 @@ class InformerOptions(Generic[T]):
         for name, (is_valid, expected) in _CHECKS.items():
             value: object = getattr(self, name)
             if not is_valid(value):
-                raise InvalidValueError(f"{name} is {value!r}; give {expected}", value=value)
+                raise ArgumentError(f"{name} is {value!r}; give {expected}", value=value)
         if self.transform is not None:
             check_plain("a transform", self.transform)
 

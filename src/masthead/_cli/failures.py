@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 from masthead._errors.base import printable
 from masthead.errors import (
     ApplyConflictError,
+    ArgumentError,
     AuthError,
     ConfigError,
     DeadlineError,
     DecodeError,
     ForbiddenError,
     GenerateError,
-    InvalidError,
-    InvalidValueError,
     ManifestError,
     MastheadError,
     NotFoundError,
@@ -26,6 +25,7 @@ from masthead.errors import (
     TransportError,
     UnauthorizedError,
     UnknownKindError,
+    UnprocessableError,
 )
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _explain_status(error: StatusError) -> ExplainedFailure:
             "does with --client-side"
         )
         return ExplainedFailure(line, hint, ExitCode.FAILED)
-    if isinstance(error, InvalidError):
+    if isinstance(error, UnprocessableError):
         return ExplainedFailure(line, "fix the fields that the message names", ExitCode.FAILED)
     if isinstance(error, TooManyRequestsError):
         return ExplainedFailure(line, "wait a little, then try again", ExitCode.FAILED)
@@ -241,7 +241,7 @@ _CLIENT_SIDE: Final[tuple[tuple[type[MastheadError], Callable[[BaseException], E
     (UnknownKindError, _explain_unknown_kind),
     (GenerateError, _explain_generate),
     (DecodeError, _ends_with(ExitCode.FAILED)),
-    (InvalidValueError, _ends_with(ExitCode.USAGE)),
+    (ArgumentError, _ends_with(ExitCode.USAGE)),
     (MastheadError, _ends_with(ExitCode.FAILED)),
 )
 

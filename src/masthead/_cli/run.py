@@ -22,7 +22,7 @@ from masthead._config.loader import load
 from masthead._controller.logs import setup_logging
 from masthead._controller.main_loop import StopTimeoutError
 from masthead._controller.options import ENVIRONMENT, RunOptions, parse_namespaces
-from masthead.errors import ConfigError, InvalidValueError, ManagerStateError, MastheadError
+from masthead.errors import ArgumentError, ConfigError, ManagerStateError, MastheadError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
         if chosen.reload:
             return _reload(arguments, target, chosen.reload_dir)
         manager = _load(target, overrides)
-    except (TargetError, ConfigError, InvalidValueError) as error:
+    except (TargetError, ConfigError, ArgumentError) as error:
         raise CommandError(str(error), code=ExitCode.USAGE) from None
     except BrokenTargetError as error:
         _log.critical("%s", error, exc_info=error.__cause__)
@@ -108,7 +108,7 @@ def _overrides(chosen: argparse.Namespace) -> RunOverrides:
     """What the arguments say, and nothing about those that are not given.
 
     Raises:
-        InvalidValueError: If an argument is invalid.
+        ArgumentError: If an argument is invalid.
     """
     given: dict[str, object] = {
         name: value for name, _ in ENVIRONMENT.values() if (value := getattr(chosen, name, None)) is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.templates import JsonPathError, parse_path_argument
 from masthead._meta.quantity import Quantity
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,6 +47,6 @@ def sort_key(value: object) -> tuple[int, object]:
     text = str(value)
     try:
         return 2, Quantity(text)
-    except InvalidValueError:
+    except ArgumentError:
         # web-2 comes before web-10.
         return 3, [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(text)]

@@ -220,7 +220,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
         """Approve a request. An approved request is left as it is; a denied request stays denied.
 
         Raises:
-            InvalidError: If the request was denied.
+            UnprocessableError: If the request was denied.
         """
         return await self._decide(name, "Approved", reason, message, timeout)
 
@@ -228,7 +228,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
         """Deny a request.
 
         Raises:
-            InvalidError: If the request was approved.
+            UnprocessableError: If the request was approved.
         """
         return await self._decide(name, "Denied", reason, message, timeout)
 

@@ -22,7 +22,7 @@ from masthead._meta import names
 from masthead._meta.gvk import GroupKind
 from masthead._module import set_module
 from masthead._version import __version__
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,15 +84,15 @@ class ApplySet:
         """Check the arguments.
 
         Raises:
-            InvalidValueError: If the parent has no name, or the tooling is not a name and a version.
+            ArgumentError: If the parent has no name, or the tooling is not a name and a version.
         """
         if not parent_name(self):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"apply set: parent is {self.parent!r}; name it as in 'configmaps/web'", value=self.parent
             )
         name, _, version = self.tooling.rpartition("/")
         if not name or not version:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"apply set: tooling is {self.tooling!r}; it must be a name and a version, such as 'kubectl/v1.36'",
                 value=self.tooling,
             )
@@ -114,11 +114,11 @@ def apply_set_of(given: str | ApplySet) -> ApplySet:
     """The apply set that a caller passes, as an `ApplySet` or as the name of its parent.
 
     Raises:
-        InvalidValueError: If it is neither, or the parent has no name.
+        ArgumentError: If it is neither, or the parent has no name.
     """
     found = ApplySet(given) if isinstance(given, str) else given
     if not isinstance(cast("object", found), ApplySet):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"apply_set is of type {type(given).__name__}; use an ApplySet, or its parent, such as 'configmaps/web'",
             value=given,
         )
@@ -213,7 +213,7 @@ class ApplySetParent:
         """Read the annotations of the parent.
 
         Raises:
-            InvalidValueError: If it is not the parent of this set, or another tool manages it.
+            ArgumentError: If it is not the parent of this set, or another tool manages it.
         """
         labels, annotations = found.metadata.labels, found.metadata.annotations
         self._check(labels.get(ID), annotations.get(TOOLING))
@@ -248,8 +248,8 @@ class ApplySetParent:
                 f"has the label {ID} of another object: {id_!r} instead of {self.id!r}; name another, or correct it"
             )
 
-    def _refusal(self, problem: str) -> InvalidValueError:
-        return InvalidValueError(f"{self} {problem}", value=self.apply_set.parent)
+    def _refusal(self, problem: str) -> ArgumentError:
+        return ArgumentError(f"{self} {problem}", value=self.apply_set.parent)
 
     def configuration(self, membership: Membership) -> dict[str, object]:
         """The parent's apply configuration. It leaves out the annotation of group-resources, which removes it."""
@@ -271,10 +271,10 @@ def with_member_label(obj: Unstructured, id_: str) -> Unstructured:
     """A copy with the label of a member.
 
     Raises:
-        InvalidValueError: If it has such a label already.
+        ArgumentError: If it has such a label already.
     """
     if PART_OF in obj.metadata.labels:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"leave out the label {PART_OF}; the apply set assigns it",
             value=obj.metadata.labels[PART_OF],
         )

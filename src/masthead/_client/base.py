@@ -13,7 +13,7 @@ from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.paths import resource_path
-from masthead.errors import DecodeError, InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, DecodeError, NameFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from masthead._rest.client import RestClient
     from masthead._rest.response import Response
 
-__all__ = ["ClientContext", "Defaults", "BaseResource", "LazyTarget"]
+__all__ = ["BaseResource", "ClientContext", "Defaults", "LazyTarget"]
 
 T = TypeVar("T", bound=Object)
 
@@ -63,7 +63,7 @@ class Defaults:
 
     def __post_init__(self) -> None:
         if self.page_size < 1:
-            raise InvalidValueError(f"page_size is {self.page_size}; it must be at least 1", value=self.page_size)
+            raise ArgumentError(f"page_size is {self.page_size}; it must be at least 1", value=self.page_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +190,14 @@ class BaseResource(Generic[T]):
 
         Raises:
             DecodeError: If the data does not match the type.
-            InvalidValueError: If it is an object of another kind.
+            ArgumentError: If it is an object of another kind.
         """
         target = await self._target()
         if not isinstance(obj, Object):
             is_strict = self._validation(field_validation) is None
             return _with_type_meta(_built(target.item, obj, is_strict=is_strict), target)
         if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{target.name} are of type {target.item.__name__}, and {obj.key!r} is of type {type(obj).__name__}",
                 value=obj.key,
             )
@@ -263,10 +263,10 @@ def name_of(obj: Object, verb: str) -> str:
     """Return the name of an object that a verb needs.
 
     Raises:
-        InvalidValueError: If the object has no name.
+        ArgumentError: If the object has no name.
     """
     if not obj.metadata.name:
-        raise InvalidValueError(f"to {verb} {_with_article(obj.kind or 'object')}, set metadata.name", value=obj.key)
+        raise ArgumentError(f"to {verb} {_with_article(obj.kind or 'object')}, set metadata.name", value=obj.key)
     return obj.metadata.name
 
 
@@ -278,14 +278,14 @@ def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None
     """Decide the namespace of a call from the client's and the object's.
 
     Raises:
-        InvalidValueError: If the namespace is missing, not allowed, or the client's and the object's differ.
+        ArgumentError: If the namespace is missing, not allowed, or the client's and the object's differ.
     """
     if client is not None and not client:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{verb} {target.name}: the namespace is empty; leave it out for all namespaces", value=client
         )
     if obj and client and obj != client:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{verb} {target.name}: the object is in namespace {obj!r}, this client in {client!r}; "
             "use a client of that namespace, or leave it out here",
             value=obj,
@@ -293,12 +293,12 @@ def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None
     namespace = client or obj
     # Whether a resource is namespaced may be unknown (None): then the server decides.
     if target.namespaced is False and namespace:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{verb} {target.name}: {target.name} are cluster-scoped; leave out {namespace!r}",
             value=namespace,
         )
     if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{verb} {target.name}: {target.name} are namespaced; name the namespace: {_in_namespace(target)}",
             value=name,
         )

@@ -27,7 +27,7 @@ from masthead._module import set_module
 from masthead._rest.connect import connect
 from masthead._rest.settings import RestSettings
 from masthead._transport.http import MAX_RESPONSE_BYTES
-from masthead.errors import ConfigError, InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, ConfigError, NameFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -128,7 +128,7 @@ class Client(ManifestVerbs):
         Raises:
             ConfigError: If there is no configuration, or it is invalid.
             AuthError: If the credentials cannot be used.
-            InvalidValueError: If another argument is invalid.
+            ArgumentError: If another argument is invalid.
         """
         # First of all: a traceback of what follows must not show the credentials of a kubeconfig.
         kubeconfig = conceal(kubeconfig)
@@ -141,14 +141,14 @@ class Client(ManifestVerbs):
             )
         found = config or load(kubeconfig, context=context)
         if not isinstance(cast("object", namespace), str | None):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"namespace is of type {type(namespace).__name__}; it must be a string", value=namespace
             )
         if namespace and (problem := names.problem_with_dns1123_label(namespace)):
             raise NameFormatError(f"namespace: {names.quote(namespace)} {problem}", value=namespace)
         self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)
         if connections < 0:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"connections is {connections}; it must be 0 or more, 0 for no limit", value=connections
             )
         settings = RestSettings(
@@ -313,11 +313,11 @@ class Client(ManifestVerbs):
             old: The object before an update, for rules about changes.
 
         Returns:
-            What the server would refuse, as the causes of its `InvalidError`; empty if it is valid. A field that the
+            What the server would refuse, as the causes of its `UnprocessableError`; empty if it is valid. A field that the
             kind does not have is among them, although a server only warns of it, unless it is asked to be strict.
 
         Raises:
-            InvalidValueError: If the object has no apiVersion or kind.
+            ArgumentError: If the object has no apiVersion or kind.
             UnknownKindError: If the cluster has no schema of the kind; that of a new custom resource appears some
                 seconds after its definition.
         """
@@ -342,7 +342,7 @@ class Client(ManifestVerbs):
     ) -> ResourceTarget[T] | LazyTarget[T]:
         if isinstance(what, GroupVersionResource):
             if resource is not None:
-                raise InvalidValueError(f"{what} is complete; leave out {resource!r}", value=resource)
+                raise ArgumentError(f"{what} is complete; leave out {resource!r}", value=resource)
             return target(what, namespaced=None)
 
         # Discovery waits for the first call: nothing is sent here.

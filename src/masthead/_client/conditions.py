@@ -39,29 +39,29 @@ if TYPE_CHECKING:
     AnyDefinition: TypeAlias = CustomResourceDefinition | Unstructured
 
 __all__ = [
-    "WaitCondition",
     "ObjectWaitCondition",
-    "matches",
-    "exists",
-    "deleted",
-    "field_is",
+    "WaitCondition",
     "condition_is",
-    "pod_running",
-    "pod_ready",
-    "pod_succeeded",
-    "pod_failed",
-    "pod_finished",
+    "crd_established",
+    "crd_names_accepted",
+    "daemon_set_rolled_out",
+    "deleted",
     "deployment_available",
     "deployment_rolled_out",
-    "stateful_set_rolled_out",
-    "daemon_set_rolled_out",
+    "exists",
+    "field_is",
+    "has_condition",
     "job_complete",
     "job_failed",
     "job_finished",
-    "crd_established",
-    "crd_names_accepted",
-    "has_condition",
     "lacking",
+    "matches",
+    "pod_failed",
+    "pod_finished",
+    "pod_ready",
+    "pod_running",
+    "pod_succeeded",
+    "stateful_set_rolled_out",
 ]
 
 # Not bound to Object: a test of an object or None is a condition of either, and so of objects too.
@@ -224,7 +224,7 @@ def field_is(path: str, value: object) -> ObjectWaitCondition[Object]:
         value: The JSON value, so ``"500m"`` for a quantity; None for an absent field.
 
     Raises:
-        InvalidValueError: If the path is invalid. Testing raises it too, if the object's type has no such
+        ArgumentError: If the path is invalid. Testing raises it too, if the object's type has no such
             field.
     """
     steps, wanted = parse_path(path), plain(value)

@@ -54,7 +54,7 @@ async def retry_on_conflict(fn: Callable[[], Awaitable[R]], *, attempts: int | A
     Raises:
         ConflictError: If the last attempt conflicts as well.
         ApplyConflictError: If other managers own fields that it applies.
-        InvalidValueError: If `attempts` allows no attempt.
+        ArgumentError: If `attempts` allows no attempt.
     """
     return await retry_on(fn, ConflictError, attempts=attempts)
 
@@ -75,7 +75,7 @@ async def retry_on(
 
     Raises:
         Exception: What the last attempt raises; any error that is not in `errors`, at once.
-        InvalidValueError: If `attempts` allows no attempt.
+        ArgumentError: If `attempts` allows no attempt.
     """
     delays = retry_schedule(attempts).delays(random.random)
     while True:
@@ -174,7 +174,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             ConflictError: If the last attempt conflicts as well.
             NotFoundError: If no object has that name.
             TypeError: If `mutate` returns something other than an object or None.
-            InvalidValueError: If `mutate` changes name or namespace.
+            ArgumentError: If `mutate` changes name or namespace.
         """
         known: T | None = None
 
@@ -235,7 +235,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             AlreadyExistsError: If an object of that name is repeatedly created and deleted during the
                 attempts.
             TypeError: If `mutate` returns something other than an object or None.
-            InvalidValueError: If the object has no name, or `mutate` changes name or namespace.
+            ArgumentError: If the object has no name, or `mutate` changes name or namespace.
         """
         name_of(obj, "create or update")
 

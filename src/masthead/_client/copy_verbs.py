@@ -70,7 +70,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost. A part may have been copied.
-            InvalidValueError: If the target is not a path.
+            ArgumentError: If the target is not a path.
             Exception: Whatever `progress`, or reading an open file, raises, which ends the copy.
         """
         from masthead._client.cp import upload
@@ -136,7 +136,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost.
-            InvalidValueError: If the source is not a path.
+            ArgumentError: If the source is not a path.
             Exception: Whatever `progress` raises, which ends the copy.
         """
         from masthead._client.cp import download
@@ -180,7 +180,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost.
-            InvalidValueError: If it is not a path.
+            ArgumentError: If it is not a path.
         """
         from masthead._client.cp import download
 
@@ -215,7 +215,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost.
-            InvalidValueError: If it is not a path, or the data are not bytes.
+            ArgumentError: If it is not a path, or the data are not bytes.
             Exception: Whatever reading the data, or `progress`, raises.
         """
         from masthead._client.cp import upload

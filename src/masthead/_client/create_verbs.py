@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,11 +34,11 @@ class CreateVerbs(WriteBase[T], Generic[T]):
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
-            InvalidError: If it fails validation.
+            UnprocessableError: If it fails validation.
         """
         given = await self._coerce(obj, field_validation)
         if not given.metadata.name and not given.metadata.generate_name:
-            raise InvalidValueError("to create an object, set metadata.name or metadata.generate_name")
+            raise ArgumentError("to create an object, set metadata.name or metadata.generate_name")
         return await self._post(
             given,
             dry_run=dry_run,

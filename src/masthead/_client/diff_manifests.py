@@ -67,7 +67,7 @@ async def diff_manifests(
 
     Raises:
         ManifestError: If a manifest is invalid, or the server refuses some of them; it lists all.
-        InvalidValueError: If the apply set is invalid, or another tool manages it.
+        ArgumentError: If the apply set is invalid, or another tool manages it.
         MastheadError: If the apply set's parent or members cannot be read.
         TransportError: If there is no connection.
     """

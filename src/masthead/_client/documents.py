@@ -16,7 +16,7 @@ from masthead._meta.model import Struct
 from masthead._meta.registry import registry
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
-from masthead.errors import DecodeError, InvalidValueError, ManifestError, UnknownKindError
+from masthead.errors import ArgumentError, DecodeError, ManifestError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANIFEST_SUFFIXES",
+    "KindScope",
     "ManifestDocument",
     "Readable",
-    "KindScope",
     "Source",
     "defined_kinds",
     "defined_namespaces",
@@ -296,7 +296,7 @@ def _identity_problem(data: Mapping[str, object]) -> str:
         names.check_path_segment_name(Unstructured.from_dict(data).metadata.name)
     except DecodeError as error:
         return f"{kind}: {error.path}: {error.problem}" if error.path else f"{kind}: {error.problem}"
-    except InvalidValueError as error:
+    except ArgumentError as error:
         return f"{kind}: {error}"
     return ""
 

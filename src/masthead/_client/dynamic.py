@@ -87,7 +87,7 @@ class DynamicResource(
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
-            InvalidError: If it fails validation.
+            UnprocessableError: If it fails validation.
         """
         if not subresource:
             return await super().create(

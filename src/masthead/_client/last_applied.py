@@ -9,7 +9,7 @@ import msgspec
 
 from masthead._meta.patch import Patch
 from masthead._meta.registry import registry
-from masthead.errors import InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, UnknownKindError
 
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
@@ -52,7 +52,7 @@ def apply_patch(configuration: Plain, current: Object, gvk: GroupVersionKind) ->
         gvk: Its kind. Kinds of Kubernetes itself are patched with strategic merge patches, others with merge patches.
 
     Raises:
-        InvalidValueError: If a list of the configuration cannot be merged: an item lacks the field that identifies
+        ArgumentError: If a list of the configuration cannot be merged: an item lacks the field that identifies
             it, say.
     """
     from masthead._schema.merge_errors import StrategicMergeError
@@ -70,7 +70,7 @@ def apply_patch(configuration: Plain, current: Object, gvk: GroupVersionKind) ->
         patch = three_way_merge_patch(original, configuration, found)
         return Patch.merge(patch) if patch else None
     except StrategicMergeError as error:
-        raise InvalidValueError(f"to apply {current.kind} {current.key}: {error}", value=current.key) from error
+        raise ArgumentError(f"to apply {current.kind} {current.key}: {error}", value=current.key) from error
 
 
 def _last_applied(current: Object) -> Plain:
@@ -80,7 +80,7 @@ def _last_applied(current: Object) -> Plain:
     try:
         found: object = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the annotation {LAST_APPLIED} of {current.kind} {current.key} is no JSON: {error}",
             value=current.key,
         ) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from masthead._client.options import integer_text
 from masthead._meta.time import format_time
-from masthead.errors import InvalidValueError, TimeError
+from masthead.errors import ArgumentError, TimeError
 
 if TYPE_CHECKING:
     from masthead._client.options import Query
@@ -22,7 +22,7 @@ class LogQuery:
     """Which part of a log is requested; the attributes are the arguments of ``pods.logs``.
 
     Raises:
-        InvalidValueError: If options contradict each other, or a number is invalid.
+        ArgumentError: If options contradict each other, or a number is invalid.
         TimeError: If `since` is not a datetime, or has no time zone.
     """
 
@@ -39,9 +39,9 @@ class LogQuery:
     def __post_init__(self) -> None:
         # The API server refuses these, too, but only after a request.
         if self.since is not None and self.since_seconds is not None:
-            raise InvalidValueError("give since or since_seconds, not both")
+            raise ArgumentError("give since or since_seconds, not both")
         if self.follow and self.previous:
-            raise InvalidValueError("a previous container writes nothing any more: give follow or previous, not both")
+            raise ArgumentError("a previous container writes nothing any more: give follow or previous, not both")
         if self.since is not None and not isinstance(cast("object", self.since), datetime):
             raise TimeError(
                 f"since is {self.since!r}; it must be a datetime with a time zone, or give since_seconds",

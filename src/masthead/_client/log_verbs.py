@@ -14,7 +14,7 @@ from masthead._client.logs import LogStream
 from masthead._client.read_verbs import ReadVerbs
 from masthead._client.watch_event import WatchEvent
 from masthead._meta.object import Object
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     import re
@@ -76,7 +76,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                 default. With `follow`, the log is then requested again from where it was: after 300 seconds by default.
 
         Raises:
-            InvalidValueError: If options contradict each other, or one is invalid.
+            ArgumentError: If options contradict each other, or one is invalid.
             TimeError: If `since` is not a datetime, or has no time zone.
             StatusError: While reading, if the server refuses.
         """
@@ -145,13 +145,13 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                 a warning. What it raises ends the iteration.
 
         Raises:
-            InvalidValueError: If options contradict each other, or one is invalid.
+            ArgumentError: If options contradict each other, or one is invalid.
             TimeError: If `since` is not a datetime, or has no time zone.
             SelectorError: If a selector is invalid.
             MastheadError: While iterating, if the pods cannot be listed or watched.
         """
         if max_streams < 1:
-            raise InvalidValueError(f"max_streams is {max_streams}; it must be at least 1", value=max_streams)
+            raise ArgumentError(f"max_streams is {max_streams}; it must be at least 1", value=max_streams)
         options = LogQuery(
             follow=follow,
             previous=previous,

@@ -17,7 +17,7 @@ from masthead._client.documents import (
     refusal,
 )
 from masthead._client.install_order import installation_order
-from masthead.errors import InvalidValueError, MastheadError, UnknownKindError
+from masthead.errors import ArgumentError, MastheadError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,7 +131,7 @@ async def resolve_manifests(
             continue
         try:
             here = _with_namespace(document, client.namespace, namespace, served)
-        except InvalidValueError as error:
+        except ArgumentError as error:
             problems.append(f"{document.label}: {error}")
             continue
         meta = here.obj.metadata
@@ -175,11 +175,11 @@ def _with_namespace(
     """A document in its namespace.
 
     Raises:
-        InvalidValueError: If the document names another namespace than the caller.
+        ArgumentError: If the document names another namespace than the caller.
     """
     if not served.namespaced:
         return document.in_namespace("")  # as the server does
     own = document.obj.metadata.namespace
     if own and wanted and own != wanted:
-        raise InvalidValueError(f"is in namespace {own!r}, not in {wanted!r}; leave out one of them", value=own)
+        raise ArgumentError(f"is in namespace {own!r}, not in {wanted!r}; leave out one of them", value=own)
     return document if own else document.in_namespace(wanted or default)

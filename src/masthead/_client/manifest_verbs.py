@@ -89,7 +89,7 @@ class ManifestVerbs(Clientset):
         Raises:
             ManifestError: If a manifest cannot be read or sent, or does not become ready; it says which, and what was
                 applied before it.
-            InvalidValueError: If `prune` is given without an apply set, or if the set is invalid or managed by another
+            ArgumentError: If `prune` is given without an apply set, or if the set is invalid or managed by another
                 tool.
             MastheadError: If the parent of the apply set cannot be read.
         """
@@ -187,7 +187,7 @@ class ManifestVerbs(Clientset):
 
         Raises:
             ManifestError: If a manifest cannot be read, or the server refuses some of them; it lists all of these.
-            InvalidValueError: If the apply set is invalid, or another tool manages it.
+            ArgumentError: If the apply set is invalid, or another tool manages it.
             TransportError: If there is no connection.
             MastheadError: If the parent or the members of the apply set cannot be read.
         """
@@ -326,7 +326,7 @@ class ManifestVerbs(Clientset):
             DeadlineError: If the condition does not hold for all of them in time; the message says for which, and why.
             ObjectFailedError: If an object has failed, such as a job.
             ManifestError: If an object has no name, or is of an unknown kind.
-            InvalidValueError: If the condition or the timeout is invalid.
+            ArgumentError: If the condition or the timeout is invalid.
             MastheadError: If a list or a watch fails, and the failure is not transient.
         """
         from masthead._client.wait_all import wait_for_all

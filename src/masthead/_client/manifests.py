@@ -25,7 +25,7 @@ from masthead._client.manifest_resources import Manifest, ManifestClient, resolv
 from masthead._client.pruning import open_apply_set
 from masthead._client.restarts import can_restart
 from masthead._client.wait_all import wait_for_all
-from masthead.errors import ForbiddenError, InvalidValueError, ManifestError, MastheadError, NotFoundError
+from masthead.errors import ArgumentError, ForbiddenError, ManifestError, MastheadError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -76,11 +76,11 @@ async def apply_manifests(
 
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.
-        InvalidValueError: If `prune` is given without an apply set, or if the set is invalid or managed by another tool.
+        ArgumentError: If `prune` is given without an apply set, or if the set is invalid or managed by another tool.
         MastheadError: If the parent of the apply set cannot be read.
     """
     if prune and apply_set is None:
-        raise InvalidValueError("prune needs an apply set: name its parent, such as apply_set='configmaps/web'")
+        raise ArgumentError("prune needs an apply set: name its parent, such as apply_set='configmaps/web'")
     manifests = await resolve_manifests(client, source, namespace)
     run = _ApplyRun(client, options, on_applied)
     if apply_set is None:

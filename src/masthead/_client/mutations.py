@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from masthead._meta.object import Object
 from masthead._sansio.backoff import DEFAULT_RETRY
-from masthead.errors import ApplyConflictError, ConflictError, InvalidValueError
+from masthead.errors import ApplyConflictError, ArgumentError, ConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,12 +22,12 @@ __all__ = [
     "Mutate",
     "OperationResult",
     "apply_mutation",
-    "overlay",
-    "update_result",
-    "retry_schedule",
-    "is_retried",
-    "prepare_create",
     "deleted_conflict",
+    "is_retried",
+    "overlay",
+    "prepare_create",
+    "retry_schedule",
+    "update_result",
 ]
 
 T = TypeVar("T", bound=Object)
@@ -46,11 +46,11 @@ def retry_schedule(attempts: int | Attempts) -> Attempts:
     """The number of attempts and the delays in between.
 
     Raises:
-        InvalidValueError: If `attempts` allows no attempt.
+        ArgumentError: If `attempts` allows no attempt.
     """
     wanted = replace(DEFAULT_RETRY, count=attempts) if isinstance(attempts, int) else attempts
     if wanted.count < 1:
-        raise InvalidValueError(f"attempts is {wanted.count}; it must be at least 1", value=wanted.count)
+        raise ArgumentError(f"attempts is {wanted.count}; it must be at least 1", value=wanted.count)
     return wanted
 
 
@@ -70,7 +70,7 @@ def apply_mutation(found: T, mutate: Mutate[T]) -> T | None:
 
     Raises:
         TypeError: If `mutate` returns something other than an object or None.
-        InvalidValueError: If `mutate` changes name or namespace.
+        ArgumentError: If `mutate` changes name or namespace.
     """
     mine = found.copy()
     result = _mutated(mine, mutate)
@@ -88,7 +88,7 @@ def prepare_create(obj: T, mutate: Mutate[T] | None) -> T:
 
     Raises:
         TypeError: If `mutate` returns something other than an object or None.
-        InvalidValueError: If `mutate` changes name or namespace.
+        ArgumentError: If `mutate` changes name or namespace.
     """
     mine = obj.copy()
     result = mine if mutate is None else _mutated(mine, mutate)
@@ -151,7 +151,7 @@ def _mutated(mine: T, mutate: Mutate[T]) -> T:
 
 def _refuse_another(before: Object, after: Object) -> None:
     if (before.metadata.name, before.metadata.namespace) != (after.metadata.name, after.metadata.namespace):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"mutate made {after.key} out of {before.key}; it may change everything but name and namespace",
             value=after.key,
         )

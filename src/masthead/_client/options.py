@@ -13,7 +13,7 @@ import msgspec
 
 from masthead._meta import fields, labels
 from masthead._meta.v1 import LabelSelector
-from masthead.errors import InvalidValueError, SelectorError
+from masthead.errors import ArgumentError, SelectorError
 
 if TYPE_CHECKING:
     from masthead._meta.fields import FieldSelector
@@ -25,9 +25,9 @@ __all__ = [
     "FieldValidation",
     "LabelSelection",
     "Query",
-    "integer_text",
     "delete_body",
     "delete_options",
+    "integer_text",
     "label_selector_of",
     "list_query",
     "read_query",
@@ -62,7 +62,7 @@ def list_query(
 
     Raises:
         SelectorError: If a selector is invalid.
-        InvalidValueError: If another option is invalid.
+        ArgumentError: If another option is invalid.
     """
     query: Query = []
     if label_selector is not None:
@@ -93,7 +93,7 @@ def write_query(
     """The query parameters of a create, an update or a patch.
 
     Raises:
-        InvalidValueError: If an option is invalid.
+        ArgumentError: If an option is invalid.
     """
     query: Query = []
     if dry_run:
@@ -119,7 +119,7 @@ def delete_options(
     """The DeleteOptions, as plain data; empty if all options are left out.
 
     Raises:
-        InvalidValueError: If an option is invalid.
+        ArgumentError: If an option is invalid.
     """
     integer_text("grace_period_seconds", grace_period_seconds)
     _one_of("propagation_policy", propagation_policy, _PROPAGATIONS)
@@ -224,7 +224,7 @@ def _check_fields_cached(text: str) -> None:
 
 def _one_of(option: str, value: str | None, known: tuple[str, ...]) -> str | None:
     if value is not None and value not in known:
-        raise InvalidValueError(f"{option} is {value!r}; it must be one of {', '.join(known)}", value=value)
+        raise ArgumentError(f"{option} is {value!r}; it must be one of {', '.join(known)}", value=value)
     return value
 
 
@@ -232,10 +232,10 @@ def integer_text(option: str, value: int | None) -> str | None:
     """The text of an integer option; None if it is None.
 
     Raises:
-        InvalidValueError: If it is not an integer, or negative.
+        ArgumentError: If it is not an integer, or negative.
     """
     if value is None:
         return None
     if type(value) is not int or value < 0:  # bool is a subclass of int
-        raise InvalidValueError(f"{option} is {value!r}; it must be an integer, 0 or more", value=value)
+        raise ArgumentError(f"{option} is {value!r}; it must be an integer, 0 or more", value=value)
     return str(value)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
 
-__all__ = ["ListPage", "ListQuery", "PageTimeout", "iter_pages", "name_kinds", "list_all"]
+__all__ = ["ListPage", "ListQuery", "PageTimeout", "iter_pages", "list_all", "name_kinds"]
 
 
 class ListPage(Protocol):
@@ -65,7 +65,7 @@ class ListQuery:
 
         Raises:
             SelectorError: If a selector is invalid.
-            InvalidValueError: If another option is invalid.
+            ArgumentError: If another option is invalid.
         """
         return list_query(
             label_selector=self.label_selector,

@@ -14,7 +14,7 @@ from masthead._client.portforward.port_specs import PortSpec, check_port, parse_
 from masthead._client.portforward.resolver import PodResolver
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     import os
@@ -129,13 +129,11 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             What listens once it is entered by ``async with``.
 
         Raises:
-            InvalidValueError: If a port, an address or the number of connections is invalid, or objects of the kind lead
+            ArgumentError: If a port, an address or the number of connections is invalid, or objects of the kind lead
                 to no pods.
         """
         if max_connections < 1:
-            raise InvalidValueError(
-                f"max_connections is {max_connections}; it must be at least 1", value=max_connections
-            )
+            raise ArgumentError(f"max_connections is {max_connections}; it must be at least 1", value=max_connections)
         specs = [parse_port(each) for each in (port, *more)]
         if local_port is not None:
             specs = [_with_local_port(specs, local_port)]
@@ -171,7 +169,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             What connects once it is entered by ``async with``.
 
         Raises:
-            InvalidValueError: If the port is invalid, or objects of the kind lead to no pods.
+            ArgumentError: If the port is invalid, or objects of the kind lead to no pods.
         """
         return PodConnection(functools.partial(self._resolver, name, [_remote_port(port)], timeout))
 
@@ -189,7 +187,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         Raises:
             PortForwardError: If the pod is not running, or has no such port.
             NotFoundError: If there is no such pod, service or workload.
-            InvalidValueError: If the port is invalid, or objects of the kind lead to no pods.
+            ArgumentError: If the port is invalid, or objects of the kind lead to no pods.
             TransportError: If the connection fails, or the server does not speak WebSockets.
         """
         return await open_socket(await self._resolver(name, [_remote_port(port)], timeout))
@@ -204,9 +202,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         if (resource.group, resource.resource) == ("", "pods"):
             return PodResolver(pods, name, title, ports)
         if not can_forward(gvk):
-            raise InvalidValueError(
-                f"port-forward {title}: only pods, services and workloads lead to pods", value=gvk.kind
-            )
+            raise ArgumentError(f"port-forward {title}: only pods, services and workloads lead to pods", value=gvk.kind)
 
         async def read() -> Backend:
             return view_of(await self._get_object(await self._build_call("get", name=name, timeout=timeout)), Backend)
@@ -218,13 +214,13 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
 def _remote_port(port: int | str) -> int | str:
     spec = parse_port(port)
     if spec.local not in {0, None, spec.remote} or (isinstance(port, str) and ":" in port):
-        raise InvalidValueError(f"{port!r} names a local port, too; give that of the pod alone", value=port)
+        raise ArgumentError(f"{port!r} names a local port, too; give that of the pod alone", value=port)
     return spec.remote
 
 
 def _refuse_several(specs: Sequence[PortSpec], option: str) -> None:
     if len(specs) > 1:
-        raise InvalidValueError(f"{option} is for one port; {len(specs)} are given", value=option)
+        raise ArgumentError(f"{option} is for one port; {len(specs)} are given", value=option)
 
 
 def _with_local_port(specs: Sequence[PortSpec], local_port: int) -> PortSpec:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote, unquote
 
 from masthead._meta import names
-from masthead.errors import InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, NameFormatError
 
 if TYPE_CHECKING:
     from masthead._meta.secret import Secret
@@ -47,10 +47,10 @@ def escaped_path(path: str) -> str:
     """The path of a request to a backend, with a leading slash; what is escaped already stays as it is.
 
     Raises:
-        InvalidValueError: If a part of it is ``.`` or ``..``, which would lead to another object.
+        ArgumentError: If a part of it is ``.`` or ``..``, which would lead to another object.
     """
     if any(unquote(part) in {".", ".."} for part in path.split("/")):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the path {names.quote(path)} cannot be proxied: a part of it is '.' or '..'. Nothing was sent.",
             value=path,
         )
@@ -61,7 +61,7 @@ def checked_text(what: str, value: str) -> str:
     """A part of a request that is text.
 
     Raises:
-        InvalidValueError: If it is something else.
+        ArgumentError: If it is something else.
     """
     if not isinstance(cast("object", value), str):
         raise _of_another_type(what, value, "text")
@@ -72,7 +72,7 @@ def checked_query(query: Mapping[str, str] | None) -> Mapping[str, str]:
     """The query parameters of a request to a backend.
 
     Raises:
-        InvalidValueError: If they are no mapping.
+        ArgumentError: If they are no mapping.
     """
     if not isinstance(cast("object", query or {}), Mapping):
         raise _of_another_type("query", query, "a mapping of names to values")
@@ -83,7 +83,7 @@ def checked_headers(headers: Mapping[str, str | Secret] | None) -> Mapping[str, 
     """The additional headers of a request to a backend. Messages repeat no value.
 
     Raises:
-        InvalidValueError: If they are no mapping of texts, or one of them is ``Authorization``.
+        ArgumentError: If they are no mapping of texts, or one of them is ``Authorization``.
     """
     from masthead._meta.secret import Secret
 
@@ -91,7 +91,7 @@ def checked_headers(headers: Mapping[str, str | Secret] | None) -> Mapping[str, 
         raise _of_another_type("headers", headers, "a mapping of names to values")
     for name, value in (headers or {}).items():
         if checked_text("the name of a header", name).lower() == "authorization":
-            raise InvalidValueError(
+            raise ArgumentError(
                 "the header Authorization cannot be sent through the API server's proxy: the API server would take it for "
                 "the client's own credential, and would not pass it on. If the backend takes no other header, reach it by "
                 "port_forward. Nothing was sent.",
@@ -106,13 +106,13 @@ def checked_body(body: bytes | None) -> bytes | None:
     """The body of a request to a backend.
 
     Raises:
-        InvalidValueError: If it is something other than bytes.
+        ArgumentError: If it is something other than bytes.
     """
     if body is not None and not isinstance(cast("object", body), bytes | bytearray | memoryview):
         raise _of_another_type("body", body, "bytes, as those of text.encode()")
     return None if body is None else bytes(body)
 
 
-def _of_another_type(what: str, value: object, wanted: str) -> InvalidValueError:
+def _of_another_type(what: str, value: object, wanted: str) -> ArgumentError:
     # Without the value, which may be a credential.
-    return InvalidValueError(f"{what} is of type {type(value).__name__}; it must be {wanted}. Nothing was sent.")
+    return ArgumentError(f"{what} is of type {type(value).__name__}; it must be {wanted}. Nothing was sent.")

@@ -35,7 +35,7 @@ class ProxyStream:
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
             TransportError: If no usable response arrives.
-            InvalidValueError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
+            ArgumentError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
             NameFormatError: If the name has an invalid form.
             ClosedError: If it is closed, or the client is.
         """

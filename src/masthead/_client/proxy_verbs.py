@@ -180,7 +180,7 @@ class ResourceProxy:
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
             TransportError: If no usable response arrives.
-            InvalidValueError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
+            ArgumentError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
             NameFormatError: If the name has another form than ``name``, ``name:port`` or ``scheme:name:port``.
             MastheadError: As all calls.
         """
@@ -263,7 +263,7 @@ def _proxied(
     """The call of a request to a backend.
 
     Raises:
-        InvalidValueError: If the path leads elsewhere, a header is not for the backend, or something is of another type.
+        ArgumentError: If the path leads elsewhere, a header is not for the backend, or something is of another type.
     """
     path, _, written = checked_text("path", path).partition("?")
     own = parse_qsl(written, keep_blank_values=True)

@@ -25,7 +25,7 @@ from masthead._client.apply_sets import (
 from masthead._client.documents import refusal
 from masthead._client.install_order import installation_order
 from masthead._meta.gvk import GroupVersionResource
-from masthead.errors import ConflictError, InvalidValueError, MastheadError, NotFoundError, UnknownKindError
+from masthead.errors import ArgumentError, ConflictError, MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -195,7 +195,7 @@ async def open_apply_set(
     """Read the parent of an apply set, and label manifests as its members. Nothing is written.
 
     Raises:
-        InvalidValueError: If the parent is invalid, or another tool manages it.
+        ArgumentError: If the parent is invalid, or another tool manages it.
         ManifestError: If a manifest has the label of a member already.
         MastheadError: As any call.
     """
@@ -208,7 +208,7 @@ async def open_apply_set(
         )
     except NotFoundError:
         if not parent.is_builtin:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{parent} does not exist; create it: only ConfigMaps and Secrets are created", value=parent
             ) from None
     else:
@@ -233,7 +233,7 @@ async def _find_parent(
     place = apply_set.namespace or namespace
     if found.namespaced and not place:
         # Not the client's default: with another default, it would silently be another set.
-        raise InvalidValueError(
+        raise ArgumentError(
             f"apply set {apply_set.parent!r} needs a namespace: pass namespace=... to the call or to the ApplySet",
             value=apply_set.parent,
         )
@@ -244,7 +244,7 @@ async def _find_parent(
             each.metadata.name for each in await definitions.list(label_selector=IS_PARENT_TYPE, timeout=timeout)
         }
         if str(found.gvr.group_resource) not in allowed:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{found.gvr.group_resource} cannot be the parent of an apply set; use a ConfigMap or a Secret, or label its "
                 f"CustomResourceDefinition with {IS_PARENT_TYPE}",
                 value=apply_set.parent,
@@ -271,7 +271,7 @@ def _labelled(manifests: Iterable[Manifest], id_: str) -> list[Manifest]:
     for manifest in manifests:
         try:
             document = replace(manifest.document, obj=with_member_label(manifest.obj, id_))
-        except InvalidValueError as error:
+        except ArgumentError as error:
             problems.append(f"{manifest.document.label}: {error}")
         else:
             labelled.append(replace(manifest, document=document))

@@ -1,7 +1,7 @@
 """The read verbs: get, list, watch and wait_for.
 
 Every verb raises what `masthead._rest.client.RestClient.call` raises, `NameFormatError` for a name that is
-not valid in a path, `SelectorError` and `InvalidValueError` for invalid options, and `DecodeError` for a
+not valid in a path, `SelectorError` and `ArgumentError` for invalid options, and `DecodeError` for a
 response that cannot be decoded.
 """
 

@@ -31,7 +31,7 @@ from masthead._client.patch_verbs import PatchVerbs
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._schema.managed_fields_upgrade import upgrade_managed_fields_patch
-from masthead.errors import AlreadyExistsError, ConflictError, InvalidValueError, NotFoundError
+from masthead.errors import AlreadyExistsError, ArgumentError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,13 +110,13 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             timeout: Timeout of each call, in seconds; None for the client's default.
 
         Raises:
-            InvalidError: If the server refuses the object.
-            InvalidValueError: If it has no name, or if one of its lists cannot be merged.
+            UnprocessableError: If the server refuses the object.
+            ArgumentError: If it has no name, or if one of its lists cannot be merged.
         """
         given = await self._coerce(obj, field_validation)
         name = name_of(given, "apply")
         if not given.kind:
-            raise InvalidValueError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
+            raise ArgumentError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
         configuration = configuration_of(given, self._namespace)
         namespace: str = given.metadata.namespace
         read = await self._build_call("get", name=name, namespace=namespace, timeout=timeout)
@@ -182,7 +182,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             The object as the server stored it, or as it was read if there is nothing to change.
 
         Raises:
-            InvalidValueError: If there is no field manager.
+            ArgumentError: If there is no field manager.
             NotFoundError: If the object does not exist.
             ConflictError: If the object changes during every attempt.
             DecodeError: If its managed fields cannot be decoded.

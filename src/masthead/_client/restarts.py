@@ -10,7 +10,7 @@ from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch
 from masthead._schema.field_paths import parse_path, value_at
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
@@ -35,15 +35,15 @@ def restart_patch(obj: Object, now: datetime) -> Patch:
     """The patch that restarts a workload.
 
     Raises:
-        InvalidValueError: If its kind cannot be restarted, or it is a paused deployment.
+        ArgumentError: If its kind cannot be restarted, or it is a paused deployment.
     """
     if not can_restart(obj.gvk):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"restart {obj.kind} {obj.key}: only deployments, daemon sets and stateful sets can be restarted",
             value=obj.kind,
         )
     if value_at(obj, _PAUSED):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"restart {obj.kind} {obj.key}: the deployment is paused; resume it first, by setting spec.paused to false",
             value=obj.key,
         )
@@ -86,7 +86,7 @@ class RestartVerbs(ReadVerbs[T], PatchVerbs[T], Generic[T]):
 
         Raises:
             NotFoundError: If the object does not exist.
-            InvalidValueError: If it is a paused deployment, or of a kind that cannot be restarted.
+            ArgumentError: If it is a paused deployment, or of a kind that cannot be restarted.
         """
         found = await self.get(name, timeout=timeout)
         return await self.patch(

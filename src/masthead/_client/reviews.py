@@ -34,7 +34,7 @@ class Reviews(WriteBase[T], Generic[T]):
         """Create an object, which needs no name, and return it with the server's result.
 
         Raises:
-            InvalidError: If it fails validation.
+            UnprocessableError: If it fails validation.
         """
         return await self._post(
             await self._coerce(obj, field_validation),

@@ -12,7 +12,7 @@ from masthead._client.base import BaseResource
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
 from masthead._meta.object import Object
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,13 +32,13 @@ class Namespaced(BaseResource[T], Generic[T]):
             namespace: The namespace; None for the same objects as without a call.
 
         Raises:
-            InvalidValueError: If another namespace was selected before.
+            ArgumentError: If another namespace was selected before.
         """
         if namespace is None or namespace == self._namespace:
             return self
         # Otherwise a resource that was limited to one namespace would silently lead to another.
         if self._namespace is not None:
-            raise InvalidValueError(f"{self!r} cannot be called with another namespace", value=namespace)
+            raise ArgumentError(f"{self!r} cannot be called with another namespace", value=namespace)
         return type(self)(self._context, self._found, namespace)
 
 

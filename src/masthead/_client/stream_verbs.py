@@ -17,11 +17,11 @@ from masthead._client.subresources import SubresourceBase
 from masthead._meta.object import Object
 from masthead._sansio.remotecommand import PROTOCOLS
 from masthead.errors import (
+    ArgumentError,
     BadRequestError,
     ClosedError,
     ExecError,
     ExecTimeoutError,
-    InvalidValueError,
     MastheadError,
     ResponseTooLargeError,
     TransportError,
@@ -122,7 +122,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If no connection can be made.
             ClosedError: If the client was closed before.
-            InvalidValueError: If the command is empty or a plain string, or `stdin` cannot be sent.
+            ArgumentError: If the command is empty or a plain string, or `stdin` cannot be sent.
             Exception: Whatever reading `stdin` raises.
         """
         process = self.open_exec(name, command, container=container, stdin=stdin is not None, stderr=not tty, tty=tty)
@@ -170,7 +170,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             timeout: Timeout of starting it, in seconds; None for the client's default.
 
         Raises:
-            InvalidValueError: If the command is empty or a plain string, or no stream is asked for.
+            ArgumentError: If the command is empty or a plain string, or no stream is asked for.
         """
         query = [
             *(("command", each) for each in _checked(command)),
@@ -192,7 +192,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             container: The container; by default as for `exec`.
 
         Raises:
-            InvalidValueError: If stdin is not a terminal.
+            ArgumentError: If stdin is not a terminal.
             ExecError: If the command could not be run.
             StatusError: If the server refuses.
             TransportError: If the connection fails or is lost.
@@ -229,7 +229,7 @@ class AttachVerbs(RemoteCommandBase[T], Generic[T]):
             timeout: Timeout of attaching, in seconds; None for the client's default.
 
         Raises:
-            InvalidValueError: If no stream is asked for.
+            ArgumentError: If no stream is asked for.
         """
         query = _stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr and not tty, tty=tty)
         return self._process("attach", name, query, timeout=timeout)
@@ -242,7 +242,7 @@ class AttachVerbs(RemoteCommandBase[T], Generic[T]):
             container: The container; by default as for `exec`.
 
         Raises:
-            InvalidValueError: If stdin is not a terminal, or the container has no TTY.
+            ArgumentError: If stdin is not a terminal, or the container has no TTY.
             StatusError: If the server refuses.
             TransportError: If the connection fails or is lost.
         """
@@ -264,7 +264,7 @@ async def attach_at(pods: AttachVerbs[T], terminal: Terminal, name: str, contain
     chosen = container or default_container(pod)
     described = container_named(pod, chosen) or {}
     if not described.get("tty"):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"attach pods {name}: the container {chosen} has no TTY (tty: true in the pod's spec); use attach without one",
             value=chosen,
         )
@@ -275,18 +275,18 @@ async def attach_at(pods: AttachVerbs[T], terminal: Terminal, name: str, contain
 def _stream_query(container: str | None, *, stdin: bool, stdout: bool, stderr: bool, tty: bool) -> Query:
     wanted = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty}
     if not (stdin or stdout or stderr):
-        raise InvalidValueError("ask for at least one of stdin, stdout and stderr")
+        raise ArgumentError("ask for at least one of stdin, stdout and stderr")
     named = [("container", container)] if container else []
     return [*named, *((name, "true") for name, is_wanted in wanted.items() if is_wanted)]
 
 
 def _checked(command: Sequence[str]) -> Sequence[str]:
     if isinstance(command, str):
-        raise InvalidValueError(
+        raise ArgumentError(
             f'a command is a list of strings: ["sh", "-c", {command!r}] for a shell to read it', value=command
         )
     if not command or not all(isinstance(cast("object", each), str) for each in command):
-        raise InvalidValueError(f"a command is a list of strings, and not empty: not {command!r}", value=command)
+        raise ArgumentError(f"a command is a list of strings, and not empty: not {command!r}", value=command)
     return command
 
 

@@ -11,7 +11,7 @@ from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._meta.v1 import StatusCause
 from masthead._module import set_module
-from masthead.errors import DecodeError, InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, DecodeError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,11 +42,11 @@ def validate(
         old: The object before an update, for rules about changes.
 
     Returns:
-        What the server would refuse, as the causes of its `InvalidError`; empty if it is valid. A field that the kind
+        What the server would refuse, as the causes of its `UnprocessableError`; empty if it is valid. A field that the kind
         does not have is among them, although a server only warns of it, unless it is asked to be strict.
 
     Raises:
-        InvalidValueError: If the definition does not define the object's kind and version, or none is given and the kind
+        ArgumentError: If the definition does not define the object's kind and version, or none is given and the kind
             has no class that defines it.
         DecodeError: If the definition has no valid schema.
     """
@@ -67,7 +67,7 @@ def _schema_of_class(obj: ObjectOrData, gvk: GroupVersionKind) -> Schema:
         with suppress(UnknownKindError):
             cls = registry.object_class(gvk)
     if not issubclass(cls, CustomResource):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{gvk} has no CustomResource class; give the definition, or use the validate method of a client",
             value=str(gvk),
         )
@@ -85,7 +85,7 @@ async def validate_by_cluster(
         old: The object before an update.
 
     Raises:
-        InvalidValueError: If the object has no apiVersion or kind.
+        ArgumentError: If the object has no apiVersion or kind.
         UnknownKindError: If the cluster has no schema of the kind.
         DecodeError: If the schemas are incomplete.
     """
@@ -111,7 +111,7 @@ def _plain(obj: ObjectOrData) -> Plain:
 def _gvk_of(data: Plain) -> GroupVersionKind:
     version, kind = data.get("apiVersion"), data.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str) or not version or not kind:
-        raise InvalidValueError("to validate an object, say what it is: its apiVersion and kind", value=kind)
+        raise ArgumentError("to validate an object, say what it is: its apiVersion and kind", value=kind)
     return GroupVersionKind.of(version, kind)
 
 
@@ -125,7 +125,7 @@ def _schema_of(definition: Plain, gvk: GroupVersionKind) -> Schema:
     spec = _part(definition, "spec")
     kind = _part(spec, "names").get("kind")
     if (spec.get("group"), kind) != (gvk.group, gvk.kind):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the definition is of the kind {kind} in the group {spec.get('group')}, and the object is of {gvk}",
             value=str(gvk),
         )
@@ -134,7 +134,7 @@ def _schema_of(definition: Plain, gvk: GroupVersionKind) -> Schema:
         if version.get("name") == gvk.version:
             return _read_schema(_part(_part(version, "schema"), "openAPIV3Schema"), str(gvk))
     known = ", ".join(str(each.get("name")) for each in versions)
-    raise InvalidValueError(f"the definition has the versions {known}, not {gvk.version}", value=gvk.version)
+    raise ArgumentError(f"the definition has the versions {known}, not {gvk.version}", value=gvk.version)
 
 
 def _read_schema(plain: Plain, subject: str) -> Schema:

@@ -30,9 +30,9 @@ from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.retry import LONGEST_WAIT
 from masthead.errors import (
+    ArgumentError,
     DeadlineError,
     ExpiredError,
-    InvalidValueError,
     MastheadError,
     NameFormatError,
     NotFoundError,
@@ -71,7 +71,7 @@ async def wait_for(resource: ReadVerbs[T], name: str, condition: WaitCondition[T
     Raises:
         DeadlineError: If the condition does not hold in time.
         NameFormatError: If the name is invalid.
-        InvalidValueError: If objects of several namespaces have the name, or the condition or the timeout is
+        ArgumentError: If objects of several namespaces have the name, or the condition or the timeout is
             invalid.
         MastheadError: As a list or a watch, for failures that are not transient.
     """
@@ -96,15 +96,15 @@ def check_wait(condition: WaitCondition[T], timeout: float) -> None:
     """Check the arguments of a wait.
 
     Raises:
-        InvalidValueError: If the condition or the timeout is invalid.
+        ArgumentError: If the condition or the timeout is invalid.
     """
     if not isinstance(cast("object", condition), WaitCondition):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"condition is of type {type(condition).__name__}; use one such as conditions.exists(), "
             "or create one: conditions.matches(function, 'its description')"
         )
     if not isinstance(cast("object", timeout), int | float):
-        raise InvalidValueError(f"timeout is {timeout!r}; it must be seconds, such as 30.0", value=timeout)
+        raise ArgumentError(f"timeout is {timeout!r}; it must be seconds, such as 30.0", value=timeout)
 
 
 class Wait(Generic[T]):
@@ -265,7 +265,7 @@ class Wait(Generic[T]):
         return True
 
     def _refuse_several(self, one: T, other: T) -> None:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"wait for {self._kind} {self._name}: there are {one.key} and {other.key}; name the namespace",
             value=self._name,
         )

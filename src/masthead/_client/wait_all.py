@@ -60,7 +60,7 @@ async def wait_for_all(
         are left out.
 
     Raises:
-        InvalidValueError: If the condition or the timeout is invalid.
+        ArgumentError: If the condition or the timeout is invalid.
         DeadlineError: If it does not hold for all of them in time; it says for which, and why.
         ObjectFailedError: If an object has failed and will not become ready.
         ManifestError: If an object is invalid, or of an unknown kind.

@@ -30,11 +30,11 @@ from masthead._sansio.listwatch import (
     is_worth_a_line,
 )
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     ConnectError,
     DeadlineError,
     ExpiredError,
-    InvalidValueError,
     MastheadError,
     StatusError,
     TransportError,
@@ -77,7 +77,7 @@ class Watch(Generic[T]):
         timeout: float | None = None,
     ) -> None:
         if send_initial_events is not None and not raw:
-            raise InvalidValueError("send_initial_events is for raw watches; others see to it themselves")
+            raise ArgumentError("send_initial_events is for raw watches; others see to it themselves")
         self._source = source
         self._bookmarks = bookmarks
         self._raw = raw

@@ -8,7 +8,7 @@ from masthead._client.base import BaseResource, name_of
 from masthead._client.options import write_query
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch, PatchType
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,18 +126,18 @@ class WriteBase(BaseResource[T], Generic[T]):
         """Build the call of a patch, also for subresources whose response is of another kind than the object.
 
         Raises:
-            InvalidValueError: If `patch` is not a `Patch`, or `force` is given for a patch that is not an
+            ArgumentError: If `patch` is not a `Patch`, or `force` is given for a patch that is not an
                 apply.
         """
         if not isinstance(cast("object", patch), Patch):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"patch is of type {type(patch).__name__}; say which kind of patch it is, as in Patch.merge({{...}})",
                 value=patch,
             )
         is_apply = patch.type is PatchType.APPLY
         # The API server refuses force for any other patch.
         if force is not None and not is_apply:
-            raise InvalidValueError(f"force is for apply patches; this is one of {patch.type.name}", value=force)
+            raise ArgumentError(f"force is for apply patches; this is one of {patch.type.name}", value=force)
         query = self._write_params(dry_run, field_manager, field_validation, force)
         return await self._build_call(
             "apply" if is_apply else "patch",
@@ -164,9 +164,9 @@ class WriteBase(BaseResource[T], Generic[T]):
         given = await self._coerce(obj, field_validation)
         manager = self._owner(field_manager, given.key)
         if not given.kind:
-            raise InvalidValueError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
+            raise ArgumentError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
         if given.metadata.managed_fields:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"to apply {given.key}, leave out metadata.managedFields: send only what you want to own; "
                 f"masthead.extract(obj, {manager!r}) makes such an object from one that was read",
                 value=given.key,
@@ -187,11 +187,11 @@ class WriteBase(BaseResource[T], Generic[T]):
         """The field manager of an apply.
 
         Raises:
-            InvalidValueError: If neither the call nor the client names one.
+            ArgumentError: If neither the call nor the client names one.
         """
         manager = self._manager(field_manager)
         if not manager:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"to apply {subject}, say who owns its fields: field_manager=..., here or for the client"
             )
         return manager

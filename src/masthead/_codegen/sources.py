@@ -12,9 +12,9 @@ from masthead._discovery.aggregated import ACCEPT
 from masthead._meta import yaml
 from masthead._rest.call import JSON
 from masthead.errors import (
+    ArgumentError,
     DecodeError,
     GenerateError,
-    InvalidValueError,
     NotFoundError,
     StatusError,
     TransportError,
@@ -130,7 +130,7 @@ class _Server:
             )
         try:
             return self._client.rest.get(path, accept=accept).body
-        except (StatusError, TransportError, InvalidValueError) as error:
+        except (StatusError, TransportError, ArgumentError) as error:
             raise GenerateError(self._error_message(path, error)) from error
 
     def _error_message(self, path: str, error: Exception) -> str:

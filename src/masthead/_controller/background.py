@@ -14,7 +14,7 @@ from masthead._controller.event_source import requests_of
 from masthead._controller.stacks import describe_task
 from masthead._controller.user_errors import describe_error, ends_caller, with_user_frames
 from masthead._sansio.backoff import Backoff
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -28,8 +28,8 @@ __all__ = [
     "SourceSpec",
     "TimerSpec",
     "check_interval",
-    "drain_timers",
     "describe_background",
+    "drain_timers",
     "run_source",
     "start_sources",
     "start_timers",
@@ -51,7 +51,7 @@ class SourceSpec:
         controller: The controller that reconciles it.
 
     Raises:
-        InvalidValueError: If it is not an async generator function, or takes more than the client.
+        ArgumentError: If it is not an async generator function, or takes more than the client.
     """
 
     function: Callable[..., Any]
@@ -59,7 +59,7 @@ class SourceSpec:
 
     def __post_init__(self) -> None:
         if not inspect.isasyncgenfunction(self.function):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{_title(self.function)} is not an async generator function: write `async def` and `yield` what to "
                 "reconcile",
                 value=self.function,
@@ -81,7 +81,7 @@ class TimerSpec:
         seconds: The time between the end of one call and the next.
 
     Raises:
-        InvalidValueError: If the time is not positive, or the function cannot be called with the client or nothing.
+        ArgumentError: If the time is not positive, or the function cannot be called with the client or nothing.
     """
 
     function: Callable[..., object]
@@ -91,9 +91,9 @@ class TimerSpec:
         check_interval(self.seconds)
         function = cast("object", self.function)
         if isinstance(function, type) or not callable(function):
-            raise InvalidValueError(f"a timer is a function, not {_title(function)}", value=function)
+            raise ArgumentError(f"a timer is a function, not {_title(function)}", value=function)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{_title(function)} is a generator function, whose body would not run: return instead of yield",
                 value=function,
             )
@@ -114,13 +114,13 @@ def check_interval(seconds: object) -> None:
     """Check the time between two calls of a timer.
 
     Raises:
-        InvalidValueError: If it is not a positive number of seconds.
+        ArgumentError: If it is not a positive number of seconds.
     """
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if is_number and 0 < cast("float", seconds) < float("inf"):
         return
     given = _title(seconds) if callable(seconds) else repr(seconds)
-    raise InvalidValueError(
+    raise ArgumentError(
         f"a timer needs a number of seconds, more than 0, not {given}: write @manager.timer(60)",
         value=seconds,
     )
@@ -130,7 +130,7 @@ def _check_arguments(what: str, function: Callable[..., object]) -> None:
     """Check that a function can be called with the client, or without arguments.
 
     Raises:
-        InvalidValueError: If it requires more.
+        ArgumentError: If it requires more.
     """
     try:
         signature = inspect.signature(function)
@@ -139,7 +139,7 @@ def _check_arguments(what: str, function: Callable[..., object]) -> None:
     try:
         signature.bind(*range(min(1, positional_count(function))))
     except TypeError as error:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the {what} {_title(function)} cannot be called as {what}() or {what}(client): {error}",
             value=function,
         ) from None
@@ -264,7 +264,7 @@ async def _call_timer(timer: TimerSpec, services: ControllerServices) -> None:
     """Call a coroutine function on the loop, and a plain one in a thread.
 
     Raises:
-        InvalidValueError: If a plain function returns a coroutine, which is made for another client.
+        ArgumentError: If a plain function returns a coroutine, which is made for another client.
         BaseException: Whatever the function raises.
     """
     arguments = _arguments(timer.function, services.client)
@@ -274,7 +274,7 @@ async def _call_timer(timer: TimerSpec, services: ControllerServices) -> None:
     made = await services.threads.call_timer(timer.function, *arguments)
     if inspect.iscoroutine(made):
         made.close()
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{timer.name} is a plain function that returns a coroutine, which nothing awaits: write `async def` and await it",
             value=made,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 __all__ = ["BindAddress", "parse_bind_address"]
 
@@ -37,7 +37,7 @@ def parse_bind_address(text: str, what: str = "bind address") -> BindAddress | N
         what: What the address is for, for the message.
 
     Raises:
-        InvalidValueError: If the address is invalid.
+        ArgumentError: If the address is invalid.
     """
     if text == "0":
         return None
@@ -46,5 +46,5 @@ def parse_bind_address(text: str, what: str = "bind address") -> BindAddress | N
     is_port = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= _MAX_PORT
     # A colon within the host is an IPv6 address, whose end is unclear without brackets.
     if not colon or not is_port or (":" in host and not is_bracketed) or not host.isprintable():
-        raise InvalidValueError(f"{what}: {text!r} is not an address; write {_EXAMPLES}", value=text)
+        raise ArgumentError(f"{what}: {text!r} is not an address; write {_EXAMPLES}", value=text)
     return BindAddress(host.strip("[]"), int(port))

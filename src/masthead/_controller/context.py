@@ -22,7 +22,7 @@ from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
 from masthead._module import set_module
-from masthead.errors import InvalidValueError, StaleObjectError
+from masthead.errors import ArgumentError, StaleObjectError
 
 if TYPE_CHECKING:
     import logging
@@ -254,7 +254,7 @@ class Context(Generic[T]):
             StaleObjectError: If the reconciled object is gone, or another one has its name. The reconcile ends with it, and is
                 repeated after a backoff.
             ConflictError: If others keep writing the object.
-            InvalidValueError: If the owner is in another namespace, or the object has no name.
+            ArgumentError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
         """
@@ -329,7 +329,7 @@ class Context(Generic[T]):
             action: What was done, in one word for programs; the reason if empty.
 
         Raises:
-            InvalidValueError: If the type or the reason is invalid.
+            ArgumentError: If the type or the reason is invalid.
         """
         about = regarding if regarding is not None else self._primary.latest
         if about is None:
@@ -378,7 +378,7 @@ class Context(Generic[T]):
         Raises:
             ConflictError: If others keep writing the object.
             StatusError: If the server refuses it.
-            InvalidValueError: If the status does not fit the kind.
+            ArgumentError: If the status does not fit the kind.
         """
         generation = None if self._object is None else self._object.metadata.generation
 
@@ -415,7 +415,7 @@ class Context(Generic[T]):
             Whether the object is being deleted or gone, so that there is nothing more to reconcile.
 
         Raises:
-            InvalidValueError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it is
+            ArgumentError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it is
                 a coroutine function and nothing awaits it.
             NameFormatError: If the finalizer is not a qualified name.
             StatusError: If the server refuses a write.
@@ -480,7 +480,7 @@ class Context(Generic[T]):
         if given:
             check_qualified_name(given)
         elif not self._finalizer:
-            raise InvalidValueError(
+            raise ArgumentError(
                 "name the finalizer in the declaration of the controller: finalizer='example.com/bucket'"
             )
         return given or self._finalizer
@@ -489,23 +489,21 @@ class Context(Generic[T]):
         """What is to be applied, as an object.
 
         Raises:
-            InvalidValueError: If it is no object, has no name, or there is no object to own it.
+            ArgumentError: If it is no object, has no name, or there is no object to own it.
             StaleObjectError: If its owner is gone.
         """
         given = Unstructured.from_dict(obj) if isinstance(obj, Mapping) else obj
         if not isinstance(cast("object", given), Object):
-            raise InvalidValueError(f"apply an object or plain data, not {type(obj).__name__}", value=obj)
+            raise ArgumentError(f"apply an object or plain data, not {type(obj).__name__}", value=obj)
         if not given.metadata.name:
-            raise InvalidValueError(f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key)
+            raise ArgumentError(f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key)
         for key, value in (("apiVersion", given.api_version), ("kind", given.kind)):
             if not value:
-                raise InvalidValueError(
-                    f"to apply {given.kind or 'the object'} {given.key}, set {key}", value=given.key
-                )
+                raise ArgumentError(f"to apply {given.kind or 'the object'} {given.key}, set {key}", value=given.key)
         if owned and self._object is not None and self._primary.latest is None:
             raise StaleObjectError(f"{self.request} is gone: {given.kind} {given.key} is not applied")
         if owned and self._primary.latest is None:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{self.request} is gone, and cannot own {given.kind} {given.key}; with owned=False it gets no owner",
                 value=given.key,
             )

@@ -20,7 +20,7 @@ from masthead._controller.predicates import predicate_of
 from masthead._meta.names import check_qualified_name
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ class Controller(Generic[T]):
         permissions: What it does beside what the other arguments imply, for ``masthead manifests``.
 
     Raises:
-        InvalidValueError: If an argument is invalid.
+        ArgumentError: If an argument is invalid.
         NameFormatError: If the finalizer is not a qualified name.
         SelectorError: If a selector is invalid.
         UnknownKindError: If a class does not say where it is served.
@@ -135,7 +135,7 @@ class Controller(Generic[T]):
         )
         self._name = name or primary.resource.resource
         if not _NAME.fullmatch(self._name):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"the name of a controller must be of lower-case letters, digits, '-' and '.', not {name!r}",
                 value=name,
             )
@@ -148,7 +148,7 @@ class Controller(Generic[T]):
         self._resync = _seconds("resync", resync)
         self._timeout = None if timeout is None else _seconds("timeout", timeout, positive=True)
         if rate_limiter is not None and not callable(rate_limiter):
-            raise InvalidValueError(
+            raise ArgumentError(
                 "rate_limiter must be a function or a class that makes a rate limiter, and is of type "
                 f"{type(rate_limiter).__name__}",
                 value=rate_limiter,
@@ -231,13 +231,13 @@ class Controller(Generic[T]):
 
 def _whole_number(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidValueError(f"{name} is {value!r}; it must be a whole number, at least 1", value=value)
+        raise ArgumentError(f"{name} is {value!r}; it must be a whole number, at least 1", value=value)
     return value
 
 
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise InvalidValueError(f"{name} is {value!r}; it must be True or False", value=value)
+        raise ArgumentError(f"{name} is {value!r}; it must be True or False", value=value)
     return value
 
 
@@ -245,5 +245,5 @@ def _seconds(name: str, value: object, *, positive: bool = False) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not (0 <= float(value) < float("inf")) or (positive and not value):  # type: ignore[arg-type]
         least = "more than 0" if positive else "0 or more"
-        raise InvalidValueError(f"{name} is {value!r}; it must be a number of seconds, {least}", value=value)
+        raise ArgumentError(f"{name} is {value!r}; it must be a number of seconds, {least}", value=value)
     return float(value)  # type: ignore[arg-type]

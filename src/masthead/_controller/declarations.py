@@ -13,7 +13,7 @@ from masthead._controller.predicates import Predicate, predicate_of
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection
@@ -45,15 +45,13 @@ def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
     """A class or a resource.
 
     Raises:
-        InvalidValueError: If it is neither.
+        ArgumentError: If it is neither.
         UnknownKindError: If the class does not say where it is served.
     """
     if isinstance(given, str):
         version, slash, plural = given.rpartition("/")
         if not slash or not plural or not plural.islower():
-            raise InvalidValueError(
-                f"{given!r} is not a resource such as 'apps/v1/deployments' or 'v1/pods'", value=given
-            )
+            raise ArgumentError(f"{given!r} is not a resource such as 'apps/v1/deployments' or 'v1/pods'", value=given)
         return GroupVersion.parse(version).resource(plural)
     resource_of(given)
     return given
@@ -117,7 +115,7 @@ class Owns(_Declared[T]):
         field_selector: Only objects with such fields.
 
     Raises:
-        InvalidValueError: If an argument is invalid.
+        ArgumentError: If an argument is invalid.
         SelectorError: If a selector is invalid.
         UnknownKindError: If the class does not say where it is served.
     """
@@ -161,7 +159,7 @@ class Watches(_Declared[T]):
         field_selector: Only objects with such fields.
 
     Raises:
-        InvalidValueError: If an argument is invalid.
+        ArgumentError: If an argument is invalid.
         SelectorError: If a selector is invalid.
         UnknownKindError: If the class does not say where it is served.
     """
@@ -203,7 +201,7 @@ class Reads(_Declared[T]):
         field_selector: Only objects with such fields.
 
     Raises:
-        InvalidValueError: If an argument is invalid.
+        ArgumentError: If an argument is invalid.
         SelectorError: If a selector is invalid.
         UnknownKindError: If the class does not say where it is served.
     """
@@ -232,7 +230,7 @@ def owned_specs(owns: Iterable[KindLike | Owns[Any]]) -> list[WatchSpec]:
     """The specs of owned kinds.
 
     Raises:
-        InvalidValueError: If one is neither a kind nor an `Owns`.
+        ArgumentError: If one is neither a kind nor an `Owns`.
     """
     return [(item if isinstance(item, Owns) else Owns[Any](item)).spec for item in _items("owns", owns)]
 
@@ -241,7 +239,7 @@ def read_specs(reads: Iterable[KindLike | Reads[Any]]) -> list[WatchSpec]:
     """The specs of kinds that are only read.
 
     Raises:
-        InvalidValueError: If one is neither a kind nor a `Reads`.
+        ArgumentError: If one is neither a kind nor a `Reads`.
     """
     return [(item if isinstance(item, Reads) else Reads[Any](item)).spec for item in _items("reads", reads)]
 
@@ -250,7 +248,7 @@ def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> lis
     """The specs of watched kinds, given as a dict from kinds to mappers, or as a list.
 
     Raises:
-        InvalidValueError: If it is neither.
+        ArgumentError: If it is neither.
     """
     if isinstance(watches, Mapping):
         mappers = cast("Mapping[Any, Mapper]", watches)
@@ -258,7 +256,7 @@ def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> lis
     found: list[WatchSpec] = []
     for item in _items("watches", watches):
         if not isinstance(item, Watches):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"watches has {item!r}; give a dict from kinds to functions, or a list of masthead.Watches",
                 value=item,
             )
@@ -270,7 +268,7 @@ def _check_mapper(mapper: Mapper) -> None:
     """Check that a mapper can be called.
 
     Raises:
-        InvalidValueError: If it takes neither an object, nor an object and the cache.
+        ArgumentError: If it takes neither an object, nor an object and the cache.
     """
     try:
         signature = inspect.signature(mapper)
@@ -279,7 +277,7 @@ def _check_mapper(mapper: Mapper) -> None:
     try:
         signature.bind(*range(max(1, min(2, positional_count(mapper)))))
     except TypeError as error:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the mapper {_title(mapper)} cannot be called as mapper(obj) or mapper(obj, cache): {error}",
             value=mapper,
         ) from None
@@ -287,7 +285,7 @@ def _check_mapper(mapper: Mapper) -> None:
 
 def _items(name: str, given: Iterable[Any]) -> list[Any]:
     if isinstance(given, str | bytes | type) or not isinstance(cast("object", given), Iterable):
-        raise InvalidValueError(f"{name} must be a list, and is {given!r}", value=given)
+        raise ArgumentError(f"{name} must be a list, and is {given!r}", value=given)
     return list(given)
 
 
@@ -320,20 +318,20 @@ class ReconcileFunction:
         """Look at a function, a class, or an object with a method ``reconcile``.
 
         Raises:
-            InvalidValueError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, or yields; or
+            ArgumentError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, or yields; or
                 if it is a class whose constructor needs arguments.
         """
         function = _function_of(given)
         if isinstance(given, type):
             _check_constructor(given)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{_title(given)} is a generator function, whose body would not run: return instead of yield",
                 value=given,
             )
         parameters = _parameters_of(function, is_method=isinstance(given, type))
         if len(parameters) not in {1, 2}:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{_title(given)} takes {len(parameters)} arguments; it is called as reconcile(ctx) or "
                 "reconcile(ctx, obj)",
                 value=given,
@@ -359,7 +357,7 @@ def _function_of(given: object) -> Callable[..., object]:
     if callable(method):
         return method
     if isinstance(given, type) or not callable(given):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{_title(given)} is no reconciler: give a function, or a class with a method reconcile(self, ctx, obj)",
             value=given,
         )
@@ -370,7 +368,7 @@ def _check_constructor(cls: type[object]) -> None:
     """Check that a class can be instantiated without arguments.
 
     Raises:
-        InvalidValueError: If it cannot.
+        ArgumentError: If it cannot.
     """
     try:
         signature = inspect.signature(cls)
@@ -380,7 +378,7 @@ def _check_constructor(cls: type[object]) -> None:
         signature.bind()
     except TypeError as error:
         name = _title(cls)
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{name} cannot be created without arguments: {error}; register a method of an instance: "
             f"app.controller(...)({name}(...).reconcile)",
             value=cls,

@@ -15,7 +15,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sansio.own_writes import ObjectChange
 from masthead._sansio.workqueue import LOW_PRIORITY
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -207,7 +207,7 @@ def requests_of(found: object, *, namespaced: bool) -> Iterator[Request]:
         namespaced: Whether the reconciled kind is namespaced, so that keys have a namespace.
 
     Raises:
-        InvalidValueError: If it is something else, or a key of the other scope.
+        ArgumentError: If it is something else, or a key of the other scope.
     """
     if found is None:
         return
@@ -221,7 +221,7 @@ def requests_of(found: object, *, namespaced: bool) -> Iterator[Request]:
         for item in cast("Iterable[object]", found):
             yield from requests_of(item, namespaced=namespaced)
     else:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{found!r} does not say what to reconcile; return masthead.Request(namespace, name), a key such as "
             "'namespace/name', an object, several of them, or None",
             value=found,
@@ -236,4 +236,4 @@ def _parse_key(key: str, *, namespaced: bool) -> Request:
         problem = f"{key!r} has no namespace, which the reconciled kind has; return 'namespace/name'"
     else:
         problem = f"{key!r} has a namespace, but the reconciled kind is cluster-scoped; return the name alone"
-    raise InvalidValueError(f"{problem}, masthead.Request(namespace, name) or an object", value=key)
+    raise ArgumentError(f"{problem}, masthead.Request(namespace, name) or an object", value=key)

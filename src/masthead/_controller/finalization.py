@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +22,12 @@ def check_cleanup(cleanup: object) -> None:
     """Check that a cleanup can be called: long before an object is deleted, not only then.
 
     Raises:
-        InvalidValueError: If it cannot.
+        ArgumentError: If it cannot.
     """
     if inspect.iscoroutine(cleanup):
         cleanup.close()
     if not callable(cleanup):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the cleanup must be a function, and is of type {type(cleanup).__name__}: ctx.finalize(lambda: clean_up(obj))",
             value=cleanup,
         )
@@ -37,12 +37,12 @@ def check_cleaned_up(made: object) -> None:
     """Check that a cleanup that was called in a thread has cleaned up.
 
     Raises:
-        InvalidValueError: If it has returned an awaitable instead.
+        ArgumentError: If it has returned an awaitable instead.
     """
     if inspect.iscoroutine(made):
         made.close()
     if hasattr(made, "__await__"):
-        raise InvalidValueError(
+        raise ArgumentError(
             "the cleanup is a coroutine function, and nothing awaits it in a thread: make it a plain function, or the "
             "reconciler a coroutine function",
             value=made,

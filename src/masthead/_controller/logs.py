@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -164,13 +164,13 @@ def setup_logging(
         stream: Where to write; ``sys.stderr`` if None.
 
     Raises:
-        InvalidValueError: If the format or the level is invalid.
+        ArgumentError: If the format or the level is invalid.
     """
     # Not at the top: the formatters need the fields of this module.
     from masthead._controller.log_formatters import JsonFormatter, TextFormatter
 
     if format not in {"", "text", "json"}:
-        raise InvalidValueError(f"format must be 'text' or 'json', not {format!r}", value=format)
+        raise ArgumentError(f"format must be 'text' or 'json', not {format!r}", value=format)
     output = sys.stderr if stream is None else stream
     is_terminal = output.isatty()
     handler = _MastheadHandler(output)
@@ -183,7 +183,7 @@ def setup_logging(
     try:
         root.setLevel(level.upper() if isinstance(level, str) else level)
     except ValueError:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"level must be DEBUG, INFO, WARNING, ERROR or CRITICAL, not {level!r}", value=level
         ) from None
     for other in root.handlers[:]:

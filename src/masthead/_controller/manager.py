@@ -26,7 +26,7 @@ from masthead._controller.services import NoThreads, utc_now
 from masthead._controller.signals import stop_on_signals
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.object import Object
-from masthead.errors import InvalidValueError, ManagerStateError
+from masthead.errors import ArgumentError, ManagerStateError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
@@ -86,7 +86,7 @@ class Manager:
         transform: What is done to each object before it is cached, such as `drop_managed_fields`.
 
     Raises:
-        InvalidValueError: If an argument is invalid.
+        ArgumentError: If an argument is invalid.
     """
 
     _THREADS: ClassVar[type[ThreadRunner]] = NoThreads
@@ -113,7 +113,7 @@ class Manager:
             base = base.overridden(namespaces=given)
         for argument, value in (("leader_election", leader_election), ("sharding", sharding)):
             if value is not None and not isinstance(cast("object", value), str):
-                raise InvalidValueError(
+                raise ArgumentError(
                     f"{argument} is {value!r}; it must be a name, such as 'my-operator', or None", value=value
                 )
         if leader_election is not None:
@@ -219,7 +219,7 @@ class Manager:
         The arguments are those of `Controller`.
 
         Raises:
-            InvalidValueError: If an argument is invalid, or there is a controller of that name.
+            ArgumentError: If an argument is invalid, or there is a controller of that name.
             NameFormatError: If the finalizer is not a qualified name.
             SelectorError: If a selector is invalid.
             UnknownKindError: If a class does not say where it is served.
@@ -259,10 +259,10 @@ class Manager:
         """Register a controller.
 
         Raises:
-            InvalidValueError: If there is a controller of that name.
+            ArgumentError: If there is a controller of that name.
         """
         if any(each.name == controller.name for each in self._controllers):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"there is a controller {controller.name!r} already; give this one another name=...",
                 value=controller.name,
             )
@@ -295,11 +295,11 @@ class Manager:
                 there is only one.
 
         Raises:
-            InvalidValueError: If it is not an async generator function, requires more than the client, or there is no such
+            ArgumentError: If it is not an async generator function, requires more than the client, or there is no such
                 controller.
         """
         if function is not None and any(function in (each.name, each.function.given) for each in self._controllers):
-            raise InvalidValueError(
+            raise ArgumentError(
                 "that is a controller, not a source: write @manager.source(controller=...) above the source",
                 value=function,
             )
@@ -328,7 +328,7 @@ class Manager:
             seconds: The time between the end of one call and the next.
 
         Raises:
-            InvalidValueError: If the time is not positive, or the function requires more than the client.
+            ArgumentError: If the time is not positive, or the function requires more than the client.
         """
         # At once: `@app.timer` without a time would register nothing, and replace the function.
         check_interval(seconds)
@@ -343,7 +343,7 @@ class Manager:
         """Register a check for ``/healthz``: a function that raises if something is wrong.
 
         Raises:
-            InvalidValueError: If the name is not text, or the check not a function.
+            ArgumentError: If the name is not text, or the check not a function.
         """
         _check_name("health_check", name)
 
@@ -357,7 +357,7 @@ class Manager:
         """Register a check for ``/readyz``: a function that raises while the program is not ready.
 
         Raises:
-            InvalidValueError: If the name is not text, or the check not a function.
+            ArgumentError: If the name is not text, or the check not a function.
         """
         _check_name("ready_check", name)
 
@@ -551,7 +551,7 @@ class Manager:
             if controller and controller in {each.name, each.function.given}:
                 return each
         known = ", ".join(each.name for each in self._controllers) or "none"
-        raise InvalidValueError(
+        raise ArgumentError(
             f"say which controller a source is for: controller=...; there are: {known}", value=controller
         )
 
@@ -560,12 +560,10 @@ def _check_name(decorator: str, name: object) -> None:
     # At once: a decorator without its name would register nothing, and replace the function.
     if not isinstance(name, str) or not name:
         given = getattr(name, "__qualname__", repr(name))
-        raise InvalidValueError(
-            f"a check needs a name, not {given}: write @manager.{decorator}('database')", value=name
-        )
+        raise ArgumentError(f"a check needs a name, not {given}: write @manager.{decorator}('database')", value=name)
 
 
 def _checked_check(given: object) -> Callable[[], object]:
     if isinstance(given, type) or not callable(given):
-        raise InvalidValueError(f"a check is a function, not {given!r}", value=given)
+        raise ArgumentError(f"a check is a function, not {given!r}", value=given)
     return given

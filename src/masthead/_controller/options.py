@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
 from masthead._controller.bind_address import parse_bind_address
 from masthead._meta import names
 from masthead._module import set_module
-from masthead.errors import ConfigError, InvalidValueError
+from masthead.errors import ArgumentError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -80,7 +80,7 @@ class RunOptions:
         log_level: The level of logging, such as ``INFO``; empty as `log_format`.
 
     Raises:
-        InvalidValueError: If an option is invalid.
+        ArgumentError: If an option is invalid.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -103,15 +103,15 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         if isinstance(cast("object", self.namespaces), str):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"namespaces must be a sequence of names, such as ({self.namespaces!r},)",
                 value=self.namespaces,
             )
         for namespace in (*self.namespaces, self.leader_election_namespace):
             if namespace and (problem := names.problem_with_dns1123_label(namespace)):
-                raise InvalidValueError(f"namespaces: {names.quote(namespace)} {problem}", value=namespace)
+                raise ArgumentError(f"namespaces: {names.quote(namespace)} {problem}", value=namespace)
         if self.leader_election_id and (problem := names.problem_with_dns1123_subdomain(self.leader_election_id)):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"leader_election_id: {names.quote(self.leader_election_id)} {problem}",
                 value=self.leader_election_id,
             )
@@ -120,20 +120,18 @@ class RunOptions:
         for name in _SECONDS:
             _check_seconds(name, getattr(self, name))
         if self.log_level and self.log_level.upper() not in logging.getLevelNamesMapping():
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"log_level must be DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}",
                 value=self.log_level,
             )
         if self.log_format not in _LOG_FORMATS:
-            raise InvalidValueError(
-                f"log_format must be 'text' or 'json', not {self.log_format!r}", value=self.log_format
-            )
+            raise ArgumentError(f"log_format must be 'text' or 'json', not {self.log_format!r}", value=self.log_format)
 
     def overridden(self, **overrides: Unpack[RunOverrides]) -> RunOptions:
         """Return these options with others in their place.
 
         Raises:
-            InvalidValueError: If an option is invalid.
+            ArgumentError: If an option is invalid.
             TypeError: If there is no such option.
         """
         return replace(self, **overrides)
@@ -165,7 +163,7 @@ def _check_seconds(name: str, seconds: object) -> None:
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     # Not a number compares as false.
     if not is_number or not cast("float", seconds) >= 0:
-        raise InvalidValueError(f"{name} must be a number of seconds, not {seconds!r}", value=seconds)
+        raise ArgumentError(f"{name} must be a number of seconds, not {seconds!r}", value=seconds)
 
 
 def parse_namespaces(text: str) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def owned_copy(obj: Object, owner: Object | None, namespace: str) -> Object:
 
     Raises:
         AlreadyControlledError: If another owner is its controller.
-        InvalidValueError: If the owner has no uid, or is in another namespace.
+        ArgumentError: If the owner has no uid, or is in another namespace.
     """
     copy = _with_encoded_data(obj) if obj.gvk == _SECRET else obj.copy()
     if namespace and not copy.metadata.namespace:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 from masthead._cache.factory.selection import namespaces_of, resource_of
 from masthead._controller.declarations import kind_of
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ class Permission:
         namespaces: Only objects of these namespaces; None for those of the manager.
 
     Raises:
-        InvalidValueError: If an argument is invalid.
+        ArgumentError: If an argument is invalid.
         UnknownKindError: If the class does not say where it is served.
     """
 
@@ -64,12 +64,12 @@ class Permission:
     ) -> None:
         self.kind: type[Object] | GroupVersionResource = kind_of(kind)
         if not verbs or not all(_VERB.fullmatch(verb) for verb in verbs):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"a permission needs verbs, such as Permission({_title(kind)}, 'get', 'list'), not {verbs!r}",
                 value=verbs,
             )
         if isinstance(names, str):
-            raise InvalidValueError(f"names must be a list, such as [{names!r}]", value=names)
+            raise ArgumentError(f"names must be a list, such as [{names!r}]", value=names)
         self.verbs = verbs
         self.subresource = subresource
         self.names = tuple(names)
@@ -89,12 +89,12 @@ def checked_permissions(given: Iterable[Permission]) -> tuple[Permission, ...]:
     """Permissions, if they are.
 
     Raises:
-        InvalidValueError: If one is something else.
+        ArgumentError: If one is something else.
     """
     found = tuple(given)
     for each in found:
         if not isinstance(cast("object", each), Permission):
-            raise InvalidValueError(f"permissions has {each!r}; write masthead.Permission(Kind, 'get')", value=each)
+            raise ArgumentError(f"permissions has {each!r}; write masthead.Permission(Kind, 'get')", value=each)
     return found
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._cache.callables import check_plain
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ class Predicate:
             counts, and the error is logged.
 
     Raises:
-        InvalidValueError: If it is no plain function.
+        ArgumentError: If it is no plain function.
     """
 
     __slots__ = ("_test",)
@@ -105,7 +105,7 @@ def predicate_of(given: PredicateLike | None) -> Predicate | None:
     """A predicate, of one or of a function.
 
     Raises:
-        InvalidValueError: If it is neither.
+        ArgumentError: If it is neither.
     """
     return given if given is None or isinstance(given, Predicate) else Predicate(given)
 
@@ -156,10 +156,10 @@ def fields_changed(*paths: str) -> Predicate:
         paths: Fields by their wire names, such as ``spec.replicas`` or ``data``.
 
     Raises:
-        InvalidValueError: If there is no path, or one is empty.
+        ArgumentError: If there is no path, or one is empty.
     """
     if not paths or not all(paths):
-        raise InvalidValueError("name the fields, such as fields_changed('spec.replicas')", value=paths)
+        raise ArgumentError("name the fields, such as fields_changed('spec.replicas')", value=paths)
     split = [path.split(".") for path in paths]
     return _on_update(lambda old, new: any(_at(old, each) != _at(new, each) for each in split))
 
@@ -169,7 +169,7 @@ def when(test: Callable[[ChangeEvent], bool]) -> Predicate:
     """A predicate of your own: ``when(lambda event: event.object.metadata.name != "ignored")``.
 
     Raises:
-        InvalidValueError: If it is no plain function.
+        ArgumentError: If it is no plain function.
     """
     return Predicate(test)
 

@@ -60,7 +60,7 @@ class ProbeServer:
         debug_bind: The address of ``/debug``.
 
     Raises:
-        InvalidValueError: If an address is invalid.
+        ArgumentError: If an address is invalid.
     """
 
     def __init__(

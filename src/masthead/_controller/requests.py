@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
@@ -41,11 +41,11 @@ class Request(NamedTuple):
         """The request for a key: ``namespace/name``, or the name alone.
 
         Raises:
-            InvalidValueError: If it is no such key.
+            ArgumentError: If it is no such key.
         """
         namespace, _, name = key.rpartition("/")
         if not name or "/" in namespace or key.startswith("/"):
-            raise InvalidValueError(f"{key!r} is not a key such as 'namespace/name' or 'name'", value=key)
+            raise ArgumentError(f"{key!r} is not a key such as 'namespace/name' or 'name'", value=key)
         return cls(namespace, name)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Result:
         priority: The priority of that reconcile; None for the one of this reconcile.
 
     Raises:
-        InvalidValueError: If `requeue_after` is not a number of seconds from 0 on.
+        ArgumentError: If `requeue_after` is not a number of seconds from 0 on.
     """
 
     requeue_after: float | None = None
@@ -72,11 +72,9 @@ class Result:
     def __post_init__(self) -> None:
         after = self.requeue_after
         if after is not None and not (_is_number(after) and 0 <= after < float("inf")):
-            raise InvalidValueError(
-                f"requeue_after is {after!r}; it must be a number of seconds, 0 or more", value=after
-            )
+            raise ArgumentError(f"requeue_after is {after!r}; it must be a number of seconds, 0 or more", value=after)
         if self.priority is not None and not isinstance(cast("object", self.priority), int):
-            raise InvalidValueError(f"priority is {self.priority!r}; it must be an integer", value=self.priority)
+            raise ArgumentError(f"priority is {self.priority!r}; it must be an integer", value=self.priority)
 
 
 def _is_number(value: object) -> bool:

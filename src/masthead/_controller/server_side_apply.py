@@ -12,9 +12,9 @@ from masthead._controller.primary_writer import resource_client, target_of
 from masthead.errors import (
     ApplyConflictError,
     ConflictError,
-    InvalidError,
     NotFoundError,
     StaleObjectError,
+    UnprocessableError,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ServerSideApply:
             wanted.metadata.resource_version = given_version if live is None else live.metadata.resource_version
             try:
                 applied: Object = await resource.apply(wanted, field_manager=field_manager, force=force)
-            except InvalidError:
+            except UnprocessableError:
                 # Perhaps because another object has become its controller, which the cache does not show yet.
                 if owner is not None and (now := await _read(resource, wanted)) is not None:
                     check_controllable(now, owner)

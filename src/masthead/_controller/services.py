@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from masthead._controller.applied_configurations import AppliedConfigurations
 from masthead._controller.catch_up import CatchUp
 from masthead._controller.user_errors import FailureLog
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead.metrics import Metrics
 
-__all__ = ["NoThreads", "Recorder", "ReplicaShare", "ControllerServices", "ThreadRunner", "utc_now"]
+__all__ = ["ControllerServices", "NoThreads", "Recorder", "ReplicaShare", "ThreadRunner", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -135,7 +135,7 @@ class NoThreads:
         """Refuse a function.
 
         Raises:
-            InvalidValueError: Always.
+            ArgumentError: Always.
         """
         del context, arguments, limit
         raise _refused(function)
@@ -144,14 +144,14 @@ class NoThreads:
         """Refuse a function.
 
         Raises:
-            InvalidValueError: Always.
+            ArgumentError: Always.
         """
         del clients
         raise _refused(function)
 
 
-def _refused(function: object) -> InvalidValueError:
-    return InvalidValueError(f"{function!r} is a plain function; masthead.Manager runs these", value=function)
+def _refused(function: object) -> ArgumentError:
+    return ArgumentError(f"{function!r} is a plain function; masthead.Manager runs these", value=function)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class ShardMember:
                 sure, exit the process there: ``lambda: os._exit(1)``.
 
         Raises:
-            InvalidValueError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the number of slots,
+            ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the number of slots,
                 the key or the identity is invalid.
             NameFormatError: If the name or the namespace is invalid.
         """

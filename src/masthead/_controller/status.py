@@ -12,7 +12,7 @@ from masthead._meta.model import Struct
 from masthead._meta.time import MicroTime, format_micro_time, format_time
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def status_patch(
     It names the version: a concurrent change is a conflict, never lost.
 
     Raises:
-        InvalidValueError: If the status does not fit the kind.
+        ArgumentError: If the status does not fit the kind.
     """
     current = _status_of(obj)
     wanted = _plain(obj, status)
@@ -62,7 +62,7 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
     """The fields to set, and None for those to remove, by their wire names.
 
     Raises:
-        InvalidValueError: If they do not fit the kind.
+        ArgumentError: If they do not fit the kind.
     """
     if status is None:
         return {}
@@ -70,7 +70,7 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
         fields = status.to_dict()
         return {**_without_nulls(fields), **{name: None for name in fields if fields[name] is None}}
     if not isinstance(cast("object", status), Mapping):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"a status is a mapping of fields or a typed object, not {type(status).__name__}", value=status
         )
     removed = [name for name, value in status.items() if value is None]
@@ -79,7 +79,7 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
     cls = cast("type[Any]", type(obj).api_type)
     field = shape.fields_by_attribute(type(obj).api_type).get("status")
     if field is None:
-        raise InvalidValueError(f"{obj.kind} has no status", value=status)
+        raise ArgumentError(f"{obj.kind} has no status", value=status)
     # What is to be removed is passed, too: its names are checked like those of what is set.
     made = cls.new(obj.metadata.name, status=_without_removed_entries(field.shape, status))
     return {

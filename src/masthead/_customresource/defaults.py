@@ -12,7 +12,7 @@ from masthead._meta import shape, wire
 from masthead._meta.apitype import ApiType, defaults_in
 from masthead._meta.implicit import Factory
 from masthead._meta.walk import to_encode
-from masthead.errors import CustomResourceError, InvalidValueError
+from masthead.errors import ArgumentError, CustomResourceError
 
 if TYPE_CHECKING:
     from masthead._schema.schema import Json, Schema
@@ -68,7 +68,7 @@ def plain_default(cls: ApiType, attribute: str, given: object, path: str) -> Jso
         raise CustomResourceError(
             f"the default is invalid: {f'{where}: ' if where else ''}{fault.problem}", path=path
         ) from None
-    except InvalidValueError as error:
+    except ArgumentError as error:
         raise CustomResourceError(f"the default is invalid: {error}", path=path) from None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion
-from masthead.errors import InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,11 +42,11 @@ def parse_resource_argument(text: str) -> tuple[ResourceArgument, ...]:
     (``pods.v1.``) denotes the core group.
 
     Raises:
-        InvalidValueError: If it is empty, or contains a slash.
+        ArgumentError: If it is empty, or contains a slash.
     """
     name, dot, rest = text.strip().lower().partition(".")
     if not name or "/" in text or (dot and not rest):
-        raise InvalidValueError(
+        raise ArgumentError(
             f'"{text}" is not a resource name; use "deployments", "deployments.apps" or "deployments.v1.apps"',
             value=text,
         )
@@ -92,7 +92,7 @@ class Index:
             group: Only in this group; empty for the core group.
 
         Raises:
-            InvalidValueError: If `what` or `api_version` is invalid.
+            ArgumentError: If `what` or `api_version` is invalid.
             UnknownKindError: If it is ambiguous.
         """
         served = None if api_version is None else GroupVersion.parse(api_version)

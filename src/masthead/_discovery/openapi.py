@@ -59,7 +59,7 @@ class OpenApi:
         """Return the document of a group-version.
 
         Raises:
-            InvalidValueError: If `api_version` is invalid.
+            ArgumentError: If `api_version` is invalid.
             UnknownKindError: If the server has no document for it.
             DecodeError: If the response is not an OpenAPI document.
             MastheadError: As for `RestClient.call`.
@@ -71,7 +71,7 @@ class OpenApi:
         """Return the schemas of a group-version; a document is decoded again only when it has changed.
 
         Raises:
-            InvalidValueError: If `api_version` is invalid.
+            ArgumentError: If `api_version` is invalid.
             UnknownKindError: If the server has no document for it.
             DecodeError: If the response is not an OpenAPI document.
             MastheadError: As for `RestClient.call`.

@@ -51,7 +51,7 @@ class RestMapper:
             group: Only in this group; empty for the core group.
 
         Raises:
-            InvalidValueError: If `what` or `api_version` is invalid.
+            ArgumentError: If `what` or `api_version` is invalid.
             UnknownKindError: If no resource matches, or `what` is ambiguous.
             MastheadError: As for `RestClient.call`; also if no resource matches and discovery of that version failed.
         """

@@ -50,7 +50,7 @@ class MastheadError(Exception):
         return escape_controls(super().__str__())
 
 
-class InvalidValueError(MastheadError, ValueError):
+class ArgumentError(MastheadError, ValueError):
     """A value that the API's grammar does not allow.
 
     Attributes:
@@ -62,7 +62,7 @@ class InvalidValueError(MastheadError, ValueError):
         self.value = value
 
 
-class DecodeError(InvalidValueError):
+class DecodeError(ArgumentError):
     """Bytes or data that do not decode to the expected type.
 
     Attributes:
@@ -89,23 +89,23 @@ def _restore_decode_error(problem: str, kind: str, subject: str, path: str) -> D
     return DecodeError(problem, kind=kind, subject=subject, path=path)
 
 
-class QuantityError(InvalidValueError):
+class QuantityError(ArgumentError):
     """Not a quantity such as ``500m`` or ``128Mi``."""
 
 
-class TimeError(InvalidValueError):
+class TimeError(ArgumentError):
     """Not an RFC 3339 time, or a ``datetime`` without a time zone."""
 
 
-class SelectorError(InvalidValueError):
+class SelectorError(ArgumentError):
     """Not a label or field selector."""
 
 
-class NameFormatError(InvalidValueError):
+class NameFormatError(ArgumentError):
     """A name, label or annotation key that the API refuses."""
 
 
-class AlreadyControlledError(InvalidValueError):
+class AlreadyControlledError(ArgumentError):
     """The object already has a controller."""
 
 
@@ -195,7 +195,7 @@ class InformerStateError(MastheadError, RuntimeError):
     """The operation is possible only before an informer or factory starts, or only while it runs."""
 
 
-class IndexConflictError(InvalidValueError):
+class IndexConflictError(ArgumentError):
     """An indexer with that name exists already; nothing was added."""
 
 
@@ -242,13 +242,13 @@ class TemporaryError(ReconcileError):
         delay: Seconds until the reconcile is repeated.
 
     Raises:
-        InvalidValueError: If `delay` is not a number of seconds from 0 on.
+        ArgumentError: If `delay` is not a number of seconds from 0 on.
     """
 
     def __init__(self, message: str, *, delay: float = 10.0) -> None:
         is_number = isinstance(cast("object", delay), int | float) and not isinstance(delay, bool)
         if not is_number or not 0 <= delay < float("inf"):
-            raise InvalidValueError(f"delay is {delay!r}; it must be a number of seconds, 0 or more", value=delay)
+            raise ArgumentError(f"delay is {delay!r}; it must be a number of seconds, 0 or more", value=delay)
         super().__init__(message)
         self.delay = delay
 

@@ -248,7 +248,7 @@ class UnsupportedMediaTypeError(StatusError):
     advice = "Use another patch kind; custom resources take no strategic merge patch."
 
 
-class InvalidError(StatusError):
+class UnprocessableError(StatusError):
     """The object failed validation; ``details.causes`` lists the fields."""
 
     reason_name: ClassVar[str] = "Invalid"
@@ -320,7 +320,7 @@ _STATUS_ERRORS: tuple[type[StatusError], ...] = (
     GoneError,
     RequestEntityTooLargeError,
     UnsupportedMediaTypeError,
-    InvalidError,
+    UnprocessableError,
     TooManyRequestsError,
     InternalError,
     StoreReadError,

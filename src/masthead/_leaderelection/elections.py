@@ -19,7 +19,7 @@ from masthead._leaderelection.term import Term
 from masthead._meta import names
 from masthead._sansio.lease_records import LeaseTiming, TryOutcome
 from masthead._sansio.leases import Election
-from masthead.errors import InvalidValueError, LeadershipLostError, NameFormatError
+from masthead.errors import ArgumentError, LeadershipLostError, NameFormatError
 from masthead.metrics import (
     LEADER_ELECTION_MASTER_STATUS,
     LEADER_ELECTION_OVERDUE,
@@ -78,7 +78,7 @@ class Elections:
 
     Raises:
         NameFormatError: If the name or the namespace is invalid.
-        InvalidValueError: If the identity is empty, or a label is invalid.
+        ArgumentError: If the identity is empty, or a label is invalid.
 
     Threads: belongs to the client's event loop; its properties may be read from any thread.
     """
@@ -282,4 +282,4 @@ def _check_names(name: str, namespace: str, labels: Mapping[str, str]) -> None:
         raise NameFormatError(f"the namespace of the lease: {names.quote(namespace)} {problem}", value=namespace)
     for key, value in labels.items():
         if problem := names.problem_with_qualified_name(key) or names.problem_with_label_value(value):
-            raise InvalidValueError(f"the label {names.quote(key)}: {problem}", value=key)
+            raise ArgumentError(f"the label {names.quote(key)}: {problem}", value=key)

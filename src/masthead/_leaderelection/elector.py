@@ -10,7 +10,7 @@ from masthead._leaderelection.elections import ElectionOptions, Elections, utc_n
 from masthead._leaderelection.leadership import Leadership
 from masthead._module import set_module
 from masthead._sansio.lease_records import LeaseTiming
-from masthead.errors import InvalidValueError, LeadershipLostError
+from masthead.errors import ArgumentError, LeadershipLostError
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class LeaderElector:
                 started and closed by the caller.
 
         Raises:
-            InvalidValueError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
+            ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
                 empty, or a label invalid.
             NameFormatError: If the name or the namespace is invalid.
         """
@@ -169,7 +169,7 @@ class LeaderElector:
 
         Raises:
             LeadershipLostError: If the leadership was lost, and not `recampaign`.
-            InvalidValueError: If `work` does not return an awaitable.
+            ArgumentError: If `work` does not return an awaitable.
             ClosedError: If the client is closed.
             RuntimeError: If the elector runs already.
             Exception: Whatever the work raises.
@@ -222,7 +222,7 @@ class LeaderElector:
 async def _call(work: Callable[[Leadership], Awaitable[T]], leadership: Leadership) -> T:
     awaitable = work(leadership)
     if not inspect.isawaitable(awaitable):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the work returned {type(awaitable).__name__}; give a coroutine function, or use masthead.LeaderElector for "
             "plain functions",
             value=work,

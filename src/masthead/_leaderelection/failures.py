@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 from masthead._sansio.backoff import Backoff
 from masthead.errors import (
     AlreadyExistsError,
+    ArgumentError,
     AuthError,
     BadRequestError,
     ConflictError,
     ForbiddenError,
-    InvalidError,
-    InvalidValueError,
     MastheadError,
     NotFoundError,
     UnauthorizedError,
+    UnprocessableError,
 )
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _NEEDS_SOMEBODY: Final = (
     AuthError,
     BadRequestError,
     ForbiddenError,
-    InvalidError,
-    InvalidValueError,
+    UnprocessableError,
+    ArgumentError,
     NotFoundError,
     UnauthorizedError,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from masthead._module import set_module
-from masthead.errors import InvalidValueError, LeadershipLostError
+from masthead.errors import ArgumentError, LeadershipLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,10 +49,10 @@ class FencingToken:
         """Whether it is of an earlier term.
 
         Raises:
-            InvalidValueError: If the lease was deleted in between, so that the numbers do not compare.
+            ArgumentError: If the lease was deleted in between, so that the numbers do not compare.
         """
         if self.lease_uid != other.lease_uid:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"the fencing tokens {self} and {other} are of two leases; was the lease deleted?",
                 value=other,
             )

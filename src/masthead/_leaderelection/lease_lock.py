@@ -9,7 +9,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.time import format_micro_time, parse_time
 from masthead._meta.unstructured import Unstructured
 from masthead._sansio.lease_records import Create, Lease, LeaseRecord, Read, Update
-from masthead.errors import InvalidValueError, NotFoundError
+from masthead.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,6 +133,6 @@ def _time_in(lease: Unstructured, spec: Mapping[str, object], name: str) -> date
         return None
     try:
         return parse_time(cast("str", text))
-    except InvalidValueError as error:
+    except ArgumentError as error:
         _log.warning("lease %s: spec.%s: %s", lease.key, name, error)
         return None

@@ -7,7 +7,7 @@ from typing import Self
 import msgspec
 
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 
 @set_module("masthead.meta")
@@ -22,13 +22,11 @@ class GroupVersion(msgspec.Struct, frozen=True, order=True):
         """Parse an ``apiVersion``, such as ``v1`` or ``apps/v1``.
 
         Raises:
-            InvalidValueError: If it is invalid.
+            ArgumentError: If it is invalid.
         """
         group, slash, version = api_version.rpartition("/")
         if not version or bool(slash) != bool(group) or "/" in group:
-            raise InvalidValueError(
-                f'"{api_version}" is not an API version such as "v1" or "apps/v1"', value=api_version
-            )
+            raise ArgumentError(f'"{api_version}" is not an API version such as "v1" or "apps/v1"', value=api_version)
         return cls(group, version)
 
     def __str__(self) -> str:
@@ -83,7 +81,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
         """Create it from an object's ``apiVersion`` and ``kind``.
 
         Raises:
-            InvalidValueError: If the API version is invalid.
+            ArgumentError: If the API version is invalid.
         """
         parsed = GroupVersion.parse(api_version)
         return cls(parsed.group, parsed.version, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 IntOrString: TypeAlias = int | str
 """The value of such a field, as in JSON."""
@@ -31,7 +31,7 @@ def scaled_value(value: IntOrString, total: int, *, round_up: bool) -> int:
         round_up: Whether a fractional share is rounded up or down.
 
     Raises:
-        InvalidValueError: If the value is neither an int nor a whole number with a percent sign.
+        ArgumentError: If the value is neither an int nor a whole number with a percent sign.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -47,7 +47,7 @@ def _parse_percentage(value: object) -> int:
         if percentage is not None:
             return percentage
     shown = repr(value)[:60]
-    raise InvalidValueError(
+    raise ArgumentError(
         f"{shown} is neither a count nor a percentage. Give an int such as 3, or text such as '25%'.",
         value=value,
     )

@@ -284,7 +284,7 @@ class Struct(
         """Encode to compact JSON.
 
         Raises:
-            InvalidValueError: If a value cannot be encoded as JSON.
+            ArgumentError: If a value cannot be encoded as JSON.
         """
         return wire.encode(walk.to_encode(self))
 

@@ -49,7 +49,7 @@ from masthead._meta.walk import (
     values,
 )
 from masthead._module import set_module
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -197,7 +197,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
         Raises:
             DecodeError: If a list or map contains a value of a wrong type.
-            InvalidValueError: If a value cannot be encoded as JSON.
+            ArgumentError: If a value cannot be encoded as JSON.
         """
         return wire.encode(self.to_write(typed=True))
 
@@ -290,7 +290,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
         Raises:
             DecodeError: If a value is invalid.
-            InvalidValueError: If it cannot be encoded as JSON.
+            ArgumentError: If it cannot be encoded as JSON.
         """
         data = Raw(wire.encode(to_encode(value)))
         try:
@@ -322,7 +322,7 @@ def is_changed(read: Callable[[Raw], object], value: object, original: Raw | Non
             return False
         text = wire.encode(to_encode(value))
         return wire.encode(to_encode(fresh)) != text and not _say_the_same(fresh, read(Raw(text)))
-    except (shape.ShapeError, DecodeError, InvalidValueError):
+    except (shape.ShapeError, DecodeError, ArgumentError):
         return True  # one of the two cannot be decoded
 
 
@@ -431,7 +431,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
         """Encode to compact JSON; unmodified parts as they came.
 
         Raises:
-            InvalidValueError: If a value cannot be encoded as JSON.
+            ArgumentError: If a value cannot be encoded as JSON.
         """
         result = shallow_copy(self)
         for name in TYPE_FIELDS:

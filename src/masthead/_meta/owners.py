@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.metadata import OwnerReference
 from masthead._module import set_module
-from masthead.errors import AlreadyControlledError, InvalidValueError
+from masthead.errors import AlreadyControlledError, ArgumentError
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
@@ -23,10 +23,10 @@ def owner_reference(owner: Object, *, controller: bool = False, block_deletion: 
         block_deletion: Whether a foreground deletion of the owner waits for the object.
 
     Raises:
-        InvalidValueError: If the owner has no uid, which the server assigns.
+        ArgumentError: If the owner has no uid, which the server assigns.
     """
     if not owner.metadata.uid:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{owner.kind} {owner.key or '(unnamed)'} has no uid yet; create it first, and use the returned object"
         )
     return OwnerReference(
@@ -60,7 +60,7 @@ def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = T
 
     Raises:
         AlreadyControlledError: If another owner is the controller.
-        InvalidValueError: If the owner has no uid, or is in another namespace, where the garbage collector would not
+        ArgumentError: If the owner has no uid, or is in another namespace, where the garbage collector would not
             find it.
     """
     standing = controller_of(dependent)
@@ -76,7 +76,7 @@ def set_owner(dependent: Object, owner: Object, *, controller: bool = False, blo
     """Add an owner, or update its reference; return whether anything changed.
 
     Raises:
-        InvalidValueError: If the owner has no uid, or is in another namespace.
+        ArgumentError: If the owner has no uid, or is in another namespace.
     """
     _check_namespaces(dependent, owner)
     wanted = owner_reference(owner, controller=controller, block_deletion=block_deletion)
@@ -113,7 +113,7 @@ def is_same_owner(one: OwnerReference, other: OwnerReference) -> bool:
 def _check_namespaces(dependent: Object, owner: Object) -> None:
     if owner.metadata.namespace and owner.metadata.namespace != dependent.metadata.namespace:
         where = dependent.metadata.namespace or "no namespace"
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{owner.kind} {owner.key} cannot own {dependent.kind} {dependent.metadata.name} in {where}: "
             f"an owner must be cluster-scoped or in the same namespace, which here is {owner.metadata.namespace!r}; "
             "give it no owner (ctx.apply(..., owned=False)), and delete it in a finalizer"

@@ -41,7 +41,7 @@ from masthead._meta.time import (
     parse_micro_time,
     truncate_to_second,
 )
-from masthead.errors import InvalidValueError, TimeError
+from masthead.errors import ArgumentError, TimeError
 
 if TYPE_CHECKING:
     JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
@@ -151,8 +151,8 @@ class ScalarShape(msgspec.Struct, frozen=True):
             return value
         try:
             return self.convert(value)
-        except (msgspec.ValidationError, InvalidValueError) as error:
-            is_explained = isinstance(error.__cause__, InvalidValueError) and not rules.hides_values
+        except (msgspec.ValidationError, ArgumentError) as error:
+            is_explained = isinstance(error.__cause__, ArgumentError) and not rules.hides_values
             hint = f": {error.__cause__}" if is_explained else ""
             raise ShapeError(f"expected {self.words}, got {rules.describe(value)}{hint}") from None
 
@@ -504,13 +504,13 @@ def enc_hook(value: object) -> object:
     """Encode types that msgspec does not support.
 
     Raises:
-        InvalidValueError: If the value cannot be encoded as JSON.
+        ArgumentError: If the value cannot be encoded as JSON.
     """
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, MicroTime):
         return format_micro_time(value)
-    raise InvalidValueError(f"{describe(value)} cannot be encoded as JSON", value=value)
+    raise ArgumentError(f"{describe(value)} cannot be encoded as JSON", value=value)
 
 
 def describe_type(value: object) -> str:

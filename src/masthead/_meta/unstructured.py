@@ -123,7 +123,7 @@ class Unstructured(Object):
         """The group, version and kind of the object.
 
         Raises:
-            InvalidValueError: If its ``apiVersion`` is invalid.
+            ArgumentError: If its ``apiVersion`` is invalid.
         """
         return GroupVersionKind.of(self.api_version, self.kind)
 

@@ -21,7 +21,7 @@ from masthead._meta.quantity import Quantity
 from masthead._meta.slots import members
 from masthead._meta.time import MicroTime
 from masthead._module import set_module
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -104,12 +104,12 @@ def to_encode(value: object) -> object:
     """Return what is to be encoded: `value`, or a copy without empty implicit values.
 
     Raises:
-        InvalidValueError: If it contains itself, or is nested too deeply.
+        ArgumentError: If it contains itself, or is nested too deeply.
     """
     try:
         return _written(value)
     except RecursionError:
-        raise InvalidValueError("cannot be encoded as JSON: nested too deeply") from None
+        raise ArgumentError("cannot be encoded as JSON: nested too deeply") from None
 
 
 def _written(value: object) -> object:
@@ -259,7 +259,7 @@ def have_equal_encodings(one: object, other: object) -> bool:
         return False
     try:
         return wire.encode(one) == wire.encode(other)
-    except InvalidValueError:
+    except ArgumentError:
         # What cannot be encoded is compared value by value.
         return False
 

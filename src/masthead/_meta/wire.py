@@ -16,7 +16,7 @@ from masthead._meta import shape, typeinfo
 from masthead._meta.apitype import UNKNOWN_FIELDS
 from masthead._meta.extended_types import extend_annotation
 from masthead._meta.locks import fork_safe_lock
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,14 +134,14 @@ def encode(value: object) -> bytes:
     """Encode compact JSON.
 
     Raises:
-        InvalidValueError: If a value cannot be encoded as JSON.
+        ArgumentError: If a value cannot be encoded as JSON.
     """
     try:
         return _encoder.encode(value)
-    except InvalidValueError:
+    except ArgumentError:
         raise
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidValueError(f"cannot be encoded as JSON: {error}", value=value) from None
+        raise ArgumentError(f"cannot be encoded as JSON: {error}", value=value) from None
 
 
 class _DuplicateKeyDict(dict[str, object]):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import yaml
 
 from masthead._errors.control_characters import BIDI
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ def dump(value: object) -> str:
     """Dump one document, with keys in the given order.
 
     Raises:
-        InvalidValueError: If it is nested too deeply, or contains itself.
+        ArgumentError: If it is nested too deeply, or contains itself.
     """
     try:
         text = yaml.dump(
@@ -194,7 +194,7 @@ def _events(document: object) -> Iterator[yaml.Event]:
         else:
             yield _scalar(writer, value)
         if len(levels) > _DEEPEST:
-            raise InvalidValueError("cannot be dumped as YAML: nested too deeply")
+            raise ArgumentError("cannot be dumped as YAML: nested too deeply")
     yield yaml.DocumentEndEvent(explicit=False)
     yield yaml.StreamEndEvent()
 

@@ -15,7 +15,7 @@ from masthead._printers.formats import format_labels
 from masthead._printers.kinds import printer_for
 from masthead._printers.layout import as_html, cell_text, lay_out
 from masthead._printers.plain import entries, labels, part, text
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -188,7 +188,7 @@ def table(
             resources have a name and an age.
 
     Raises:
-        InvalidValueError: If the objects are of several kinds, or the definition has no such version.
+        ArgumentError: If the objects are of several kinds, or the definition has no such version.
         DecodeError: If an object was changed so that it cannot be encoded.
     """
     moment = now or datetime.now(UTC)
@@ -200,7 +200,7 @@ def table(
         if printer is None:
             first, printer = kind, _printer_of(kind, definition)
         elif (kind.group, kind.kind) != (first.group, first.kind):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"a table has objects of one kind, and these are of {first.kind} and {kind.kind}; make a table of each",
                 value=kind.kind,
             )
@@ -217,7 +217,7 @@ def _printer_of(kind: GroupVersionKind, definition: Printable | None) -> Printer
     for version in entries(part(_plain(definition), "spec"), "versions"):
         if text(version, "name") == kind.version:
             return printer_of_version(version)
-    raise InvalidValueError(f"the definition has no version {kind.version!r}", value=kind.version)
+    raise ArgumentError(f"the definition has no version {kind.version!r}", value=kind.version)
 
 
 def _kind_of(obj: Printable) -> GroupVersionKind:

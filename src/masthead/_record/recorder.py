@@ -17,7 +17,7 @@ from masthead._record.metrics import RecorderMetrics
 from masthead._record.references import checked_source, occurrence_of, reference_to
 from masthead._record.sender import EventSender
 from masthead._record.sink import EventSink
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -87,10 +87,10 @@ class EventRecorder:
             options: The limits of correlation.
 
         Raises:
-            InvalidValueError: If an argument is invalid.
+            ArgumentError: If an argument is invalid.
         """
         if queue_limit < 1:
-            raise InvalidValueError(f"queue_limit must be at least 1, not {queue_limit}", value=queue_limit)
+            raise ArgumentError(f"queue_limit must be at least 1, not {queue_limit}", value=queue_limit)
         component, instance = checked_source(component, instance, platform.node() if host is None else host)
         self._client = client
         self._source = EventSource(component, instance, host or "")
@@ -123,7 +123,7 @@ class EventRecorder:
             related: A second object, such as one that was created.
 
         Raises:
-            InvalidValueError: If an argument is invalid; never for failures of the API.
+            ArgumentError: If an argument is invalid; never for failures of the API.
             TimeError: If the clock returns a time without a time zone.
         """
         self._buffer.offer(occurrence_of(obj, type, reason, message, action=action, related=related, at=self._clock()))
@@ -132,7 +132,7 @@ class EventRecorder:
         """Return a recorder of Events about one object.
 
         Raises:
-            InvalidValueError: If the object has no name or uid.
+            ArgumentError: If the object has no name or uid.
         """
         reference_to(obj)
         return ObjectEventRecorder(self.record, obj)
@@ -227,7 +227,7 @@ class ObjectEventRecorder:
         """Record that something happened to the object; see `EventRecorder.record`.
 
         Raises:
-            InvalidValueError: If an argument is invalid; never for failures of the API.
+            ArgumentError: If an argument is invalid; never for failures of the API.
         """
         self._record(self.obj, type, reason, message, action=action, related=related)
 

@@ -11,7 +11,7 @@ from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.event_occurrences import EventReference, Occurrence, truncated
-from masthead.errors import InvalidValueError, TimeError
+from masthead.errors import ArgumentError, TimeError
 
 __all__ = ["EventSubject", "HasReference", "event_name", "occurrence_of", "reference_to"]
 
@@ -71,13 +71,13 @@ def occurrence_of(
     """Check the arguments of ``record``.
 
     Raises:
-        InvalidValueError: If one of them is invalid.
+        ArgumentError: If one of them is invalid.
         TimeError: If the time has no time zone.
     """
     if type not in _TYPES:
-        raise InvalidValueError(f'the type of an Event is "Normal" or "Warning", not {type!r}', value=type)
+        raise ArgumentError(f'the type of an Event is "Normal" or "Warning", not {type!r}', value=type)
     if not isinstance(cast("object", message), str):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the message of an Event must be a string, and this is of type {_type_name(message)}",
             value=message,
         )
@@ -99,7 +99,7 @@ def reference_to(obj: EventSubject) -> EventReference:
     """A reference to an object that exists on the server.
 
     Raises:
-        InvalidValueError: If it has no name, uid, kind or apiVersion, or is no object.
+        ArgumentError: If it has no name, uid, kind or apiVersion, or is no object.
     """
     if isinstance(obj, Object):
         meta = obj.metadata
@@ -109,7 +109,7 @@ def reference_to(obj: EventSubject) -> EventReference:
     else:
         found = _from_reference(obj)
     if found.kind == _METADATA_ONLY:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"an Event cannot be about the metadata of {found.name or 'an object'} alone, which do not tell its kind; give a "
             "reference to the object, with its apiVersion, kind, namespace, name and uid",
             value=obj,
@@ -126,7 +126,7 @@ def reference_to(obj: EventSubject) -> EventReference:
     ]
     if missing:
         subject = "/".join(part for part in (found.namespace, found.name) if part) or "(unnamed)"
-        raise InvalidValueError(
+        raise ArgumentError(
             f"an Event cannot be about {found.kind or 'an object'} {subject}, which has no {' and no '.join(missing)}; give "
             "the object as the server returned it, or a complete reference to it",
             value=obj,
@@ -153,18 +153,18 @@ def checked_source(component: str, instance: str | None, host: str) -> tuple[str
     """Check who reports; return the reporting controller and instance.
 
     Raises:
-        InvalidValueError: If one of them is invalid.
+        ArgumentError: If one of them is invalid.
     """
     problem = names.problem_with_qualified_name(component)
     if problem:
-        raise InvalidValueError(
+        raise ArgumentError(
             f'{names.quote(component)} cannot report Events: the component {problem}; write "my-operator" or '
             '"example.com/my-operator"',
             value=component,
         )
     found = truncated(f"{component}-{host}" if host else component, _LONGEST) if instance is None else instance
     if not found or len(found.encode()) > _LONGEST:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the instance that reports Events has 1 to {_LONGEST} bytes, not {len(found.encode())}; give the name of the pod",
             value=found,
         )
@@ -198,7 +198,7 @@ def _from_reference(obj: HasReference) -> EventReference:
             _text(getattr(obj, "field_path", "")),
         )
     except AttributeError:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"an Event is about an object or a reference to one, and this is of type {_type_name(obj)}",
             value=obj,
         ) from None
@@ -210,13 +210,13 @@ def _text(value: object) -> str:
 
 def _checked_reason(reason: str) -> str:
     if not isinstance(cast("object", reason), str) or not _REASON.fullmatch(reason):
-        raise InvalidValueError(
+        raise ArgumentError(
             f'the reason of an Event is one word in CamelCase, such as "FailedCreate", not {reason!r}; details belong into '
             "the message",
             value=reason,
         )
     if len(reason) > _LONGEST:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the reason of an Event has at most {_LONGEST} characters, and this has {len(reason)}; details belong into the "
             "message",
             value=reason,
@@ -226,7 +226,7 @@ def _checked_reason(reason: str) -> str:
 
 def _checked_action(action: str) -> str:
     if not isinstance(cast("object", action), str) or len(action.encode(errors="replace")) > _LONGEST:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the action of an Event is text of at most {_LONGEST} bytes, such as Scaling, not {str(action)[:60]!r}",
             value=action,
         )

@@ -11,7 +11,7 @@ import msgspec
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 __all__ = ["JSON", "Call", "RedactedRepr", "Subject"]
 
@@ -84,7 +84,7 @@ class Call(RedactedRepr, frozen=True):
             the API server itself refuses.
 
     Raises:
-        InvalidValueError: If the path is invalid or not escaped.
+        ArgumentError: If the path is invalid or not escaped.
     """
 
     HIDDEN = frozenset({"query", "body", "headers"})
@@ -104,7 +104,7 @@ class Call(RedactedRepr, frozen=True):
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{quote(self.path)} is not a request path: it must begin with a slash, be percent-encoded, and have "
                 "its query passed separately. Nothing was sent.",
                 value=self.path,

@@ -160,7 +160,7 @@ class RestClient:
             TransportError: If no usable response arrives.
             AuthError: If credentials cannot be obtained.
             ConfigError: If the CA certificate cannot be read.
-            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ArgumentError: If a header or the query holds characters that cannot be sent.
             ClosedError: If the client is closed.
         """
         response = await self._with_retries(call, self._read, is_stream=False)
@@ -181,7 +181,7 @@ class RestClient:
             TransportError: If no usable response arrives.
             AuthError: If credentials cannot be obtained.
             ConfigError: If the CA certificate cannot be read.
-            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ArgumentError: If a header or the query holds characters that cannot be sent.
             ClosedError: If the client is closed.
         """
         return await self._with_retries(call, self._read_proxied, is_stream=False)
@@ -196,7 +196,7 @@ class RestClient:
             TransportError: If no usable response arrives.
             AuthError: If credentials cannot be obtained.
             ConfigError: If the CA certificate cannot be read.
-            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ArgumentError: If a header or the query holds characters that cannot be sent.
             ClosedError: If the client is closed.
         """
         stream = await self._with_retries(call, self._stream, is_stream=True)
@@ -222,7 +222,7 @@ class RestClient:
             TransportError: If no usable response arrives, or the server does not speak WebSockets.
             AuthError: If credentials cannot be obtained.
             ConfigError: If the CA certificate cannot be read.
-            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ArgumentError: If a header or the query holds characters that cannot be sent.
             ClosedError: If the client is closed.
         """
         # Only those who open one pay for the library.

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersion
-from masthead.errors import InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, NameFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def segment(what: str, text: str) -> str:
 
     Raises:
         NameFormatError: If it is empty, ``.``, ``..``, or holds ``/``, ``%`` or control characters.
-        InvalidValueError: If it is not a string.
+        ArgumentError: If it is not a string.
     """
     if isinstance(cast("object", text), str) and len(text) <= _MAX_CACHED:
         return _cached_segment(what, text)
@@ -116,7 +116,7 @@ def _cached_segment(what: str, text: str) -> str:
 def _segment(what: str, text: str) -> str:
     if not isinstance(cast("object", text), str):
         hint = f"; of an object, take obj.metadata.{what}" if what in _OF_METADATA else ""
-        raise InvalidValueError(
+        raise ArgumentError(
             f"a {what} must be a string, and this is of type {type(text).__name__}{hint}. Nothing was sent.",
             value=text,
         )
@@ -136,14 +136,14 @@ def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
     """The request target: a path with its encoded query.
 
     Raises:
-        InvalidValueError: If the query holds a lone surrogate, which cannot be encoded.
+        ArgumentError: If the query holds a lone surrogate, which cannot be encoded.
     """
     if not query:
         return path
     try:
         return f"{path}?{urlencode(query)}"
     except UnicodeEncodeError as error:
-        raise InvalidValueError(f"the query of {path} cannot be encoded: {error.reason}. Nothing was sent.") from None
+        raise ArgumentError(f"the query of {path} cannot be encoded: {error.reason}. Nothing was sent.") from None
 
 
 def logged(path: str, query: Sequence[tuple[str, str]]) -> str:

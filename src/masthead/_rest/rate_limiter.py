@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from masthead._module import set_module
 from masthead._sansio.token_bucket import TokenBucket
-from masthead.errors import ClosedError, DeadlineError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError, DeadlineError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine
 
     from masthead._sansio.token_bucket import Reservation
 
-__all__ = ["RateLimit", "RateLimiter", "Deadline"]
+__all__ = ["Deadline", "RateLimit", "RateLimiter"]
 
 _log: Final = logging.getLogger("masthead.rest")
 
@@ -38,7 +38,7 @@ class Deadline:
         seconds: The timeout; ``math.inf`` for no limit.
 
     Raises:
-        InvalidValueError: If the timeout is not a number.
+        ArgumentError: If the timeout is not a number.
     """
 
     __slots__ = ("_end", "_now")
@@ -48,9 +48,7 @@ class Deadline:
         try:
             self._end = self._now() + seconds
         except TypeError:
-            raise InvalidValueError(
-                f"timeout is {seconds!r}; it must be seconds, such as 30.0", value=seconds
-            ) from None
+            raise ArgumentError(f"timeout is {seconds!r}; it must be seconds, such as 30.0", value=seconds) from None
 
     def left(self) -> float:
         """The seconds left."""
@@ -79,7 +77,7 @@ class RateLimit:
         burst: How many calls may be sent at once after an idle time.
 
     Raises:
-        InvalidValueError: If `rate` is not positive, or `burst` is less than 1.
+        ArgumentError: If `rate` is not positive, or `burst` is less than 1.
 
     Threads: may be used from any.
     """
@@ -88,7 +86,7 @@ class RateLimit:
         try:
             self._bucket = TokenBucket(rate, burst)
         except (TypeError, ValueError):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"a rate limit needs rate > 0 and burst >= 1, not {rate=}, {burst=}", value=(rate, burst)
             ) from None
         self._rate = rate

@@ -10,7 +10,7 @@ from masthead._module import set_module
 from masthead._rest.rate_limiter import RateLimit
 from masthead._transport.http import MAX_RESPONSE_BYTES
 from masthead._version import __version__
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ class RestSettings:
         metrics: Where to count requests; None for nowhere.
 
     Raises:
-        InvalidValueError: If a setting is invalid.
+        ArgumentError: If a setting is invalid.
     """
 
     timeout: float = 60.0
@@ -62,7 +62,7 @@ class RestSettings:
             given: object = getattr(self, name)
             is_limit = name == "rate" and isinstance(given, RateLimit | None)
             if not isinstance(given, int | float) and not is_limit:
-                raise InvalidValueError(f"{name} must be a number, not {given!r}", value=given)
+                raise ArgumentError(f"{name} must be a number, not {given!r}", value=given)
         rules = {
             "timeout": (self.timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "read_timeout": (self.read_timeout > 0, "more than 0 seconds; math.inf for no limit"),
@@ -78,7 +78,7 @@ class RestSettings:
         for name, (is_met, wanted) in rules.items():
             if not is_met:
                 value: object = getattr(self, name)
-                raise InvalidValueError(f"{name} must be {wanted}, not {value!r}", value=value)
+                raise ArgumentError(f"{name} must be {wanted}, not {value!r}", value=value)
 
     def rate_limit(self) -> RateLimit | None:
         """The client-side rate limit; None for no limit."""

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -117,7 +117,7 @@ class HandlerBuffer(Generic[V]):
         folded: How many notifications were folded away, in all.
 
     Raises:
-        InvalidValueError: If the limit is negative.
+        ArgumentError: If the limit is negative.
     """
 
     __slots__ = (
@@ -134,7 +134,7 @@ class HandlerBuffer(Generic[V]):
 
     def __init__(self, limit: int = LIMIT) -> None:
         if limit < 0:
-            raise InvalidValueError(f"a buffer cannot keep {limit} notifications; give 0 or more", value=limit)
+            raise ArgumentError(f"a buffer cannot keep {limit} notifications; give 0 or more", value=limit)
         self._limit = limit
         self._kept: deque[Notification[V]] = deque()
         # A dict finds its last item at once, but its first ever later as the first is removed again and again. So the

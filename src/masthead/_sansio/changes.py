@@ -215,7 +215,7 @@ class Queue(Protocol[V]):
 
         Raises:
             ClosedError: If the queue is closed.
-            InvalidValueError: If the queue has no such scope.
+            ArgumentError: If the queue has no such scope.
         """
         ...
 
@@ -232,7 +232,7 @@ class Queue(Protocol[V]):
 
         Raises:
             ClosedError: If the queue is closed.
-            InvalidValueError: If the queue has no such scope.
+            ArgumentError: If the queue has no such scope.
         """
         ...
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from masthead._module import set_module
 from masthead._sansio.changes import Delta, DeltaType, Process, Queue
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,7 +108,7 @@ class DeltaFIFO(Queue[V]):
 
         Raises:
             ClosedError: If the queue is closed.
-            InvalidValueError: If there is a scope; this queue has but one.
+            ArgumentError: If there is a scope; this queue has but one.
         """
         self._check_open()
         self._check_scope(scope)
@@ -138,7 +138,7 @@ class DeltaFIFO(Queue[V]):
 
         Raises:
             ClosedError: If the queue is closed.
-            InvalidValueError: If there is a scope; this queue has but one.
+            ArgumentError: If there is a scope; this queue has but one.
         """
         self._check_open()
         self._check_scope(scope)
@@ -206,7 +206,7 @@ class DeltaFIFO(Queue[V]):
 
     def _check_scope(self, scope: str) -> None:
         if scope:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f'a DeltaFIFO has one scope, for everything, and cannot take "{scope}"',
                 value=scope,
             )

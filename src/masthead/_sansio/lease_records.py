@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,7 +39,7 @@ class LeaseTiming:
         retry_period: The time between two tries.
 
     Raises:
-        InvalidValueError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0.
+        ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0.
     """
 
     lease_duration: float = 15.0
@@ -50,7 +50,7 @@ class LeaseTiming:
         if not self.lease_duration > self.renew_deadline > JITTER * self.retry_period > 0.0 or math.isinf(
             self.lease_duration
         ):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"leader election needs lease_duration > renew_deadline > {JITTER} * retry_period > 0, not "
                 f"{self.lease_duration:g}, {self.renew_deadline:g} and {self.retry_period:g} seconds; the usual ones are "
                 "15, 10 and 2",

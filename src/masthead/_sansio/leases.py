@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._sansio.backoff import jittered
 from masthead._sansio.lease_records import JITTER, Create, LeaseRecord, Read, TryOutcome, TryResult, Update
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead._sansio.backoff import Random
@@ -95,12 +95,12 @@ class Election:
         timing: The durations.
 
     Raises:
-        InvalidValueError: If the identity is empty.
+        ArgumentError: If the identity is empty.
     """
 
     def __init__(self, identity: str, timing: LeaseTiming) -> None:
         if not identity:
-            raise InvalidValueError("the identity is empty; it must be unique among the replicas", value=identity)
+            raise ArgumentError("the identity is empty; it must be unique among the replicas", value=identity)
         self._identity = identity
         self._timing = timing
         self._observed: Lease | None = None

@@ -14,7 +14,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from masthead._module import set_module
 from masthead._sansio.backoff import Random, jittered
 from masthead._sansio.token_bucket import TokenBucket
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 __all__ = [
     "MAX_TRACKED",
@@ -66,7 +66,7 @@ class _FailureCounts(Generic[K]):
 
     def __init__(self, limit: int) -> None:
         if limit < 1:
-            raise InvalidValueError(f"max_tracked must be at least 1, not {limit}", value=limit)
+            raise ArgumentError(f"max_tracked must be at least 1, not {limit}", value=limit)
         self._counts: OrderedDict[K, int] = OrderedDict()
         self._limit = limit
 
@@ -104,7 +104,7 @@ class ItemExponentialRateLimiter(Generic[K]):
         random: Returns numbers in [0, 1).
 
     Raises:
-        InvalidValueError: If `base` is not positive, `cap` is infinite or less than `base`, `jitter` is negative, or `max_tracked` is
+        ArgumentError: If `base` is not positive, `cap` is infinite or less than `base`, `jitter` is negative, or `max_tracked` is
             less than 1.
     """
 
@@ -118,7 +118,7 @@ class ItemExponentialRateLimiter(Generic[K]):
         random: Random = _random.random,
     ) -> None:
         if not (0 < base <= cap < inf and jitter >= 0):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"a rate limiter needs 0 < base <= cap < inf and jitter >= 0, not {base=}, {cap=}, {jitter=}"
             )
         self._base, self._cap, self._jitter, self._random = base, cap, jitter, random
@@ -156,12 +156,12 @@ class FastSlowRateLimiter(Generic[K]):
         max_tracked: How many keys are tracked.
 
     Raises:
-        InvalidValueError: If a delay or `max_fast_attempts` is negative, or `max_tracked` is less than 1.
+        ArgumentError: If a delay or `max_fast_attempts` is negative, or `max_tracked` is less than 1.
     """
 
     def __init__(self, fast: float, slow: float, max_fast_attempts: int, *, max_tracked: int = MAX_TRACKED) -> None:
         if not (fast >= 0 and slow >= 0 and max_fast_attempts >= 0):
-            raise InvalidValueError(f"delays and attempts must not be negative: {fast=}, {slow=}, {max_fast_attempts=}")
+            raise ArgumentError(f"delays and attempts must not be negative: {fast=}, {slow=}, {max_fast_attempts=}")
         self._fast, self._slow, self._max_fast = fast, slow, max_fast_attempts
         self._failures: _FailureCounts[K] = _FailureCounts(max_tracked)
 
@@ -188,12 +188,12 @@ class BucketRateLimiter(Generic[K]):
         burst: How many at once, after an idle time.
 
     Raises:
-        InvalidValueError: If `rate` is not positive, or `burst` is less than 1.
+        ArgumentError: If `rate` is not positive, or `burst` is less than 1.
     """
 
     def __init__(self, rate: float = 10.0, burst: int = 100) -> None:
         if not (rate > 0 and burst >= 1):
-            raise InvalidValueError(f"a rate limiter needs rate > 0 and burst >= 1, not {rate=}, {burst=}")
+            raise ArgumentError(f"a rate limiter needs rate > 0 and burst >= 1, not {rate=}, {burst=}")
         self._bucket = TokenBucket(rate, burst)
 
     def when(self, key: K, now: float) -> float:
@@ -218,12 +218,12 @@ class MaxOfRateLimiter(Generic[K]):
         limiters: At least one.
 
     Raises:
-        InvalidValueError: If there is no limiter.
+        ArgumentError: If there is no limiter.
     """
 
     def __init__(self, *limiters: QueueRateLimiter[K]) -> None:
         if not limiters:
-            raise InvalidValueError("MaxOfRateLimiter needs at least one limiter", value=limiters)
+            raise ArgumentError("MaxOfRateLimiter needs at least one limiter", value=limiters)
         self._limiters = limiters
 
     def when(self, key: K, now: float) -> float:
@@ -249,12 +249,12 @@ class MaxWaitRateLimiter(Generic[K]):
         max_wait: The longest delay.
 
     Raises:
-        InvalidValueError: If `max_wait` is negative.
+        ArgumentError: If `max_wait` is negative.
     """
 
     def __init__(self, limiter: QueueRateLimiter[K], max_wait: float) -> None:
         if not max_wait >= 0:
-            raise InvalidValueError(f"max_wait must not be negative, but is {max_wait}", value=max_wait)
+            raise ArgumentError(f"max_wait must not be negative, but is {max_wait}", value=max_wait)
         self._limiter, self._max_wait = limiter, max_wait
 
     def when(self, key: K, now: float) -> float:

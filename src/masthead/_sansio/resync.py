@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -56,7 +56,7 @@ class ResyncSchedule:
             empty if nothing.
 
     Raises:
-        InvalidValueError: If the period is negative, or not a number.
+        ArgumentError: If the period is negative, or not a number.
     """
 
     __slots__ = ("_check", "_default", "_handlers", "_next", "adjustment")
@@ -88,7 +88,7 @@ class ResyncSchedule:
             now: The time; before the start it does not matter.
 
         Raises:
-            InvalidValueError: If the period is negative, or not a number.
+            ArgumentError: If the period is negative, or not a number.
         """
         wanted = self._default if period is None else period
         _refuse_nonsense(wanted)
@@ -154,4 +154,4 @@ class ResyncSchedule:
 
 def _refuse_nonsense(period: float) -> None:
     if not 0 <= period < math.inf:
-        raise InvalidValueError(f"a resync period of {period} s is invalid; give 0, or more, seconds", value=period)
+        raise ArgumentError(f"a resync period of {period} s is invalid; give 0, or more, seconds", value=period)

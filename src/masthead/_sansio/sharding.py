@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from masthead._module import set_module
-from masthead.errors import InvalidValueError, SelectorError
+from masthead.errors import ArgumentError, SelectorError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -65,7 +65,7 @@ class ShardRanges:
         ranges: Sorted; those that overlap or are adjacent are one.
 
     Raises:
-        InvalidValueError: If a range is empty or not one of hashes.
+        ArgumentError: If a range is empty or not one of hashes.
     """
 
     __slots__ = ("_ends", "_starts", "by", "ranges")
@@ -100,7 +100,7 @@ class ShardRanges:
             raise SelectorError("all ranges of a shard selector must be of uids, or all of namespaces", value=selector)
         try:
             return cls(found, by="uid" if "uid" in keys else "namespace")
-        except InvalidValueError as error:
+        except ArgumentError as error:
             raise SelectorError(f"{selector!r}: {error}", value=selector) from None
 
     @property
@@ -159,7 +159,7 @@ class ShardSet:
         by: What is hashed of an object.
 
     Raises:
-        InvalidValueError: If there is no such slot, or `total` is not a number of slots.
+        ArgumentError: If there is no such slot, or `total` is not a number of slots.
     """
 
     __slots__ = ("_ranges", "_slots", "by", "total")
@@ -170,7 +170,7 @@ class ShardSet:
         self._slots = frozenset(slots)
         for slot in self._slots:
             if not 0 <= slot < total:
-                raise InvalidValueError(f"there is no slot {slot} among {total}", value=slot)
+                raise ArgumentError(f"there is no slot {slot} among {total}", value=slot)
         self._ranges: ShardRanges | None = None
 
     @classmethod
@@ -238,7 +238,7 @@ class ShardSet:
 
     def _slots_of(self, other: ShardSet) -> frozenset[int]:
         if (other.total, other.by) != (self.total, self.by):
-            raise InvalidValueError(f"{other!r} does not divide the same collection as {self!r}", value=other)
+            raise ArgumentError(f"{other!r} does not divide the same collection as {self!r}", value=other)
         return other.slots
 
 
@@ -334,10 +334,10 @@ def check_slots(total: int) -> int:
     """Check a number of slots.
 
     Raises:
-        InvalidValueError: If it is not one.
+        ArgumentError: If it is not one.
     """
     if type(total) is not int or not 1 <= total <= MAX_SLOTS:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"a collection can be divided into 1 to {MAX_SLOTS} slots, not {total!r}; 64 suit up to 16 replicas",
             value=total,
         )
@@ -348,10 +348,10 @@ def check_key(by: ShardKey) -> ShardKey:
     """Check what is to be hashed.
 
     Raises:
-        InvalidValueError: If it is neither uid nor namespace.
+        ArgumentError: If it is neither uid nor namespace.
     """
     if by not in {"uid", "namespace"}:
-        raise InvalidValueError(f"objects are sharded by uid or by namespace, not by {by!r}", value=by)
+        raise ArgumentError(f"objects are sharded by uid or by namespace, not by {by!r}", value=by)
     return by
 
 
@@ -359,7 +359,7 @@ def _union(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     found: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if not 0 <= start < end <= _END:
-            raise InvalidValueError(f"0x{start:x} to 0x{end:x} is not a range of hashes", value=(start, end))
+            raise ArgumentError(f"0x{start:x} to 0x{end:x} is not a range of hashes", value=(start, end))
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:

@@ -35,7 +35,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
 
 from masthead._sansio.versions import oldest
-from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
+from masthead.errors import ArgumentError, IndexConflictError, UnknownIndexError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator
@@ -82,7 +82,7 @@ class IndexedStore(Generic[V, T]):
             they are first given a version.
 
     Raises:
-        InvalidValueError: If an indexer is not a function.
+        ArgumentError: If an indexer is not a function.
     """
 
     __slots__ = ("_on_index_error", "_opened", "_owners", "_state", "_versions")
@@ -161,7 +161,7 @@ class IndexedStore(Generic[V, T]):
 
         Raises:
             UnknownIndexError: If there is no such index.
-            InvalidValueError: If the index function gives something else than strings for the object.
+            ArgumentError: If the index function gives something else than strings for the object.
         """
         index = self._state.index(name)
         # By key: an object that has several of the values is returned once.
@@ -332,7 +332,7 @@ class IndexedStore(Generic[V, T]):
 
         Raises:
             IndexConflictError: If there is one of that name, even with the same function; then, none is added.
-            InvalidValueError: If one is not a function; then, none is added.
+            ArgumentError: If one is not a function; then, none is added.
         """
         old = self._state
         for name, function in indexers.items():
@@ -342,7 +342,7 @@ class IndexedStore(Generic[V, T]):
                     value=name,
                 )
             if not callable(function):
-                raise InvalidValueError(
+                raise ArgumentError(
                     f'the indexer "{name}" is of type {type(function).__name__}; give a function that takes an object '
                     f"and returns a list of str",
                     value=function,
@@ -600,15 +600,15 @@ def _checked(found: object) -> _Values:
     """What an index function gave, as values: each once, and plain strings even where enums came.
 
     Raises:
-        InvalidValueError: If it is something else than an iterable of strings.
+        ArgumentError: If it is something else than an iterable of strings.
     """
     # A str is iterable, too, but its characters are never meant as values.
     if isinstance(found, str) or not isinstance(found, Iterable):
-        raise InvalidValueError(_invalid_result(f"a value of type {type(found).__name__}"))
+        raise ArgumentError(_invalid_result(f"a value of type {type(found).__name__}"))
     values: dict[str, None] = {}
     for value in cast("Iterable[object]", found):
         if not isinstance(value, str):
-            raise InvalidValueError(_invalid_result(f"a value of type {type(value).__name__} among its values"))
+            raise ArgumentError(_invalid_result(f"a value of type {type(value).__name__} among its values"))
         # str() of an enum's member may give its name; this gives its value.
         values[str.__str__(value)] = None
     plain = tuple(values)

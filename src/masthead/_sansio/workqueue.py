@@ -26,7 +26,7 @@ from heapq import heapify, heappop, heappush
 from math import isfinite
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -63,12 +63,12 @@ class WorkQueueState(Generic[K]):
         oldest_every: How often the oldest key is taken while keys of several priorities are ready.
 
     Raises:
-        InvalidValueError: If `oldest_every` is less than 2.
+        ArgumentError: If `oldest_every` is less than 2.
     """
 
     def __init__(self, oldest_every: int = OLDEST_EVERY) -> None:
         if oldest_every < 2:
-            raise InvalidValueError(f"oldest_every must be at least 2: {oldest_every}", value=oldest_every)
+            raise ArgumentError(f"oldest_every must be at least 2: {oldest_every}", value=oldest_every)
         self._oldest_every = oldest_every
         self._turn = 0
         # Ready keys, with the time since when they wait: those of priority 0, and the others by priority. Not plain
@@ -92,7 +92,7 @@ class WorkQueueState(Generic[K]):
             Whether a key has become ready, so that a waiting worker may be woken.
 
         Raises:
-            InvalidValueError: If the key is None.
+            ArgumentError: If the key is None.
         """
         if self._is_shut_down:
             return False
@@ -110,7 +110,7 @@ class WorkQueueState(Generic[K]):
                 self._put(key, self._remove(key, before), priority)
             return False
         if key is None:
-            raise InvalidValueError("the key of a work queue must not be None", value=key)
+            raise ArgumentError("the key of a work queue must not be None", value=key)
         self.adds += 1
         if priority:
             self._put(key, now, priority)
@@ -127,10 +127,10 @@ class WorkQueueState(Generic[K]):
             Whether a waiting worker may be woken, or `next_time` has become earlier.
 
         Raises:
-            InvalidValueError: If the key is None, or the delay is not finite.
+            ArgumentError: If the key is None, or the delay is not finite.
         """
         if not isfinite(delay):
-            raise InvalidValueError(f"{key!r} cannot be added after {delay} s", value=delay)
+            raise ArgumentError(f"{key!r} cannot be added after {delay} s", value=delay)
         if delay <= 0 or key is None:
             return self.add(key, now, priority)
         if self._is_shut_down:
@@ -169,10 +169,10 @@ class WorkQueueState(Generic[K]):
             Whether a key has become ready, so that a waiting worker may be woken.
 
         Raises:
-            InvalidValueError: If the key is not being processed.
+            ArgumentError: If the key is not being processed.
         """
         if key not in self._processing:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{key!r} is not being processed; done() is called once for each key that was taken",
                 value=key,
             )

@@ -22,7 +22,7 @@ from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.class_types import merge_type_of_class, merge_type_of_unknown_kind
 from masthead._schema.structured_merge.extraction import extract_items
 from masthead._schema.structured_merge.items import UnidentifiedItemError
-from masthead.errors import DecodeError, InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, DecodeError, UnknownKindError
 
 if TYPE_CHECKING:
     from masthead._meta.metadata import ManagedFieldsEntry
@@ -48,11 +48,11 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
         nothing, it has only its name.
 
     Raises:
-        InvalidValueError: If `field_manager` is empty.
+        ArgumentError: If `field_manager` is empty.
         DecodeError: If the managed fields, or the fields they name, cannot be decoded.
     """
     if not field_manager:
-        raise InvalidValueError("name the field_manager whose fields to extract", value="")
+        raise ArgumentError("name the field_manager whose fields to extract", value="")
     entry = applied_entry_of(obj, field_manager, subresource)
     data = obj.to_dict()
     fields = FieldSet.from_fields_v1(entry.fields_v1 or {}) if entry is not None else FieldSet()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from masthead._meta import shape, walk, wire
 from masthead._meta.model import Struct
 from masthead._meta.unstructured import Unstructured
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead._meta.apitype import ApiType
@@ -32,7 +32,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
     """Parse a path: ``status.phase``, ``spec.containers[0].image``, ``metadata.labels["example.com/a"]``.
 
     Raises:
-        InvalidValueError: If the path is invalid.
+        ArgumentError: If the path is invalid.
     """
     steps: list[Step] = []
     at = 1 if path.startswith(".") else 0
@@ -45,7 +45,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
         steps.append(int(index) if index is not None else key if name is None else name)
         at = found.end()
     if not steps or at < len(path):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{path!r} is not a field path; write it like status.phase, spec.containers[0].image or "
             'metadata.labels["example.com/name"]',
             value=path,
@@ -62,7 +62,7 @@ def value_at(obj: Object, steps: tuple[Step, ...], *, strict: bool = False) -> o
         strict: Reject fields that the object's type does not have: a wait for one would never end.
 
     Raises:
-        InvalidValueError: If `strict`, and there is no such field.
+        ArgumentError: If `strict`, and there is no such field.
         DecodeError: If the value cannot be decoded.
     """
     value: object = obj
@@ -100,5 +100,5 @@ def _field(value: Struct, step: Step, *, strict: bool) -> object:
         return getattr(value, this.attribute)
     unknown = walk.unknown_fields(value)
     if strict and step not in unknown:
-        raise InvalidValueError(shape.unknown_field(cls, str(step), shape.fields_of(cls)), value=step)
+        raise ArgumentError(shape.unknown_field(cls, str(step), shape.fields_of(cls)), value=step)
     return unknown.get(str(step))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from masthead._meta.patch import Patch
 from masthead._module import set_module
 from masthead._schema.field_sets import FieldSet
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,11 +67,11 @@ def upgrade_managed_fields(
         The new entries; the entries of the object if none of these managers has updated it.
 
     Raises:
-        InvalidValueError: If `ssa_manager` is empty.
+        ArgumentError: If `ssa_manager` is empty.
         DecodeError: If the managed fields cannot be decoded.
     """
     if not ssa_manager:
-        raise InvalidValueError("name the field manager that takes over: ssa_manager", value="")
+        raise ArgumentError("name the field manager that takes over: ssa_manager", value="")
     entries = list(obj.metadata.managed_fields)
     for csa_manager in [csa_managers] if isinstance(csa_managers, str) else csa_managers:
         entries = _upgraded(entries, csa_manager, ssa_manager, subresource)
@@ -96,7 +96,7 @@ def upgrade_managed_fields_patch(
         The patch; None if there is nothing to change.
 
     Raises:
-        InvalidValueError: If `ssa_manager` is empty.
+        ArgumentError: If `ssa_manager` is empty.
         DecodeError: If the managed fields cannot be decoded.
     """
     entries = upgrade_managed_fields(obj, csa_managers, ssa_manager, subresource=subresource)

@@ -66,7 +66,7 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
         """Approve a request. An approved request is left as it is; a denied request stays denied.
 
         Raises:
-            InvalidError: If the request was denied.
+            UnprocessableError: If the request was denied.
         """
         return self._portal.call(self._async.approve(name, reason=reason, message=message, timeout=timeout))
 
@@ -74,7 +74,7 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
         """Deny a request.
 
         Raises:
-            InvalidError: If the request was approved.
+            UnprocessableError: If the request was approved.
         """
         return self._portal.call(self._async.deny(name, reason=reason, message=message, timeout=timeout))
 

@@ -121,7 +121,7 @@ class Client(ManifestVerbs):
         Raises:
             ConfigError: If there is no configuration, or it is invalid.
             AuthError: If the credentials cannot be used.
-            InvalidValueError: If another argument is invalid.
+            ArgumentError: If another argument is invalid.
         """
         kubeconfig = conceal(kubeconfig)
         inner = AsyncClient(
@@ -279,11 +279,11 @@ class Client(ManifestVerbs):
             old: The object before an update, for rules about changes.
 
         Returns:
-            What the server would refuse, as the causes of its `InvalidError`; empty if it is valid. A field that the
+            What the server would refuse, as the causes of its `UnprocessableError`; empty if it is valid. A field that the
             kind does not have is among them, although a server only warns of it, unless it is asked to be strict.
 
         Raises:
-            InvalidValueError: If the object has no apiVersion or kind.
+            ArgumentError: If the object has no apiVersion or kind.
             UnknownKindError: If the cluster has no schema of the kind; that of a new custom resource appears some
                 seconds after its definition.
         """

@@ -53,7 +53,7 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
 
     Raises:
         Exception: What the last attempt raises; any error that is not in `errors`, at once.
-        InvalidValueError: If `attempts` allows no attempt.
+        ArgumentError: If `attempts` allows no attempt.
     """
     delays = retry_schedule(attempts).delays(random.random)
     while True:
@@ -80,7 +80,7 @@ def retry_on_conflict(fn: Callable[[], R], *, attempts: int | Attempts = DEFAULT
     Raises:
         ConflictError: If the last attempt conflicts as well.
         ApplyConflictError: If other managers own fields that it applies.
-        InvalidValueError: If `attempts` allows no attempt.
+        ArgumentError: If `attempts` allows no attempt.
     """
     return retry_on(fn, ConflictError, attempts=attempts)
 
@@ -150,7 +150,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             ConflictError: If the last attempt conflicts as well.
             NotFoundError: If no object has that name.
             TypeError: If `mutate` returns something other than an object or None.
-            InvalidValueError: If `mutate` changes name or namespace.
+            ArgumentError: If `mutate` changes name or namespace.
         """
         known: T | None = None
 
@@ -206,7 +206,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             AlreadyExistsError: If an object of that name is repeatedly created and deleted during the
                 attempts.
             TypeError: If `mutate` returns something other than an object or None.
-            InvalidValueError: If the object has no name, or `mutate` changes name or namespace.
+            ArgumentError: If the object has no name, or `mutate` changes name or namespace.
         """
         name_of(obj, "create or update")
 

@@ -175,7 +175,7 @@ class Context(ContextFacade[T], Generic[T]):
             StaleObjectError: If the reconciled object is gone, or another one has its name. The reconcile ends with it, and is
                 repeated after a backoff.
             ConflictError: If others keep writing the object.
-            InvalidValueError: If the owner is in another namespace, or the object has no name.
+            ArgumentError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
         """
@@ -241,7 +241,7 @@ class Context(ContextFacade[T], Generic[T]):
             action: What was done, in one word for programs; the reason if empty.
 
         Raises:
-            InvalidValueError: If the type or the reason is invalid.
+            ArgumentError: If the type or the reason is invalid.
         """
         self._async.record(type, reason, message, regarding=regarding, related=related, action=action)
 
@@ -275,6 +275,6 @@ class Context(ContextFacade[T], Generic[T]):
         Raises:
             ConflictError: If others keep writing the object.
             StatusError: If the server refuses it.
-            InvalidValueError: If the status does not fit the kind.
+            ArgumentError: If the status does not fit the kind.
         """
         return self._portal.call(self._async.update_status(status, conditions=conditions))

@@ -58,7 +58,7 @@ class ContextFacade(Facade[AsyncContext[T]], Generic[T]):
             Whether the object is being deleted or gone, so that there is nothing more to reconcile.
 
         Raises:
-            InvalidValueError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it is
+            ArgumentError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it is
                 a coroutine function and nothing awaits it.
             NameFormatError: If the finalizer is not a qualified name.
             StatusError: If the server refuses a write.

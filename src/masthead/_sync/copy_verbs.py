@@ -72,7 +72,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost. A part may have been copied.
-            InvalidValueError: If the target is not a path.
+            ArgumentError: If the target is not a path.
             Exception: Whatever `progress`, or reading an open file, raises, which ends the copy.
         """
         self._portal.call(
@@ -135,7 +135,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost.
-            InvalidValueError: If the source is not a path.
+            ArgumentError: If the source is not a path.
             Exception: Whatever `progress` raises, which ends the copy.
         """
         self._portal.call(
@@ -176,7 +176,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost.
-            InvalidValueError: If it is not a path.
+            ArgumentError: If it is not a path.
         """
         return self._portal.call(
             self._async.read_file(name, path, container=container, max_bytes=max_bytes, timeout=timeout)
@@ -210,7 +210,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost.
-            InvalidValueError: If it is not a path, or the data are not bytes.
+            ArgumentError: If it is not a path, or the data are not bytes.
             Exception: Whatever reading the data, or `progress`, raises.
         """
         self._portal.call(

@@ -39,7 +39,7 @@ class CreateVerbs(BaseResource[T], Generic[T]):
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
-            InvalidError: If it fails validation.
+            UnprocessableError: If it fails validation.
         """
         return self._portal.call(
             self._async.create(

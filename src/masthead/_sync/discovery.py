@@ -55,7 +55,7 @@ class DiscoveryClient(Facade[AsyncDiscoveryClient]):
             api_version: Only those of this group and version, such as ``apps/v1``.
 
         Raises:
-            InvalidValueError: If `api_version` is invalid.
+            ArgumentError: If `api_version` is invalid.
             UnknownKindError: If it is not served.
             MastheadError: As for `RestClient.call`; also if discovery of that group-version failed.
         """
@@ -100,7 +100,7 @@ class DiscoveryClient(Facade[AsyncDiscoveryClient]):
         """Return the OpenAPI v3 document of a group-version; fetched again only if it has changed.
 
         Raises:
-            InvalidValueError: If `api_version` is invalid.
+            ArgumentError: If `api_version` is invalid.
             UnknownKindError: If the server has no document for it.
             DecodeError: If the response is not an OpenAPI document.
             MastheadError: As for `RestClient.call`.

@@ -84,7 +84,7 @@ class DynamicResource(
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
-            InvalidError: If it fails validation.
+            UnprocessableError: If it fails validation.
         """
         return self._portal.call(
             self._async.create(

@@ -70,7 +70,7 @@ class EventRecorder(RecorderFacade):
             options: The limits of correlation.
 
         Raises:
-            InvalidValueError: If an argument is invalid.
+            ArgumentError: If an argument is invalid.
         """
         portal, awaited = recorder_client_of(client)
         super().__init__(
@@ -108,7 +108,7 @@ class EventRecorder(RecorderFacade):
             related: A second object, such as one that was created.
 
         Raises:
-            InvalidValueError: If an argument is invalid; never for failures of the API.
+            ArgumentError: If an argument is invalid; never for failures of the API.
             TimeError: If the clock returns a time without a time zone.
         """
         self._async.record(obj, type, reason, message, action=action, related=related)
@@ -117,7 +117,7 @@ class EventRecorder(RecorderFacade):
         """Return a recorder of Events about one object.
 
         Raises:
-            InvalidValueError: If the object has no name or uid.
+            ArgumentError: If the object has no name or uid.
         """
         return self._async.for_object(obj)
 

@@ -100,7 +100,7 @@ class SharedInformerFactory(InformerGroups):
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: If a namespace or an option is invalid, or the list of namespaces is empty.
+            ArgumentError: If a namespace or an option is invalid, or the list of namespaces is empty.
             SelectorError: If a selector is invalid.
             UnknownKindError: If a class in `resyncs` does not say where it is served.
         """
@@ -149,7 +149,7 @@ class SharedInformerFactory(InformerGroups):
         Raises:
             ClosedError: If it is a new one, and the factory is shut down.
             UnknownKindError: If the class does not say where its objects are served.
-            InvalidValueError: If a namespace is invalid, or the kind is cluster-scoped.
+            ArgumentError: If a namespace is invalid, or the kind is cluster-scoped.
             SelectorError: If a selector is invalid.
         """
         return wrap_informer(
@@ -173,7 +173,7 @@ class SharedInformerFactory(InformerGroups):
         Raises:
             ClosedError: If it is a new one, and the factory is shut down.
             UnknownKindError: If the class does not say where its objects are served.
-            InvalidValueError: If something else than an informer is made.
+            ArgumentError: If something else than an informer is made.
             InformerStateError: If the factory's transform is to be set, and the informer has been started.
             Exception: Whatever the constructor raises.
         """
@@ -192,7 +192,7 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             ClosedError: If they are new, and the factory is shut down.
-            InvalidValueError: If it is no resource.
+            ArgumentError: If it is no resource.
         """
         return Informers(self._portal, self._async.for_resource(resource))
 
@@ -216,7 +216,7 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             ClosedError: If they are new, and the factory is shut down.
-            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            ArgumentError: If there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: If a selector is invalid.
         """
         return Informers(
@@ -240,7 +240,7 @@ class SharedInformerFactory(InformerGroups):
         Raises:
             ClosedError: If they are new, and the factory is shut down.
             UnknownKindError: If the class does not say where its objects are served.
-            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            ArgumentError: If there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: If a selector is invalid.
         """
         return Informers(

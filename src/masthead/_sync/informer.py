@@ -112,7 +112,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
                 cannot be reached is tried about every second.
 
         Raises:
-            InvalidValueError: If there is nothing to mirror, or an option is invalid.
+            ArgumentError: If there is nothing to mirror, or an option is invalid.
             SelectorError: If a selector is invalid.
             IndexConflictError: If an indexer has the name of one that is always there.
             ConfigError: If objects are to be stored in a way that needs something which is not installed.
@@ -198,7 +198,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
 
         Raises:
             ClosedError: If the informer has stopped.
-            InvalidValueError: If there is nothing to call, or something that cannot be called here.
+            ArgumentError: If there is nothing to call, or something that cannot be called here.
             InformerStateError: If the informer runs on an event loop, and this is called elsewhere.
         """
         return Registration(
@@ -218,7 +218,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         Raises:
             ClosedError: If the informer has stopped.
             IndexConflictError: If there is an index of one of the names; nothing is added then.
-            InvalidValueError: If one is no function; nothing is added then.
+            ArgumentError: If one is no function; nothing is added then.
         """
         self._on_loop(lambda: self._async.add_indexers(indexers))
 
@@ -227,7 +227,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
 
         Raises:
             InformerStateError: If the informer has been started, or seeded: what it has then was transformed before.
-            InvalidValueError: If it is no plain function.
+            ArgumentError: If it is no plain function.
         """
         self._async.set_transform(transform)
 
@@ -236,7 +236,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
 
         Raises:
             InformerStateError: If the informer has been started.
-            InvalidValueError: If it is no plain function.
+            ArgumentError: If it is no plain function.
         """
         self._async.set_watch_error_handler(handler)
 
@@ -294,7 +294,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             shards: The shards to keep.
 
         Raises:
-            InvalidValueError: If the informer has a queue of its own.
+            ArgumentError: If the informer has a queue of its own.
             ClosedError: If the informer has stopped, or stops before all objects are there.
         """
         self._portal.call(self._async.select_shards(shards))
@@ -374,7 +374,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             DeadlineError: If that takes longer than `timeout` seconds; says where it is, and what went wrong last.
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
-            InvalidValueError: If it is no version, or an object of another kind.
+            ArgumentError: If it is no version, or an object of another kind.
         """
         self._portal.call(self._async.wait_for(version, timeout))
 
@@ -395,7 +395,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
-            InvalidValueError: If the condition is no plain function.
+            ArgumentError: If the condition is no plain function.
             Exception: Whatever the condition raises.
         """
         self._portal.call(self._async.wait_until(condition, timeout))

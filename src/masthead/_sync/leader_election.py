@@ -15,7 +15,7 @@ from masthead._leaderelection.leadership import LeadershipView
 from masthead._module import set_module
 from masthead._sansio.lease_records import LeaseTiming
 from masthead._sync.facade import behind
-from masthead.errors import ClosedError, InvalidValueError, LeadershipLostError
+from masthead.errors import ArgumentError, ClosedError, LeadershipLostError
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class LeaderElector:
                 started and closed by the caller.
 
         Raises:
-            InvalidValueError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
+            ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
                 empty, or a label invalid.
             NameFormatError: If the name or the namespace is invalid.
         """
@@ -223,15 +223,13 @@ class LeaderElector:
 
         Raises:
             LeadershipLostError: If the leadership was lost, and not `recampaign`.
-            InvalidValueError: If `work` is a coroutine function.
+            ArgumentError: If `work` is a coroutine function.
             ClosedError: If the client is closed.
             RuntimeError: If the elector runs already.
             Exception: Whatever the work raises.
         """
         if inspect.iscoroutinefunction(work):
-            raise InvalidValueError(
-                "the work is a coroutine function; use masthead.aio.LeaderElector for it", value=work
-            )
+            raise ArgumentError("the work is a coroutine function; use masthead.aio.LeaderElector for it", value=work)
         self._elections.enter()
         self._stopping.clear()
         try:

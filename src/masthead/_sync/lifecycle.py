@@ -23,7 +23,7 @@ from masthead._sync.client import Client
 from masthead._sync.facade import Facade, behind
 from masthead._sync.portal import Portal
 from masthead._sync.read_verbs import ReadVerbs
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError
 
 if TYPE_CHECKING:
     import asyncio
@@ -224,7 +224,7 @@ class FactoryFacade(EndingFacade[PortalFactory]):
                 return cast("PortalInformer[T]", made)  # which the factory refuses
             portal, inner = behind(made)
             if portal is not self._portal:
-                raise InvalidValueError(
+                raise ArgumentError(
                     f"the informer for {kind.__name__} is not of the factory's client; make it from the client that the "
                     "constructor is given",
                     value=made,
@@ -240,13 +240,13 @@ def source_of(
     """The source of an informer as the async façade takes it, and its portal; None for one that has no client.
 
     Raises:
-        InvalidValueError: If it is of the async façade, or of several clients.
+        ArgumentError: If it is of the async façade, or of several clients.
     """
     if isinstance(source, ReadVerbs):
         return behind(source)
     given: Sequence[object] = source if isinstance(source, Sequence) else [source]
     if any(isinstance(each, AsyncReadVerbs) for each in given):
-        raise InvalidValueError(
+        raise ArgumentError(
             "a resource of an async client goes with masthead.aio.SharedInformer; give one of masthead.Client",
             value=source,
         )
@@ -256,7 +256,7 @@ def source_of(
         return None, cast("list[AsyncReadVerbs[T]]", source)  # which the informer refuses
     pairs = [behind(each) for each in source]
     if len({portal for portal, _ in pairs}) > 1:
-        raise InvalidValueError("one informer has one client; these resources are of several", value=source)
+        raise ArgumentError("one informer has one client; these resources are of several", value=source)
     return pairs[0][0] if pairs else None, [each for _, each in pairs]
 
 
@@ -264,10 +264,10 @@ def client_of(client: Client) -> tuple[Portal, AsyncClient]:
     """The client of a factory as the async façade takes it, and its portal.
 
     Raises:
-        InvalidValueError: If it is of the async façade, or no client.
+        ArgumentError: If it is of the async façade, or no client.
     """
     if not isinstance(cast("object", client), Client):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"a factory needs a masthead.Client, and was given a {type(client).__module__}.{type(client).__name__}; "
             "for an async client, use masthead.aio.SharedInformerFactory",
             value=client,

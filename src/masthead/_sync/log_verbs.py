@@ -74,7 +74,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                 default. With `follow`, the log is then requested again from where it was: after 300 seconds by default.
 
         Raises:
-            InvalidValueError: If options contradict each other, or one is invalid.
+            ArgumentError: If options contradict each other, or one is invalid.
             TimeError: If `since` is not a datetime, or has no time zone.
             StatusError: While reading, if the server refuses.
         """
@@ -147,7 +147,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                 a warning. What it raises ends the iteration.
 
         Raises:
-            InvalidValueError: If options contradict each other, or one is invalid.
+            ArgumentError: If options contradict each other, or one is invalid.
             TimeError: If `since` is not a datetime, or has no time zone.
             SelectorError: If a selector is invalid.
             MastheadError: While iterating, if the pods cannot be listed or watched.

@@ -127,7 +127,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             What listens once it is entered by ``with``.
 
         Raises:
-            InvalidValueError: If a port, an address or the number of connections is invalid, or objects of the kind lead
+            ArgumentError: If a port, an address or the number of connections is invalid, or objects of the kind lead
                 to no pods.
         """
         return PortForward(
@@ -163,7 +163,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             What connects once it is entered by ``with``.
 
         Raises:
-            InvalidValueError: If the port is invalid, or objects of the kind lead to no pods.
+            ArgumentError: If the port is invalid, or objects of the kind lead to no pods.
         """
         return PodConnection(self._portal, self._async.connect(name, port, timeout=timeout))
 
@@ -181,7 +181,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         Raises:
             PortForwardError: If the pod is not running, or has no such port.
             NotFoundError: If there is no such pod, service or workload.
-            InvalidValueError: If the port is invalid, or objects of the kind lead to no pods.
+            ArgumentError: If the port is invalid, or objects of the kind lead to no pods.
             TransportError: If the connection fails, or the server does not speak WebSockets.
         """
         return self._portal.call(self._async.open_socket(name, port, timeout=timeout))

@@ -26,7 +26,7 @@ class ProxyStream(Facade[AsyncProxyStream]):
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
             TransportError: If no usable response arrives.
-            InvalidValueError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
+            ArgumentError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
             NameFormatError: If the name has an invalid form.
             ClosedError: If it is closed, or the client is.
         """

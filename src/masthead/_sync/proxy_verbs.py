@@ -190,7 +190,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
             TransportError: If no usable response arrives.
-            InvalidValueError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
+            ArgumentError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
             NameFormatError: If the name has another form than ``name``, ``name:port`` or ``scheme:name:port``.
             MastheadError: As all calls.
         """

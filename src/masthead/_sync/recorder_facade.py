@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from masthead._record.recorder import EventRecorder
 from masthead._sync.client import Client
 from masthead._sync.facade import Facade, behind
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -43,10 +43,10 @@ def recorder_client_of(client: Client) -> tuple[Portal, AsyncClient]:
     """The client of a recorder as the async façade takes it, and its portal.
 
     Raises:
-        InvalidValueError: If it is of the async façade, or no client.
+        ArgumentError: If it is of the async façade, or no client.
     """
     if not isinstance(cast("object", client), Client):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"a recorder needs a masthead.Client, and was given a {type(client).__module__}.{type(client).__name__}; for an "
             "async client, use masthead.aio.EventRecorder",
             value=client,

@@ -93,7 +93,7 @@ class RemoteProcess(Facade[AsyncRemoteProcess]):
 
         Raises:
             ProtocolError: If the server is too old to understand the end of stdin.
-            InvalidValueError: If it is not bytes.
+            ArgumentError: If it is not bytes.
             Exception: Whatever reading the source raises.
         """
         self._portal.call(self._async.send_input(source))

@@ -95,8 +95,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             timeout: Timeout of each call, in seconds; None for the client's default.
 
         Raises:
-            InvalidError: If the server refuses the object.
-            InvalidValueError: If it has no name, or if one of its lists cannot be merged.
+            UnprocessableError: If the server refuses the object.
+            ArgumentError: If it has no name, or if one of its lists cannot be merged.
         """
         return self._portal.call(
             self._async.apply_client_side(
@@ -137,7 +137,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             The object as the server stored it, or as it was read if there is nothing to change.
 
         Raises:
-            InvalidValueError: If there is no field manager.
+            ArgumentError: If there is no field manager.
             NotFoundError: If the object does not exist.
             ConflictError: If the object changes during every attempt.
             DecodeError: If its managed fields cannot be decoded.

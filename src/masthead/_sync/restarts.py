@@ -41,7 +41,7 @@ class RestartVerbs(ReadVerbs[T], PatchVerbs[T], Generic[T]):
 
         Raises:
             NotFoundError: If the object does not exist.
-            InvalidValueError: If it is a paused deployment, or of a kind that cannot be restarted.
+            ArgumentError: If it is a paused deployment, or of a kind that cannot be restarted.
         """
         return self._portal.call(
             self._async.restart(name, dry_run=dry_run, field_manager=field_manager, timeout=timeout)

@@ -40,7 +40,7 @@ class Reviews(BaseResource[T], Generic[T]):
         """Create an object, which needs no name, and return it with the server's result.
 
         Raises:
-            InvalidError: If it fails validation.
+            UnprocessableError: If it fails validation.
         """
         return self._portal.call(
             self._async.create(

@@ -73,7 +73,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If no connection can be made.
             ClosedError: If the client was closed before.
-            InvalidValueError: If the command is empty or a plain string, or `stdin` cannot be sent.
+            ArgumentError: If the command is empty or a plain string, or `stdin` cannot be sent.
             Exception: Whatever reading `stdin` raises.
         """
         return self._portal.call(
@@ -114,7 +114,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             timeout: Timeout of starting it, in seconds; None for the client's default.
 
         Raises:
-            InvalidValueError: If the command is empty or a plain string, or no stream is asked for.
+            ArgumentError: If the command is empty or a plain string, or no stream is asked for.
         """
         return RemoteProcess(
             self._portal,
@@ -135,7 +135,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             container: The container; by default as for `exec`.
 
         Raises:
-            InvalidValueError: If stdin is not a terminal.
+            ArgumentError: If stdin is not a terminal.
             ExecError: If the command could not be run.
             StatusError: If the server refuses.
             TransportError: If the connection fails or is lost.
@@ -174,7 +174,7 @@ class AttachVerbs(BaseResource[T], Generic[T]):
             timeout: Timeout of attaching, in seconds; None for the client's default.
 
         Raises:
-            InvalidValueError: If no stream is asked for.
+            ArgumentError: If no stream is asked for.
         """
         return RemoteProcess(
             self._portal,
@@ -191,7 +191,7 @@ class AttachVerbs(BaseResource[T], Generic[T]):
             container: The container; by default as for `exec`.
 
         Raises:
-            InvalidValueError: If stdin is not a terminal, or the container has no TTY.
+            ArgumentError: If stdin is not a terminal, or the container has no TTY.
             StatusError: If the server refuses.
             TransportError: If the connection fails or is lost.
         """

@@ -111,7 +111,7 @@ class HttpTransport:
             ProtocolError: If the connection was lost, or the response is not HTTP: the server may have seen
                 the request.
             ClosedError: If the transport is closed.
-            InvalidValueError: If a header holds characters that cannot be sent.
+            ArgumentError: If a header holds characters that cannot be sent.
             AuthError: If a client certificate or key cannot be read.
             ConfigError: If the CA certificate cannot be read.
         """

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.secret import Secret, SecretValue, reveal
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,32 +45,32 @@ class RequestHeadEncoder:
         """The request line and all headers, with the final line break.
 
         Raises:
-            InvalidValueError: If one of them is invalid. The message repeats no value.
+            ArgumentError: If one of them is invalid. The message repeats no value.
         """
         headers = request.headers
         names = [name.lower() for name, _ in headers]
         if not _USUAL.issuperset(names) and not _NAMES.fullmatch("".join([f"{name}\n" for name in names])):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{_what(request)}: a header cannot be sent: its name is empty, or holds something other than letters, "
                 "digits and !#$%&'*+-.^_`|~"
             )
         special = self._special.intersection(names)
         if special & _LENGTHS:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{_what(request)}: {', '.join(sorted(special & _LENGTHS))} cannot be set: it follows from the body"
             )
         line = f"{request.method} {self._base}{request.target} HTTP/1.1\r\n"
         if line.count(" ") != 2 or line.count("\n") != 1 or line.count("\r") != 1 or "\0" in line:
-            raise InvalidValueError(f"{_what(request)}: the target is not escaped: it holds a space or line break")
+            raise ArgumentError(f"{_what(request)}: the target is not escaped: it holds a space or line break")
         try:
             given = SecretValue("".join([_line(name, value) for name, value in headers]).encode())
             first = line.encode()
         except UnicodeEncodeError:
             given, first = None, b""
         if given is None:  # raised here, because Python's error holds the text
-            raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it cannot be encoded")
+            raise ArgumentError(f"{_what(request)}: a header cannot be sent: it cannot be encoded")
         if _has_line_break("".join([value if type(value) is str else reveal(value) for _, value in headers])):
-            raise InvalidValueError(f"{_what(request)}: a header cannot be sent: it holds a line break or NUL")
+            raise ArgumentError(f"{_what(request)}: a header cannot be sent: it holds a line break or NUL")
         others = self._lines if not special else self._others(special)
         return SecretValue(b"".join((first, others.reveal(), given.reveal(), _length(request), b"\r\n")))
 

@@ -79,7 +79,7 @@ class WorkQueueBase(ABC, Generic[K]):
             priority: The higher, the sooner. Of several the highest counts.
 
         Raises:
-            InvalidValueError: If the key is None.
+            ArgumentError: If the key is None.
         """
         with self._lock:
             if self._state.add(key, self._clock(), priority) and self._has_waiters:
@@ -100,7 +100,7 @@ class WorkQueueBase(ABC, Generic[K]):
                 processed, or else 0.
 
         Raises:
-            InvalidValueError: If the key is None, or the delay is not finite.
+            ArgumentError: If the key is None, or the delay is not finite.
         """
         with self._lock:
             if not self._state.is_shut_down:
@@ -116,7 +116,7 @@ class WorkQueueBase(ABC, Generic[K]):
             priority: As in `add_after`.
 
         Raises:
-            InvalidValueError: If the key is None.
+            ArgumentError: If the key is None.
         """
         with self._lock:
             if not self._state.is_shut_down:
@@ -149,7 +149,7 @@ class WorkQueueBase(ABC, Generic[K]):
         """End the processing of a key that `get` returned. If it was added meanwhile, it is handed out again.
 
         Raises:
-            InvalidValueError: If the key is not being processed.
+            ArgumentError: If the key is not being processed.
         """
         with self._lock:
             state = self._state

@@ -59,7 +59,7 @@ class WorkQueue(WorkQueueBase[K]):
         oldest_every: How often the oldest key comes first; at least 2.
 
     Raises:
-        InvalidValueError: If `oldest_every` is less than 2.
+        ArgumentError: If `oldest_every` is less than 2.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from masthead._controller.manager import Manager
 from masthead._controller.services import utc_now
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import InvalidValueError, ManagerStateError
+from masthead.errors import ArgumentError, ManagerStateError
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
 from masthead.testing._configurations import config_of
 from masthead.testing._failures import FailureReport, UnexpectedFailureError
@@ -114,7 +114,7 @@ class Environment:
         overrides: Options of the managers; see `masthead.RunOptions`. Probes and metrics are off by default.
 
     Raises:
-        InvalidValueError: If `config` and `server_options` are given.
+        ArgumentError: If `config` and `server_options` are given.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Environment:
         **overrides: Unpack[RunOverrides],
     ) -> None:
         if config is not None and server_options:
-            raise InvalidValueError("server_options are for an embedded server; leave out config")
+            raise ArgumentError("server_options are for an embedded server; leave out config")
         self._managers = managers
         self._crds = None if crds is None else tuple(crds)
         self._installed: set[type[Object]] = set()
@@ -613,11 +613,11 @@ def _make(manager: Manager | Callable[[], Manager]) -> Manager:
     """Return the manager, which a function makes.
 
     Raises:
-        InvalidValueError: If it is neither a manager nor a function that returns one.
+        ArgumentError: If it is neither a manager nor a function that returns one.
     """
     made = cast("object", manager if isinstance(manager, Manager) or not callable(manager) else manager())
     if not isinstance(made, Manager):
-        raise InvalidValueError(f"{made!r} is not a manager: pass one, or a function that makes one", value=manager)
+        raise ArgumentError(f"{made!r} is not a manager: pass one, or a function that makes one", value=manager)
     return made
 
 
@@ -631,7 +631,7 @@ def _definition_of(given: object) -> Mapping[str, object]:
     """The definition of a custom resource, of an object, plain data, or a class that makes one.
 
     Raises:
-        InvalidValueError: If it is nothing of that.
+        ArgumentError: If it is nothing of that.
     """
     if isinstance(given, Mapping):
         return cast("Mapping[str, object]", given)
@@ -639,7 +639,7 @@ def _definition_of(given: object) -> Mapping[str, object]:
         given = make()
     if isinstance(given, Object):
         return given.to_dict()
-    raise InvalidValueError(
+    raise ArgumentError(
         f"{given!r} is not the definition of a custom resource: give an object, plain data, or a class",
         value=given,
     )

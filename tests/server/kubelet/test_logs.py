@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.server.kubelet.remote import PODS, pod
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -235,5 +235,5 @@ async def test_many_followers_get_every_line(remote: Remote) -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b/c", "/web"])
 async def test_a_malformed_name_is_refused(remote: Remote, name: str) -> None:
-    with pytest.raises(InvalidValueError, match="namespace/name"):
+    with pytest.raises(ArgumentError, match="namespace/name"):
         remote.server.kubelet.log(name)

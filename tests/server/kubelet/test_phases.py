@@ -9,7 +9,7 @@ from tests.server.kubelet.remote import PODS, connected, pod
 
 import masthead.server
 from masthead.api.core.v1 import Pod
-from masthead.errors import InvalidValueError, NotFoundError
+from masthead.errors import ArgumentError, NotFoundError
 from masthead.server import ExecProcess, VirtualClock
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ async def test_pods_that_do_not_exist_and_invalid_codes_are_errors(remote: Remot
     ):
         with pytest.raises(NotFoundError, match='pods "absent" not found'):
             act("absent")
-    with pytest.raises(InvalidValueError, match="succeed"):
+    with pytest.raises(ArgumentError, match="succeed"):
         kubelet.fail("web", exit_code=0)
 
 

@@ -16,7 +16,7 @@ from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingH
 from masthead._cache.informer.handlers import EventHandler, FilteringEventHandler
 from masthead._cache.informer.informer import SharedInformer, ThreadedInformer
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
+from masthead.errors import ArgumentError, IndexConflictError, UnknownIndexError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ async def test_a_failing_index_function_affects_only_its_own_index(
 
 @pytest.mark.parametrize("indexer", [5, None, "node", asynchronous], ids=["5", "None", "text", "async"])
 async def test_an_invalid_index_function_is_rejected(source: FakeListWatch, indexer: Any) -> None:
-    with pytest.raises(InvalidValueError, match="the indexer 'node' must be a"):
+    with pytest.raises(ArgumentError, match="the indexer 'node' must be a"):
         following(source, indexers={"node": indexer})
     informer = following(source)
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         informer.add_indexers({"good": lambda _: [], "node": indexer})
     with pytest.raises(UnknownIndexError, match=r"good.*namespace"):
         informer.indexer.by_index("good", "x")
@@ -131,7 +131,7 @@ async def test_invalid_transforms_filters_and_error_handlers_are_rejected(source
         lambda: informer.set_watch_error_handler(bad),
         lambda: FilteringEventHandler(bad, RecordingHandler()),
     ):
-        with pytest.raises(InvalidValueError, match="must be a"):
+        with pytest.raises(ArgumentError, match="must be a"):
             refuse()
 
 
@@ -240,7 +240,7 @@ USELESS: dict[str, tuple[dict[str, Any], str]] = {
 async def test_a_handler_that_can_never_be_called_is_rejected_when_it_is_added(
     source: FakeListWatch, given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidValueError, match=message):
+    with pytest.raises(ArgumentError, match=message):
         following(source).add_event_handler(**given)
 
 
@@ -273,16 +273,16 @@ async def test_a_handler_that_keeps_failing_is_logged_ever_more_rarely(
 @pytest.mark.parametrize("given", HANDLERS.values(), ids=HANDLERS.keys())
 async def test_an_invalid_handler_is_rejected_when_it_is_added(source: FakeListWatch, given: dict[str, Any]) -> None:
     informer = following(source)
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         informer.add_event_handler(**given)
     assert informer.health.pending == {}
 
 
 async def test_handlers_in_threads_must_not_be_coroutine_functions(source: FakeListWatch) -> None:
     informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
-    with pytest.raises(InvalidValueError, match=r"nothing is awaited.*masthead\.aio"):
+    with pytest.raises(ArgumentError, match=r"nothing is awaited.*masthead\.aio"):
         informer.add_event_handler(on_add=asynchronous)
-    with pytest.raises(InvalidValueError, match="nothing is awaited"):
+    with pytest.raises(ArgumentError, match="nothing is awaited"):
         informer.add_event_handler(FilteringEventHandler(lambda _: True, AsyncRecordingHandler()))
 
 

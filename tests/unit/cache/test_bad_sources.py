@@ -15,10 +15,10 @@ from masthead._cache.informer.informer import SharedInformer
 from masthead._client.watch_event import WatchEvent
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     DeadlineError,
     InternalError,
-    InvalidValueError,
     NotFoundError,
     ServiceUnavailableError,
 )
@@ -278,7 +278,7 @@ SOURCES: dict[str, Any] = {
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 async def test_an_invalid_source_is_rejected_at_once(source: Any) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         following(source)
 
 
@@ -294,7 +294,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 async def test_invalid_options_are_rejected_at_once(source: FakeListWatch, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         following(source, **options).add_event_handler(RecordingHandler())
 
 

@@ -18,10 +18,10 @@ from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Re
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     ExpiredError,
     InformerStateError,
-    InvalidValueError,
     ProtocolError,
 )
 from masthead.testing.virtual_time import in_virtual_time
@@ -367,9 +367,9 @@ async def test_a_closed_source_ends_it(source: FakeListWatch) -> None:
 
 async def test_it_requires_a_storage(source: FakeListWatch) -> None:
     wrong: Any = "tight"
-    with pytest.raises(InvalidValueError, match="'lazy' or 'eager' or 'compact'"):
+    with pytest.raises(ArgumentError, match="'lazy' or 'eager' or 'compact'"):
         InformerController(source, Seen(), InformerOptions(hold=wrong))
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         InformerController({}, Seen())
 
 

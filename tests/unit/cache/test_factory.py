@@ -20,10 +20,10 @@ from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Namespace, Node, Pod
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     DeadlineError,
     InformerStateError,
-    InvalidValueError,
     MutationError,
     SelectorError,
     UnknownKindError,
@@ -210,18 +210,18 @@ class TestWhich:
 
 class TestWrong:
     def test_no_namespace_is_not_all_namespaces(self, client: Client) -> None:
-        with pytest.raises(InvalidValueError, match="give some, or None for all"):
+        with pytest.raises(ArgumentError, match="give some, or None for all"):
             SharedInformerFactory(client, namespace=[])
 
     @pytest.mark.parametrize("namespace", ["Shop", ["shop", "no name"], [3]])
     def test_an_invalid_namespace_is_rejected(self, factory: SharedInformerFactory, namespace: Any) -> None:
-        with pytest.raises(InvalidValueError):
+        with pytest.raises(ArgumentError):
             factory.informer(Pod, namespace=namespace)
 
     def test_a_namespace_for_a_cluster_scoped_kind_is_rejected(self, factory: SharedInformerFactory) -> None:
-        with pytest.raises(InvalidValueError, match="nodes live in no namespace"):
+        with pytest.raises(ArgumentError, match="nodes live in no namespace"):
             factory.informer(Node, namespace="shop")
-        with pytest.raises(InvalidValueError, match="nodes live in no namespace"):
+        with pytest.raises(ArgumentError, match="nodes live in no namespace"):
             factory.metadata(NODES, namespace="shop")
 
     def test_an_invalid_selector_is_rejected_at_once(self, factory: SharedInformerFactory) -> None:
@@ -234,18 +234,18 @@ class TestWrong:
 
     def test_an_invalid_class_is_rejected(self, factory: SharedInformerFactory) -> None:
         nonsense: Any = "pods"
-        with pytest.raises(InvalidValueError, match="'pods' is neither a class of objects nor"):
+        with pytest.raises(ArgumentError, match="'pods' is neither a class of objects nor"):
             factory.informer(nonsense)
 
     def test_a_resource_that_is_not_fully_specified_is_rejected(self, factory: SharedInformerFactory) -> None:
-        with pytest.raises(InvalidValueError, match="looks nothing up on the cluster, and 'deploy' alone"):
+        with pytest.raises(ArgumentError, match="looks nothing up on the cluster, and 'deploy' alone"):
             factory.dynamic("deploy")
-        with pytest.raises(InvalidValueError, match="'Deployment' is no resource; give its plural"):
+        with pytest.raises(ArgumentError, match="'Deployment' is no resource; give its plural"):
             factory.metadata("apps/v1", "Deployment")
-        with pytest.raises(InvalidValueError, match="says it all; leave out 'pods'"):
+        with pytest.raises(ArgumentError, match="says it all; leave out 'pods'"):
             factory.dynamic(PODS, "pods")
         nonsense: Any = "pods"
-        with pytest.raises(InvalidValueError, match=r"GroupVersionResource\('apps', 'v1', 'deployments'\)"):
+        with pytest.raises(ArgumentError, match=r"GroupVersionResource\('apps', 'v1', 'deployments'\)"):
             factory.for_resource(nonsense)
 
     def test_an_accessor_called_with_a_namespace_is_rejected_with_what_to_write_instead(
@@ -276,17 +276,17 @@ class TestWrong:
         ],
     )
     def test_options_are_validated_by_the_constructor(self, client: Client, options: dict[str, Any]) -> None:
-        with pytest.raises(InvalidValueError):
+        with pytest.raises(ArgumentError):
             SharedInformerFactory(client, **options)
 
     def test_a_tweak_that_returns_nothing_is_rejected(self, client: Client) -> None:
         tweak: Any = lambda *_: None  # noqa: E731
-        with pytest.raises(InvalidValueError, match=r"the tweak of pods returned a NoneType; it must return"):
+        with pytest.raises(ArgumentError, match=r"the tweak of pods returned a NoneType; it must return"):
             _ = SharedInformerFactory(client, tweak=tweak).core_v1.pods
 
     def test_a_constructor_that_returns_something_else_is_rejected(self, factory: SharedInformerFactory) -> None:
         wrong: Any = lambda *_: "informer"  # noqa: E731
-        with pytest.raises(InvalidValueError, match="the constructor for Pod made a str"):
+        with pytest.raises(ArgumentError, match="the constructor for Pod made a str"):
             factory.informer_for(Pod, wrong)
 
         assert factory.health == {}

@@ -14,7 +14,7 @@ from masthead._cache.store.lister import Lister
 from masthead._cache.store.store import Store
 from masthead._sansio.store import IndexedStore
 from masthead.api.core.v1 import ConfigMap, ConfigMapList, Namespace
-from masthead.errors import InvalidValueError, NotFoundError
+from masthead.errors import ArgumentError, NotFoundError
 
 Lookup: TypeAlias = Callable[[], ConfigMap]
 
@@ -95,7 +95,7 @@ def test_the_servers_own_message_is_unchanged() -> None:
 
 def test_get_rejects_a_key_that_is_not_an_object() -> None:
     key: Any = "shop/a"
-    with pytest.raises(InvalidValueError, match=r"get takes an object.*str.*get_by_key"):
+    with pytest.raises(ArgumentError, match=r"get takes an object.*str.*get_by_key"):
         maps_of("a").get(key)
 
 

@@ -11,8 +11,8 @@ from masthead._cache.store.lister import Lister
 from masthead._cache.store.store import Store
 from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.errors import (
+    ArgumentError,
     IndexConflictError,
-    InvalidValueError,
     NotFoundError,
     SelectorError,
     UnknownIndexError,
@@ -103,7 +103,7 @@ def test_an_unknown_index_is_an_error_that_names_the_existing_ones() -> None:
     with pytest.raises(IndexConflictError):
         store.add_indexers({"namespace": lambda _: []})
     wrong: Any = "labels"
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         store.add_indexers({"labels": wrong})
 
 

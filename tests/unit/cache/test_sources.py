@@ -17,7 +17,7 @@ from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap, Namespace
-from masthead.errors import InvalidValueError, NotFoundError, SelectorError
+from masthead.errors import ArgumentError, NotFoundError, SelectorError
 from masthead.metrics import PrometheusMetrics
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ async def test_several_sources_must_have_distinct_namespaces(embedded: EmbeddedC
         [core.config_maps("a"), core.config_maps("a")],
         [core.config_maps(), core.config_maps("a")],
     ):
-        with pytest.raises(InvalidValueError, match="each must be of another namespace"):
+        with pytest.raises(ArgumentError, match="each must be of another namespace"):
             following(wrong)
-    with pytest.raises(InvalidValueError, match="leave out queue"):
+    with pytest.raises(ArgumentError, match="leave out queue"):
         following([core.config_maps("a"), core.config_maps("b")], queue=DeltaFIFO)
 
 
@@ -197,14 +197,14 @@ async def test_an_invalid_source_is_rejected_with_what_to_use_instead(embedded: 
         ([ConfigMap], r"the class ConfigMap is no resource of a client; .*factory\.informer\(ConfigMap\)"),
         (Blank(), r"a Blank can be .* or a ListerWatcher, which has item, resource"),
     ):
-        with pytest.raises(InvalidValueError, match=message):
+        with pytest.raises(ArgumentError, match=message):
             following(wrong)
 
 
 def test_a_source_of_the_blocking_client_needs_a_blocking_informer(embedded: EmbeddedCluster) -> None:
     with masthead.Client(kubeconfig=embedded.server.kubeconfig()) as client:
         wrong: Any = client.core_v1.config_maps()
-        with pytest.raises(InvalidValueError, match=r"masthead\.Client goes with masthead\.SharedInformer"):
+        with pytest.raises(ArgumentError, match=r"masthead\.Client goes with masthead\.SharedInformer"):
             SharedInformer(wrong)
 
 
@@ -224,9 +224,9 @@ OPTIONS: dict[str, Any] = {
 
 @pytest.mark.parametrize(("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values])
 async def test_invalid_options_are_rejected_by_the_constructor(option: str, value: Any) -> None:
-    with pytest.raises(InvalidValueError, match=rf"{option}.*; give |a {option} must be a function"):
+    with pytest.raises(ArgumentError, match=rf"{option}.*; give |a {option} must be a function"):
         following(FakeListWatch(), **{option: value})
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         InformerOptions(**{option: value})
 
 

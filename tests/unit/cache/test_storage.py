@@ -13,7 +13,7 @@ from masthead._cache.store.storage import Hold, bytes_of, storage_for
 from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
@@ -114,7 +114,7 @@ def test_other_storages_leave_an_undecodable_section_to_the_reader(way: Hold) ->
 def test_an_object_that_cannot_be_encoded_cannot_be_stored(way: Hold) -> None:
     made = Unstructured.new("a", api_version="v1", kind="Widget")
     made["spec"] = {"x": object()}
-    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
+    with pytest.raises(ArgumentError, match="cannot be encoded as JSON"):
         storage_for(way, Unstructured).pack(made)
 
 
@@ -124,5 +124,5 @@ def test_a_received_object_keeps_its_bytes() -> None:
 
 
 def test_an_unknown_storage_is_rejected_with_the_valid_names() -> None:
-    with pytest.raises(InvalidValueError, match='"lazy", "eager" or "compact"'):
+    with pytest.raises(ArgumentError, match='"lazy", "eager" or "compact"'):
         storage_for(cast("Hold", "zipped"), Pod)

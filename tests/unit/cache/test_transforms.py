@@ -16,7 +16,7 @@ from masthead._cache.store.transforms import apply, compose, describe, drop_mana
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import PartialObjectMetadata
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.errors import InvalidValueError, SnapshotError
+from masthead.errors import ArgumentError, SnapshotError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,7 +185,7 @@ def test_numbers_are_kept_to_the_last_digit() -> None:
 
 @pytest.mark.parametrize("path", ["", ".", "spec.", ".spec", "a..b", "spec.containers[0]", "a b", "$.spec.*", None, 7])
 def test_an_invalid_path_is_rejected_at_once(path: Any) -> None:
-    with pytest.raises(InvalidValueError, match="is not a field path"):
+    with pytest.raises(ArgumentError, match="is not a field path"):
         keep_fields("spec.nodeName", path)
 
 
@@ -232,7 +232,7 @@ def renamed(pod: Pod) -> Pod:
     ],
 )
 def test_a_transform_that_returns_another_object_is_rejected(transform: Any, problem: str) -> None:
-    with pytest.raises(InvalidValueError, match=f'the transform of Pod "shop/web" returned {problem}'):
+    with pytest.raises(ArgumentError, match=f'the transform of Pod "shop/web" returned {problem}'):
         apply(transform, of(Pod))
 
 

@@ -15,7 +15,7 @@ from masthead._cache.informer.informer import SharedInformer
 from masthead._cache.informer.progress import Progress
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError, DeadlineError, InformerStateError
 from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def following(source: FakeListWatch) -> SharedInformer[ConfigMap]:
 @pytest.mark.parametrize("version", ["", None, 5.0, True, -5, "abc", "5x"], ids=repr)
 async def test_waiting_for_an_invalid_resource_version_is_rejected(source: FakeListWatch, version: Any) -> None:
     async with following(source) as informer:
-        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with") as caught:
+        with pytest.raises(ArgumentError, match="wait for an object that a server has answered with") as caught:
             await informer.wait_for(version, 30)
         assert str(caught.value).startswith(f"{version!r} is no resource version")
 
@@ -41,13 +41,13 @@ async def test_the_object_of_a_response_can_be_waited_for(embedded: EmbeddedClus
         made = await embedded.maps.create(ConfigMap.new("a", data={"value": "1"}))
         await informer.wait_for(made, 30)
         assert informer.lister.namespace("default").get("a") == made
-        with pytest.raises(InvalidValueError, match="wait for an object that a server has answered with"):
+        with pytest.raises(ArgumentError, match="wait for an object that a server has answered with"):
             await informer.wait_for(ConfigMap.new("b"), 30)
         await informer.wait_for(int(made.metadata.resource_version), 30)
         await informer.wait_for(Unstructured.from_json(made.to_json()), 30)
         for wrong in (Pod.new("web"), Unstructured.from_json(Pod.new("web").to_json())):
             wrong.metadata.resource_version = "1"
-            with pytest.raises(InvalidValueError, match="keeps objects of kind ConfigMap, and never receives Pod"):
+            with pytest.raises(ArgumentError, match="keeps objects of kind ConfigMap, and never receives Pod"):
                 await informer.wait_for(wrong, 30)
 
 
@@ -82,7 +82,7 @@ async def test_a_condition_on_the_cache_can_be_waited_for(source: FakeListWatch)
             await informer.wait_until(lambda _: False, 0)
         with pytest.raises(ZeroDivisionError):
             await informer.wait_until(lambda _: 1 // 0 > 0, 30)
-        with pytest.raises(InvalidValueError, match="a condition must be a function"):
+        with pytest.raises(ArgumentError, match="a condition must be a function"):
             await informer.wait_until(cast("Any", "a"), 30)
     with pytest.raises(ClosedError):
         await informer.wait_until(lambda _: False, 30)

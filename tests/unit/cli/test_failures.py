@@ -32,7 +32,7 @@ def refused_manifest(cause: Exception) -> errors.ManifestError:
         (errors.NotFoundError("gone"), 4),
         (errors.UnauthorizedError("who"), 5),
         (errors.ForbiddenError("no"), 5),
-        (errors.InvalidError("bad"), 1),
+        (errors.UnprocessableError("bad"), 1),
         (errors.ConflictError("again"), 1),
         (errors.SelectorError("bad"), 2),
         (errors.DecodeError("bad"), 1),

@@ -17,7 +17,7 @@ from masthead._client.apply_sets import (
 )
 from masthead._meta.gvk import GroupKind, GroupVersionKind, GroupVersionResource
 from masthead._meta.unstructured import Unstructured
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 CONFIG_MAP = (GroupVersionKind("", "v1", "ConfigMap"), GroupVersionResource("", "v1", "configmaps"))
 
@@ -54,7 +54,7 @@ def test_a_parent_is_named_as_for_kubectl(given: str, resource: str, name: str) 
     ],
 )
 def test_incomplete_sets_are_refused(options: dict[str, str]) -> None:
-    with pytest.raises(InvalidValueError, match="apply set"):
+    with pytest.raises(ArgumentError, match="apply set"):
         ApplySet(**options)
 
 
@@ -99,7 +99,7 @@ def test_a_member_is_labelled_as_a_copy() -> None:
 
     assert labelled.metadata.labels == {"app": "web", "applyset.kubernetes.io/part-of": "applyset-x-v1"}
     assert obj.metadata.labels == {"app": "web"}
-    with pytest.raises(InvalidValueError, match="leave out the label"):
+    with pytest.raises(ArgumentError, match="leave out the label"):
         with_member_label(labelled, "applyset-x-v1")
 
 
@@ -118,7 +118,7 @@ def test_a_parent_that_lists_nonsense_is_refused(annotation: str, text: str) -> 
     configuration: Any = parent.configuration(Membership(frozenset({GroupKind("", "ConfigMap")})))
     configuration["metadata"]["annotations"][f"applyset.kubernetes.io/{annotation}"] = text
 
-    with pytest.raises(InvalidValueError, match=f"invalid annotation applyset.kubernetes.io/{annotation}"):
+    with pytest.raises(ArgumentError, match=f"invalid annotation applyset.kubernetes.io/{annotation}"):
         parent.membership_of(Unstructured.from_dict(configuration))
 
 
@@ -126,5 +126,5 @@ def test_an_apply_set_is_one_or_the_name_of_its_parent() -> None:
     wrong: Any = 7
 
     assert apply_set_of("a") == apply_set_of(ApplySet("a"))
-    with pytest.raises(InvalidValueError, match="apply_set is of type int"):
+    with pytest.raises(ArgumentError, match="apply_set is of type int"):
         apply_set_of(wrong)

@@ -26,7 +26,7 @@ from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.api.apps.v1 import DaemonSet, Deployment, StatefulSet
 from masthead.api.batch.v1 import Job
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 K = TypeVar("K", bound=Object)
 
@@ -292,7 +292,7 @@ def test_fields_are_compared_as_the_wire_has_them() -> None:
 
 
 def test_a_field_unknown_to_the_type_is_rejected() -> None:
-    with pytest.raises(InvalidValueError, match='no field "phaze"; did you mean "phase"'):
+    with pytest.raises(ArgumentError, match='no field "phaze"; did you mean "phase"'):
         field_is("status.phaze", "Running")(Pod.new("web"))
 
 
@@ -303,7 +303,7 @@ def test_a_field_of_a_newer_server_is_found() -> None:
 
 @pytest.mark.parametrize("path", ["", ".", "[0]", "a..b", "a[", "a[x]", 'a["b]', "a]"])
 def test_an_invalid_field_path_is_rejected_at_once(path: str) -> None:
-    with pytest.raises(InvalidValueError, match="is not a field path"):
+    with pytest.raises(ArgumentError, match="is not a field path"):
         field_is(path, 1)
 
 

@@ -25,8 +25,8 @@ from masthead.api.core.v1 import ConfigMap, Namespace, Service
 from masthead.errors import (
     AlreadyExistsError,
     ApplyConflictError,
+    ArgumentError,
     ConflictError,
-    InvalidValueError,
     NotFoundError,
 )
 
@@ -109,7 +109,7 @@ async def test_the_backoff_can_be_cancelled() -> None:
 
 @pytest.mark.parametrize("attempts", [0, -1])
 def test_one_attempt_is_the_least(attempts: int) -> None:
-    with pytest.raises(InvalidValueError, match="it must be at least 1"):
+    with pytest.raises(ArgumentError, match="it must be at least 1"):
         retry_schedule(attempts)
 
 
@@ -237,7 +237,7 @@ async def test_an_unchanged_resource_version_means_unchanged_despite_server_defa
 
 async def test_an_object_to_create_or_update_has_a_name(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
-        with pytest.raises(InvalidValueError, match=r"set metadata\.name"):
+        with pytest.raises(ArgumentError, match=r"set metadata\.name"):
             await maps.create_or_update(ConfigMap.new(generate_name="a-"))
 
 
@@ -264,9 +264,9 @@ def test_mutate_may_not_change_the_identity_of_the_object() -> None:
     def rename(obj: ConfigMap) -> None:
         obj.metadata.name = "b"
 
-    with pytest.raises(InvalidValueError, match="default/b out of default/a"):
+    with pytest.raises(ArgumentError, match="default/b out of default/a"):
         apply_mutation(live(), rename)
-    with pytest.raises(InvalidValueError, match="b out of a"):
+    with pytest.raises(ArgumentError, match="b out of a"):
         prepare_create(ConfigMap.new("a"), rename)
 
 

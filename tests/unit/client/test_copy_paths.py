@@ -20,7 +20,7 @@ from masthead._client.cp.paths import (
     member_parts,
     remote_place,
 )
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def test_what_a_directory_holds_goes_into_the_target_itself() -> None:
 
 @pytest.mark.parametrize("path", ["", "a\0b", "\udcff", 3, None])
 def test_a_path_that_cannot_be_sent_is_refused(path: str) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         check_remote(path)
 
 

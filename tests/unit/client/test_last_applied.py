@@ -8,7 +8,7 @@ from masthead._client.last_applied import LAST_APPLIED, apply_patch, configurati
 from masthead._meta.patch import PatchType
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 
 def test_a_configuration_is_written_exactly_as_kubectl_writes_it() -> None:
@@ -46,5 +46,5 @@ def test_kinds_of_kubernetes_are_patched_strategically_and_others_merged() -> No
 def test_an_annotation_that_is_no_json_is_reported() -> None:
     current = ConfigMap.new("a", annotations={LAST_APPLIED: "{"})
 
-    with pytest.raises(InvalidValueError, match="is no JSON"):
+    with pytest.raises(ArgumentError, match="is no JSON"):
         apply_patch(configuration_of(ConfigMap.new("a"), None), current, ConfigMap.GVK)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from masthead._client.options import delete_body, delete_options, list_query, read_query, write_query
 from masthead._meta import fields, labels
 from masthead._meta.v1 import LabelSelector, LabelSelectorRequirement
-from masthead.errors import InvalidValueError, SelectorError
+from masthead.errors import ArgumentError, SelectorError
 
 
 def test_no_options_are_no_parameters() -> None:
@@ -87,7 +87,7 @@ def test_invalid_selectors_are_rejected() -> None:
 
 @pytest.mark.parametrize("value", [-1, "5", 1.5, True])
 def test_invalid_numbers_are_rejected(value: object) -> None:
-    with pytest.raises(InvalidValueError, match="integer, 0 or more"):
+    with pytest.raises(ArgumentError, match="integer, 0 or more"):
         list_query(limit=value)  # type: ignore[arg-type]
 
 
@@ -98,7 +98,7 @@ def test_write_options_become_parameters() -> None:
         ("fieldValidation", "Strict"),
         ("force", "false"),
     ]
-    with pytest.raises(InvalidValueError, match="one of Ignore, Warn, Strict"):
+    with pytest.raises(ArgumentError, match="one of Ignore, Warn, Strict"):
         write_query(dry_run=False, field_manager="", field_validation="Maybe")  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._client.proxy_names import checked_name, escaped_path
-from masthead.errors import InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, NameFormatError
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_paths_are_escaped_once(path: str, escaped: str) -> None:
 
 @pytest.mark.parametrize("path", ["..", "/a/../b", "/a/.", "/%2e%2e/secrets", "/.%2E", "/a/%2E"])
 def test_no_path_leads_elsewhere(path: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"is '\.' or '\.\.'. Nothing was sent"):
+    with pytest.raises(ArgumentError, match=r"is '\.' or '\.\.'. Nothing was sent"):
         escaped_path(path)
 
 

@@ -12,7 +12,7 @@ from masthead import conditions
 from masthead._client.restarts import restart_patch
 from masthead._meta.unstructured import Unstructured
 from masthead.api.batch.v1 import Job
-from masthead.errors import InvalidValueError, ObjectFailedError
+from masthead.errors import ArgumentError, ObjectFailedError
 
 READY = conditions.ready()
 
@@ -164,5 +164,5 @@ def test_a_restart_in_the_same_second_has_a_later_time(last: str, next_: str) ->
     ],
 )
 def test_what_cannot_be_restarted(found: Unstructured, problem: str) -> None:
-    with pytest.raises(InvalidValueError, match=problem):
+    with pytest.raises(ArgumentError, match=problem):
         restart_patch(found, AT)

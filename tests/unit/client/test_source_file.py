@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import pytest
 
 from masthead._client.remotecommand.source_file import file_pieces
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ def test_a_pipe_that_does_not_block_is_read_to_its_end(pipe: tuple[io.BufferedRe
 
 
 def test_what_cannot_be_waited_for_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="NotYet that returns None"):
+    with pytest.raises(ArgumentError, match="NotYet that returns None"):
         list(file_pieces(cast("IO[bytes]", NotYet())))
 
 
@@ -161,6 +161,6 @@ def test_text_files_are_refused_before_they_are_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("text")
     with path.open() as source:
-        with pytest.raises(InvalidValueError, match=r"TextIOWrapper, which has text; .*sys\.stdin\.buffer"):
+        with pytest.raises(ArgumentError, match=r"TextIOWrapper, which has text; .*sys\.stdin\.buffer"):
             next(file_pieces(cast("IO[bytes]", source)))
         assert source.read() == "text"

@@ -37,10 +37,10 @@ from masthead._rest.client import RestClient
 from masthead._transport.http import HttpTransport
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import (
+    ArgumentError,
     ConnectError,
     DeadlineError,
     ForbiddenError,
-    InvalidValueError,
     MastheadError,
     NameFormatError,
     NotFoundError,
@@ -142,7 +142,7 @@ async def test_one_name_in_two_namespaces_is_refused(kube_server: Server) -> Non
         await maps.create(ConfigMap.new("a", namespace="default"))
         assert await maps.wait_for("a", exists(), timeout=PATIENCE) is not None
         await maps.create(ConfigMap.new("a", namespace="kube-system"))
-        with pytest.raises(InvalidValueError, match="default/a and kube-system/a; name the namespace"):
+        with pytest.raises(ArgumentError, match="default/a and kube-system/a; name the namespace"):
             await maps.wait_for("a", exists(), timeout=PATIENCE)
 
 

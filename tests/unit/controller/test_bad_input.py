@@ -184,7 +184,7 @@ def test_whatever_a_thread_raises_concerns_its_object_only(error: type[BaseExcep
 
 @pytest.mark.parametrize("delay", [float("nan"), float("inf"), -1.0, "5", True])
 def test_a_temporary_error_needs_a_delay(delay: float) -> None:
-    with pytest.raises(masthead.errors.InvalidValueError, match="number of seconds"):
+    with pytest.raises(masthead.errors.ArgumentError, match="number of seconds"):
         masthead.TemporaryError("later", delay=delay)
 
 
@@ -287,7 +287,7 @@ class NeedsArguments:
 def test_what_could_never_work_is_refused_when_it_is_declared(
     function: Any, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(masthead.errors.InvalidValueError, match=message):
+    with pytest.raises(masthead.errors.ArgumentError, match=message):
         masthead.Manager("refused").controller(ConfigMap, **options)(function)
 
 
@@ -324,7 +324,7 @@ def test_a_method_of_an_object_may_reconcile() -> None:
 
 def test_a_decorator_without_a_kind_is_refused() -> None:
     app: Any = masthead.Manager("no-kind")
-    with pytest.raises(masthead.errors.InvalidValueError, match="neither a class of objects nor a resource"):
+    with pytest.raises(masthead.errors.ArgumentError, match="neither a class of objects nor a resource"):
         app.controller(raises)  # as `@app.controller` above a function
 
 
@@ -384,7 +384,7 @@ def test_a_cleanup_that_is_no_function_is_noticed_before_it_is_needed(
 @pytest.mark.parametrize("argument", ["leader_election", "sharding"])
 def test_a_lease_needs_a_name(argument: str) -> None:
     options: dict[str, Any] = {argument: True}
-    with pytest.raises(masthead.errors.InvalidValueError, match=f"{argument} is True; it must be a name"):
+    with pytest.raises(masthead.errors.ArgumentError, match=f"{argument} is True; it must be a name"):
         masthead.Manager("lease", **options)
 
 

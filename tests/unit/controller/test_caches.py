@@ -9,7 +9,7 @@ import pytest
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Node, Secret
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead.testing import Environment, in_virtual_time
 
 
@@ -37,7 +37,7 @@ async def test_a_manager_says_how_its_caches_hold_objects_and_what_of_them(hold:
 
 @pytest.mark.parametrize("options", [{"hold": "loose"}, {"transform": "drop_managed_fields"}])
 def test_another_way_to_hold_objects_is_refused(options: dict[str, object]) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         masthead.Manager(**cast("Any", options))
 
 

@@ -26,7 +26,7 @@ import masthead
 from masthead._controller.logs import ReconcileFields, ReconcileLogger, current_reconcile, reconcile_fields
 from masthead._meta.secret import Secret
 from masthead.api.core.v1 import Secret as SecretObject
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -412,6 +412,6 @@ def test_the_formatters_can_be_named_in_a_configuration() -> None:
 @pytest.mark.parametrize(("log_format", "level"), [("xml", "INFO"), ("json", "LOUD")])
 def test_an_unknown_format_or_level_raises_and_changes_nothing(log_format: str, level: str) -> None:
     before = logging.getLogger().handlers[:]
-    with pytest.raises(InvalidValueError, match="must be"):
+    with pytest.raises(ArgumentError, match="must be"):
         masthead.setup_logging(log_format, level)  # type: ignore[arg-type]
     assert logging.getLogger().handlers == before

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from masthead import RunOptions, RunOverrides
 from masthead._controller.bind_address import BindAddress, parse_bind_address
 from masthead._controller.options import ENVIRONMENT
-from masthead.errors import ConfigError, InvalidValueError
+from masthead.errors import ArgumentError, ConfigError
 
 
 def test_overrides_are_the_options() -> None:
@@ -105,7 +105,7 @@ def test_an_invalid_variable_is_named_with_advice(variable: str, value: str, adv
 
 
 def test_a_string_is_not_a_sequence_of_namespaces() -> None:
-    with pytest.raises(InvalidValueError, match=r"\('web',\)"):
+    with pytest.raises(ArgumentError, match=r"\('web',\)"):
         RunOptions(namespaces="web")  # type: ignore[arg-type]
 
 
@@ -143,5 +143,5 @@ def test_zero_is_off() -> None:
 
 @pytest.mark.parametrize("text", ["", "8080", "::1:80", ":65536", ":-1", ":http", "a b", ":\u0661", "[::1]"])
 def test_an_invalid_address_is_named_with_examples(text: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"probe_bind: .* is not an address; write ':8080'"):
+    with pytest.raises(ArgumentError, match=r"probe_bind: .* is not an address; write ':8080'"):
         parse_bind_address(text, "probe_bind")

@@ -13,7 +13,7 @@ from tests.unit.controller.probing import fetch
 from masthead._controller.checks import CheckGroup
 from masthead._controller.http_requests import EndpointRequest
 from masthead._controller.probe_server import ProbeServer, respond_checks
-from masthead.errors import ConfigError, InvalidValueError
+from masthead.errors import ArgumentError, ConfigError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
@@ -287,5 +287,5 @@ async def test_an_address_that_is_taken_leaves_nothing_open() -> None:
 
 
 def test_an_invalid_address_is_named() -> None:
-    with pytest.raises(InvalidValueError, match="debug_bind: 'x' is not an address"):
+    with pytest.raises(ArgumentError, match="debug_bind: 'x' is not an address"):
         ProbeServer({}, {}, debug_bind="x")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead import Request
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 NAMES = st.text("ab-.", min_size=1, max_size=8)
 
@@ -22,5 +22,5 @@ def test_a_key_that_is_parsed_is_the_key_of_its_request(namespace: str, name: st
 
 @pytest.mark.parametrize("key", ["", "/", "/name", "namespace/", "a/b/c", "a//c"])
 def test_a_key_that_is_not_one_is_rejected(key: str) -> None:
-    with pytest.raises(InvalidValueError, match="is not a key such as 'namespace/name' or 'name'"):
+    with pytest.raises(ArgumentError, match="is not a key such as 'namespace/name' or 'name'"):
         Request.parse(key)

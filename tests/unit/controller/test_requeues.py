@@ -7,7 +7,7 @@ import pytest
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import Secret
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead.testing import Environment, in_virtual_time
 from masthead.testing.virtual_time import now
 
@@ -78,7 +78,7 @@ async def test_requeues_at_once_are_forgotten_after_another_answer() -> None:
 
 @pytest.mark.parametrize("seconds", [-1, -1e-9, float("nan"), float("inf"), True, "5"])
 def test_what_is_no_time_from_now_on_is_refused(seconds: float) -> None:
-    with pytest.raises(InvalidValueError, match="number of seconds, 0 or more"):
+    with pytest.raises(ArgumentError, match="number of seconds, 0 or more"):
         masthead.Result(requeue_after=seconds)
-    with pytest.raises(InvalidValueError, match="number of seconds, 0 or more"):
+    with pytest.raises(ArgumentError, match="number of seconds, 0 or more"):
         masthead.TemporaryError("again", delay=seconds)

@@ -10,7 +10,7 @@ import pytest
 import masthead
 from masthead._controller.status import status_patch
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead.meta import MicroTime, MicroTimeField, Object, Struct, Time, Unstructured, field
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
@@ -83,7 +83,7 @@ def test_nothing_is_sent_to_remove_what_is_not_there() -> None:
 @pytest.mark.parametrize("value", [None, 1])
 @pytest.mark.parametrize("name", ["urll", "phase"])
 def test_a_name_that_the_type_does_not_have_is_refused_whether_it_is_set_or_removed(name: str, value: object) -> None:
-    with pytest.raises(InvalidValueError, match=f'status: GatewayStatus has no field "{name}"'):
+    with pytest.raises(ArgumentError, match=f'status: GatewayStatus has no field "{name}"'):
         changes(GATEWAY, {name: value})
 
 
@@ -97,17 +97,17 @@ def test_a_name_that_the_type_does_not_have_is_refused_whether_it_is_set_or_remo
     ],
 )
 def test_an_unknown_name_is_refused_with_the_names_that_there_are(name: str, hint: str) -> None:
-    with pytest.raises(InvalidValueError, match=f'has no field "{name}"; {hint}'):
+    with pytest.raises(ArgumentError, match=f'has no field "{name}"; {hint}'):
         changes(GATEWAY, {name: 1})
 
 
 def test_an_unknown_name_inside_is_refused_as_well() -> None:
-    with pytest.raises(InvalidValueError, match=r'status\.main: Endpoint has no field "uri"'):
+    with pytest.raises(ArgumentError, match=r'status\.main: Endpoint has no field "uri"'):
         changes(GATEWAY, {"main": {"uri": None}})
 
 
 def test_a_name_that_is_no_text_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="expected text as the key"):
+    with pytest.raises(ArgumentError, match="expected text as the key"):
         changes(GATEWAY, {1: None})  # type: ignore[dict-item] # pyright: ignore[reportArgumentType]
 
 
@@ -170,5 +170,5 @@ def test_times_of_an_untyped_object_are_written_to_the_second_and_once() -> None
 
 
 def test_a_kind_without_a_status_says_so() -> None:
-    with pytest.raises(InvalidValueError, match="ConfigMap has no status"):
+    with pytest.raises(ArgumentError, match="ConfigMap has no status"):
         changes(ConfigMap.new("one"), {"ready": None})

@@ -11,7 +11,7 @@ import pytest
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError
 from masthead.testing import Environment, in_virtual_time
 from masthead.testing.virtual_time import now
 
@@ -239,13 +239,13 @@ def test_a_timer_without_its_time_is_refused_at_once() -> None:
 
     async def report() -> None: ...
 
-    with pytest.raises(InvalidValueError, match=r"not .*report: write @manager\.timer\(60\)"):
+    with pytest.raises(ArgumentError, match=r"not .*report: write @manager\.timer\(60\)"):
         app.timer(cast("Any", report))
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), True, "60", None])
 def test_the_time_of_a_timer_is_checked_before_there_is_a_function(seconds: Any) -> None:
-    with pytest.raises(InvalidValueError, match="needs a number of seconds, more than 0, not"):
+    with pytest.raises(ArgumentError, match="needs a number of seconds, more than 0, not"):
         masthead.Manager("declared").timer(seconds)
 
 
@@ -280,7 +280,7 @@ async def takes_keyword(*, client: object) -> None: ...
 )
 def test_what_cannot_be_called_as_a_timer_is_refused(function: Any, message: str) -> None:
     app = masthead.Manager("declared")
-    with pytest.raises(InvalidValueError, match=message):
+    with pytest.raises(ArgumentError, match=message):
         app.timer(60)(function)
     assert app.timers == ()
 
@@ -315,7 +315,7 @@ def test_a_source_may_be_declared_with_and_without_parentheses() -> None:
 def test_a_source_that_names_its_controller_without_the_keyword_is_told_so() -> None:
     app, reconcile = declared()
     for given in (reconcile, app.controllers[0].name):
-        with pytest.raises(InvalidValueError, match=r"write @manager\.source\(controller=\.\.\.\)"):
+        with pytest.raises(ArgumentError, match=r"write @manager\.source\(controller=\.\.\.\)"):
             app.source(cast("Any", given))
 
 
@@ -330,12 +330,12 @@ def test_a_source_that_names_its_controller_without_the_keyword_is_told_so() -> 
 )
 def test_what_cannot_be_called_as_a_source_is_refused(function: Any, message: str) -> None:
     app, _ = declared()
-    with pytest.raises(InvalidValueError, match=message):
+    with pytest.raises(ArgumentError, match=message):
         app.source(function)
 
 
 def test_a_controller_without_its_kind_is_refused_at_once() -> None:
-    with pytest.raises(InvalidValueError, match="neither a class of objects nor a resource"):
+    with pytest.raises(ArgumentError, match="neither a class of objects nor a resource"):
         masthead.Manager("declared").controller(cast("Any", takes_two))
 
 
@@ -346,10 +346,10 @@ def test_a_check_needs_a_name_and_a_function(decorator: str) -> None:
 
     for name in (takes_two, "", None):
         with pytest.raises(
-            InvalidValueError, match=rf"a check needs a name, .*: write @manager\.{decorator}\('database'\)"
+            ArgumentError, match=rf"a check needs a name, .*: write @manager\.{decorator}\('database'\)"
         ):
             register(name)
     for function in (None, masthead.Manager, "text"):
-        with pytest.raises(InvalidValueError, match="a check is a function"):
+        with pytest.raises(ArgumentError, match="a check is a function"):
             register("database")(function)
     assert register("database")(generates) is generates

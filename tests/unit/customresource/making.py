@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import masthead
 from masthead import CustomResource
-from masthead.errors import InvalidError
+from masthead.errors import UnprocessableError
 from masthead.meta import Struct
 
 Plain = dict[str, Any]
@@ -31,7 +31,7 @@ def causes_of(resource: Any, obj: Any) -> list[tuple[str | None, str]]:
     """Why a server refuses an object, in order; nothing if it does not. That some rules were not checked is no cause."""
     try:
         resource.create(obj)
-    except InvalidError as error:
+    except UnprocessableError as error:
         causes = error.details.causes if error.details is not None else []
         found = ((caus.field, caus.message or "") for caus in causes)
         return sorted(each for each in found if "rules were not checked" not in each[1])

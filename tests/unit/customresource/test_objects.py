@@ -15,7 +15,7 @@ import masthead
 from masthead import CustomResource, Field, GroupVersionKind, GroupVersionResource
 from masthead._meta.registry import registry
 from masthead.api.core.v1 import PodTemplateSpec
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 from masthead.meta import Struct, unknown_fields
 
 
@@ -129,7 +129,7 @@ def test_an_object_is_validated_by_its_class() -> None:
 
 
 def test_an_object_of_another_kind_needs_its_definition() -> None:
-    with pytest.raises(InvalidValueError, match="kind Pod has no CustomResource class; give the definition"):
+    with pytest.raises(ArgumentError, match="kind Pod has no CustomResource class; give the definition"):
         masthead.validate({"apiVersion": "v1", "kind": "Pod"})
 
 

@@ -34,11 +34,11 @@ from masthead._discovery.aggregated import ACCEPT
 from masthead._discovery.disk_cache import DiskCache
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     ConnectError,
     DecodeError,
     ForbiddenError,
-    InvalidValueError,
     NotFoundError,
     ServiceUnavailableError,
     UnknownKindError,
@@ -291,7 +291,7 @@ async def test_a_version_that_is_not_served_is_named_with_its_nearest() -> None:
         await discovery.resources("apps/v2")
     with pytest.raises(UnknownKindError, match=r"client\.discovery\.groups"):
         await discovery.resources("zzzzzzz/q9")
-    with pytest.raises(InvalidValueError, match="not an API version"):
+    with pytest.raises(ArgumentError, match="not an API version"):
         await discovery.resources("a/b/c")
 
 

@@ -14,7 +14,7 @@ from tests.unit.discovery.network import APPS, CORE, WIDGETS, group, groups, res
 from masthead._discovery.aggregated import read_aggregated
 from masthead._discovery.index import Index, ResourceArgument, parse_resource_argument
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead.errors import InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, UnknownKindError
 
 
 def index_of(*items: dict[str, Any]) -> Index:
@@ -46,13 +46,13 @@ def test_a_name_is_read_as_kubectl_does(text: str, expected: list[ResourceArgume
 
 @pytest.mark.parametrize("text", ["", " ", ".apps", "pods/status", "pods."])
 def test_an_invalid_resource_name_is_rejected(text: str) -> None:
-    with pytest.raises(InvalidValueError, match="is not a resource name"):
+    with pytest.raises(ArgumentError, match="is not a resource name"):
         parse_resource_argument(text)
 
 
 @given(st.text())
 def test_any_input_is_parsed_or_rejected(text: str) -> None:
-    with contextlib.suppress(InvalidValueError):
+    with contextlib.suppress(ArgumentError):
         assert all(reading.name for reading in parse_resource_argument(text))
 
 

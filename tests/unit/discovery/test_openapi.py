@@ -13,7 +13,7 @@ from masthead._discovery.document_cache import DocumentCache
 from masthead._discovery.openapi import OpenApi
 from masthead._meta.gvk import GroupVersionKind
 from masthead._schema.schema import Schema
-from masthead.errors import DecodeError, InvalidValueError, NotFoundError, UnknownKindError
+from masthead.errors import ArgumentError, DecodeError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +119,7 @@ async def test_a_version_without_a_document_is_named_with_its_nearest() -> None:
 
     with pytest.raises(UnknownKindError, match="document for apis/batch/v1; the nearest: apis/apps/v1"):
         await discovery.openapi("batch/v1")
-    with pytest.raises(InvalidValueError, match="not an API version"):
+    with pytest.raises(ArgumentError, match="not an API version"):
         await discovery.openapi("")
 
 

@@ -25,8 +25,8 @@ from tests.unit.discovery.network import (
 from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead.errors import (
+    ArgumentError,
     ConnectError,
-    InvalidValueError,
     MastheadError,
     ServiceUnavailableError,
     UnknownKindError,
@@ -222,6 +222,6 @@ async def test_a_definition_that_is_gone_is_forgotten_with_the_rest() -> None:
 async def test_an_invalid_name_triggers_no_refresh() -> None:
     network = whole_server()
 
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         await mapper_over(network).find("pods/status")
     assert len(network.asked) == 2

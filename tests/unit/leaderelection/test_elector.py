@@ -9,7 +9,7 @@ import pytest
 from tests.unit.leaderelection.replicas import Work, cluster
 
 from masthead.aio import LeaderElector
-from masthead.errors import ClosedError, InvalidValueError, LeadershipLostError, NameFormatError
+from masthead.errors import ArgumentError, ClosedError, LeadershipLostError, NameFormatError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ async def test_a_plain_function_is_refused() -> None:
     async with cluster() as replicas:
         elector = await replicas.elector("a")
 
-        with pytest.raises(InvalidValueError, match="give a coroutine function"):
+        with pytest.raises(ArgumentError, match="give a coroutine function"):
             await elector.run(lambda _: None)  # type: ignore[arg-type,return-value]
 
 
@@ -372,11 +372,11 @@ async def test_names_labels_and_durations_are_checked_before_anything_is_sent() 
             LeaderElector(replicas.client, "My Operator")
         with pytest.raises(NameFormatError, match="the namespace of the lease"):
             LeaderElector(replicas.client, "operator", "My Namespace")
-        with pytest.raises(InvalidValueError, match="the label"):
+        with pytest.raises(ArgumentError, match="the label"):
             LeaderElector(replicas.client, "operator", labels={"a b": "c"})
-        with pytest.raises(InvalidValueError, match="lease_duration > renew_deadline"):
+        with pytest.raises(ArgumentError, match="lease_duration > renew_deadline"):
             LeaderElector(replicas.client, "operator", lease_duration=10)
-        with pytest.raises(InvalidValueError, match="identity is empty"):
+        with pytest.raises(ArgumentError, match="identity is empty"):
             LeaderElector(replicas.client, "operator", identity="")
 
 

@@ -10,7 +10,7 @@ from masthead.api.core.v1 import (
     Pod,
     PodList,
 )
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_deep_nesting_inside_a_section_is_refused_not_followed() -> None:
 def test_a_value_that_json_does_not_allow_is_rejected_when_encoding() -> None:
     pod = Pod.new("web")
     pod.metadata.annotations["x"] = object()  # type: ignore[assignment]
-    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
+    with pytest.raises(ArgumentError, match="cannot be encoded as JSON"):
         pod.to_json()
 
     pod.metadata.annotations["x"] = "\ud800"
-    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
+    with pytest.raises(ArgumentError, match="cannot be encoded as JSON"):
         pod.to_json()
 
 

@@ -26,7 +26,7 @@ from masthead._meta.owners import (
 from masthead._meta.v1 import Condition
 from masthead.api.apps.v1 import ReplicaSet
 from masthead.api.core.v1 import Namespace, Pod, PodCondition
-from masthead.errors import AlreadyControlledError, InvalidValueError, NameFormatError
+from masthead.errors import AlreadyControlledError, ArgumentError, NameFormatError
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -141,7 +141,7 @@ def test_an_owner_is_named_by_kind_name_and_uid() -> None:
 
 
 def test_an_owner_without_a_uid_is_rejected() -> None:
-    with pytest.raises(InvalidValueError, match="has no uid yet; create it first"):
+    with pytest.raises(ArgumentError, match="has no uid yet; create it first"):
         owner_reference(ReplicaSet.new("web"))
 
 
@@ -175,7 +175,7 @@ def test_a_controller_that_was_created_anew_takes_over() -> None:
 def test_an_owner_in_another_namespace_is_refused_and_a_cluster_scoped_one_is_not() -> None:
     pod = Pod.new("web-1", namespace="shop")
 
-    with pytest.raises(InvalidValueError, match="in the same namespace"):
+    with pytest.raises(ArgumentError, match="in the same namespace"):
         set_owner(pod, made(ReplicaSet, "web", namespace="elsewhere"))
     assert set_owner(pod, made(Namespace, "shop"))
 

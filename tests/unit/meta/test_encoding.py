@@ -20,7 +20,7 @@ from masthead._meta.quantity import Quantity
 from masthead.api.apiextensions.v1 import JSONSchemaProps
 from masthead.api.apps.v1 import StatefulSet
 from masthead.api.core.v1 import ConfigMap, Container, PersistentVolumeClaim, Pod, Secret
-from masthead.errors import DecodeError, InvalidValueError, MastheadError
+from masthead.errors import ArgumentError, DecodeError, MastheadError
 
 THINGS = (
     st.sampled_from([5, 1.5, math.nan, math.inf, True, None, b"x", "\ud800", 2**70, ("a",), {"s"}])
@@ -96,7 +96,7 @@ def test_a_key_that_is_no_text_is_refused_or_written_as_text(key: object) -> Non
 
     try:
         assert all(isinstance(each, str) for each in cm.to_dict()["data"])
-    except InvalidValueError as refused:
+    except ArgumentError as refused:
         assert "cannot be encoded as JSON" in str(refused)  # noqa: PT017 - either will do
 
 
@@ -137,7 +137,7 @@ def test_recursive_types_are_encoded_and_cycles_are_rejected() -> None:
 
     assert made.props is not None
     made.props.properties["me"] = made.props
-    with pytest.raises(InvalidValueError, match="nested too deeply"):
+    with pytest.raises(ArgumentError, match="nested too deeply"):
         made.to_json()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from masthead._meta.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_an_api_version_is_read_printed_and_located(text: str, expected: GroupVe
 
 @pytest.mark.parametrize("text", ["", "/", "/v1", "apps/", "a/b/c"])
 def test_an_invalid_api_version_is_refused(text: str) -> None:
-    with pytest.raises(InvalidValueError, match='such as "v1" or "apps/v1"'):
+    with pytest.raises(ArgumentError, match='such as "v1" or "apps/v1"'):
         GroupVersion.parse(text)
 
 

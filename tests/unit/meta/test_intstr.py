@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._meta.intstr import IntOrString, parse_int_or_string, scaled_value
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 
 @pytest.mark.parametrize(
@@ -105,14 +105,14 @@ def test_a_share_is_rounded_in_the_requested_direction(percentage: int, total: i
     ],
 )
 def test_text_that_is_no_percentage_is_refused(value: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"'25%'") as caught:
+    with pytest.raises(ArgumentError, match=r"'25%'") as caught:
         scaled_value(value, 10, round_up=True)
 
     assert caught.value.value == value
 
 
 def test_a_bool_is_not_a_count() -> None:
-    with pytest.raises(InvalidValueError, match="True is neither a count nor a percentage"):
+    with pytest.raises(ArgumentError, match="True is neither a count nor a percentage"):
         scaled_value(True, 10, round_up=True)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masthead._meta import names
-from masthead.errors import InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, NameFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ def test_an_error_names_the_value_the_rule_and_a_right_form() -> None:
         "letter or digit. A right one is 'web-1'."
     )
     assert caught.value.value == "My_Pod"
-    assert isinstance(caught.value, InvalidValueError)
+    assert isinstance(caught.value, ArgumentError)
 
 
 def test_an_error_mentions_that_a_name_is_empty() -> None:

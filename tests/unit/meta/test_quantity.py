@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._meta.quantity import Quantity, QuantityFormat, parse_quantity
-from masthead.errors import InvalidValueError, QuantityError
+from masthead.errors import ArgumentError, QuantityError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,7 +170,7 @@ def test_a_refusal_names_the_text_the_reason_and_a_right_form() -> None:
     assert str(caught.value).startswith("'12 Gigs' is not a quantity: ' Gigs' is neither a suffix nor an exponent")
     assert "1.5Gi" in str(caught.value)
     assert caught.value.value == "12 Gigs"
-    assert isinstance(caught.value, InvalidValueError)
+    assert isinstance(caught.value, ArgumentError)
 
 
 def test_a_refusal_of_long_text_is_short() -> None:

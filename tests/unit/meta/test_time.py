@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._meta.time import MicroTime, Time, format_micro_time, format_time, parse_micro_time, parse_time
-from masthead.errors import InvalidValueError, TimeError
+from masthead.errors import ArgumentError, TimeError
 
 NOON = datetime(2024, 1, 2, 12, tzinfo=UTC)
 BEFORE_YEAR_ONE = datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))
@@ -164,7 +164,7 @@ def test_a_refusal_names_the_text_and_a_right_form() -> None:
     assert str(caught.value).startswith("'yesterday' is not a time. ")
     assert "2006-01-02T15:04:05Z" in str(caught.value)
     assert caught.value.value == "yesterday"
-    assert isinstance(caught.value, InvalidValueError)
+    assert isinstance(caught.value, ArgumentError)
 
 
 def test_a_refusal_of_long_text_is_short() -> None:

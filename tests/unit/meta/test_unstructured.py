@@ -11,7 +11,7 @@ import pytest
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import WireBacking
 from masthead._meta.unstructured import Unstructured, UnstructuredList
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 WIDGET = (
     b'{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"shop","labels":{"a":"b"}},'
@@ -127,7 +127,7 @@ def test_bad_text_gives_a_clear_error_of_ours(data: bytes, message: str) -> None
 
 
 def test_an_object_without_type_meta_has_no_kind() -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         _ = Unstructured.from_dict({"metadata": {"name": "x"}}).gvk
 
 

@@ -12,7 +12,7 @@ from masthead.api.apps.v1 import Deployment
 from masthead.api.autoscaling.v1 import HorizontalPodAutoscaler
 from masthead.api.core.v1 import Pod
 from masthead.api.events.v1 import Event
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 CREATED = "2026-05-04T00:00:00Z"
@@ -101,7 +101,7 @@ def test_no_objects_are_no_text() -> None:
 
 def test_objects_of_two_kinds_are_rejected() -> None:
     deployment = Deployment.new("web")
-    with pytest.raises(InvalidValueError, match="one kind, and these are of Pod and Deployment"):
+    with pytest.raises(ArgumentError, match="one kind, and these are of Pod and Deployment"):
         printers.table([Pod.from_dict(POD), deployment])
 
 
@@ -122,7 +122,7 @@ def test_a_version_without_columns_has_an_age() -> None:
 
 
 def test_a_version_that_the_definition_does_not_have_is_rejected() -> None:
-    with pytest.raises(InvalidValueError, match="no version 'v3'"):
+    with pytest.raises(ArgumentError, match="no version 'v3'"):
         printers.table([widget("v3")], definition=CRD)
 
 

@@ -15,7 +15,7 @@ import masthead
 import masthead.aio
 import masthead.server
 from masthead.config import from_kubeconfig
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,13 +99,13 @@ def test_a_client_that_is_closed_first_writes_what_is_left(
 
 def test_an_async_client_is_refused(server: Server) -> None:
     made = masthead.aio.Client(from_kubeconfig(server.kubeconfig()))
-    with pytest.raises(InvalidValueError, match=r"use masthead\.aio\.EventRecorder"):
+    with pytest.raises(ArgumentError, match=r"use masthead\.aio\.EventRecorder"):
         masthead.EventRecorder(made, "operator")  # type: ignore[arg-type]
 
 
 def test_mistakes_are_told_at_once(client: masthead.Client, site: ConfigMap) -> None:
     recorder = masthead.EventRecorder(client, "operator")
-    with pytest.raises(InvalidValueError, match="CamelCase"):
+    with pytest.raises(ArgumentError, match="CamelCase"):
         recorder.record(site, "Normal", "no reason", "")
 
 

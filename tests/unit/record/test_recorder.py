@@ -12,7 +12,7 @@ from tests.unit.record.cluster import START, cluster
 
 from masthead.aio import EventRecorder
 from masthead.api.core.v1 import ObjectReference
-from masthead.errors import ClosedError, InvalidValueError, TimeError
+from masthead.errors import ArgumentError, ClosedError, TimeError
 from masthead.metrics import Metric, NoMetrics, PrometheusMetrics
 from masthead.testing.virtual_time import in_virtual_time
 
@@ -75,7 +75,7 @@ async def test_a_recorder_for_an_object_needs_no_object() -> None:
         it.recorder.for_object(it.site).record("Normal", "Created", "Created", related=it.site)
         await it.recorder.flush()
         assert await it.counts() == {"Created": 1}
-        with pytest.raises(InvalidValueError, match="has no uid"):
+        with pytest.raises(ArgumentError, match="has no uid"):
             it.recorder.for_object({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}})
 
 
@@ -337,28 +337,28 @@ async def test_mistakes_are_told_at_once() -> None:
     async with cluster() as it:
         record, site = it.recorder.record, it.site
         new = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new", "namespace": "blue"}}
-        with pytest.raises(InvalidValueError, match='is "Normal" or "Warning", not \'normal\''):
+        with pytest.raises(ArgumentError, match='is "Normal" or "Warning", not \'normal\''):
             record(site, "normal", "Created", "")
-        with pytest.raises(InvalidValueError, match=r"one word in CamelCase.*not 'not camel'"):
+        with pytest.raises(ArgumentError, match=r"one word in CamelCase.*not 'not camel'"):
             record(site, "Normal", "not camel", "")
-        with pytest.raises(InvalidValueError, match=r"one word in CamelCase.*not None"):
+        with pytest.raises(ArgumentError, match=r"one word in CamelCase.*not None"):
             record(site, "Normal", None, "")  # type: ignore[arg-type]
-        with pytest.raises(InvalidValueError, match="at most 128 characters, and this has 129"):
+        with pytest.raises(ArgumentError, match="at most 128 characters, and this has 129"):
             record(site, "Normal", "A" * 129, "")
-        with pytest.raises(InvalidValueError, match="at most 128 bytes"):
+        with pytest.raises(ArgumentError, match="at most 128 bytes"):
             record(site, "Normal", "Created", "", action="ä" * 65)
-        with pytest.raises(InvalidValueError, match="must be a string, and this is of type int"):
+        with pytest.raises(ArgumentError, match="must be a string, and this is of type int"):
             record(site, "Normal", "Created", 7)  # type: ignore[arg-type]
-        with pytest.raises(InvalidValueError, match="about ConfigMap blue/new, which has no uid; give the object as"):
+        with pytest.raises(ArgumentError, match="about ConfigMap blue/new, which has no uid; give the object as"):
             record(new, "Normal", "Created", "")
-        with pytest.raises(InvalidValueError, match="about an object \\(unnamed\\), which has no name and no uid"):
+        with pytest.raises(ArgumentError, match="about an object \\(unnamed\\), which has no name and no uid"):
             record({}, "Normal", "Created", "")
-        with pytest.raises(InvalidValueError, match=r"about an object or a reference to one, .* of type str"):
+        with pytest.raises(ArgumentError, match=r"about an object or a reference to one, .* of type str"):
             record("site", "Normal", "Created", "")  # type: ignore[arg-type]
-        with pytest.raises(InvalidValueError, match="which has no uid"):
+        with pytest.raises(ArgumentError, match="which has no uid"):
             record(site, "Normal", "Created", "", related=new)
         metadata = await it.client.metadata("v1", "configmaps", namespace="default").get("site")
-        with pytest.raises(InvalidValueError, match="about the metadata of site alone"):
+        with pytest.raises(ArgumentError, match="about the metadata of site alone"):
             record(metadata, "Normal", "Created", "")
         assert it.recorder.counts.recorded == 0
 
@@ -366,11 +366,11 @@ async def test_mistakes_are_told_at_once() -> None:
 @in_virtual_time
 async def test_recorders_have_valid_names_and_limits() -> None:
     async with cluster() as it:
-        with pytest.raises(InvalidValueError, match="'my operator' cannot report Events"):
+        with pytest.raises(ArgumentError, match="'my operator' cannot report Events"):
             EventRecorder(it.client, "my operator")
-        with pytest.raises(InvalidValueError, match="has 1 to 128 bytes, not 0"):
+        with pytest.raises(ArgumentError, match="has 1 to 128 bytes, not 0"):
             EventRecorder(it.client, "operator", instance="")
-        with pytest.raises(InvalidValueError, match="queue_limit must be at least 1, not 0"):
+        with pytest.raises(ArgumentError, match="queue_limit must be at least 1, not 0"):
             EventRecorder(it.client, "operator", queue_limit=0)
         async with EventRecorder(it.client, "example.com/operator", host="h" * 300) as recorder:
             recorder.record(it.site, "Normal", "Created", "named")

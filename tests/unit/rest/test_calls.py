@@ -13,7 +13,7 @@ from masthead._meta.secret import reveal
 from masthead._rest.headers import impersonation_headers
 from masthead._rest.paths import logged
 from masthead._rest.settings import RestSettings, default_user_agent
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead.testing.virtual_time import in_virtual_time
 
 ALICE = Impersonation(user="alice", uid="u1", groups=["a", "b"], extra={"Scopes": ("x", "y"), "acme.com/p%": ("z",)})
@@ -91,7 +91,7 @@ async def test_a_raw_path_may_contain_a_query() -> None:
 @in_virtual_time
 async def test_a_raw_path_cannot_name_another_server() -> None:
     rest, network = client(FakeResponse())
-    with pytest.raises(InvalidValueError, match=r"'@evil\.example/' is not a request path"):
+    with pytest.raises(ArgumentError, match=r"'@evil\.example/' is not a request path"):
         await rest.get("@evil.example/?x")
     assert not network.requests
 
@@ -199,5 +199,5 @@ def test_logs_contain_only_query_parameters_of_the_api_and_no_line_breaks() -> N
 )
 def test_invalid_settings_are_rejected(wrong: dict[str, object]) -> None:
     [name] = wrong
-    with pytest.raises(InvalidValueError, match=f"{name} must be "):
+    with pytest.raises(ArgumentError, match=f"{name} must be "):
         RestSettings(**wrong)  # type: ignore[arg-type]

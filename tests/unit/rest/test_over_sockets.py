@@ -24,11 +24,11 @@ from masthead._rest.connect import connect
 from masthead._rest.settings import RestSettings
 from masthead.config import Config, from_kubeconfig
 from masthead.errors import (
+    ArgumentError,
     ConnectError,
     DeadlineError,
     DecodeError,
     ForbiddenError,
-    InvalidValueError,
     NotFoundError,
     ProtocolError,
     StatusError,
@@ -191,7 +191,7 @@ async def test_an_endless_error_body_is_truncated_and_the_client_stays_usable() 
 async def test_an_invalid_header_is_rejected_before_anything_is_sent() -> None:
     seen: list[ReceivedRequest] = []
     async with serving(always(http_response(), seen)) as served, client_of(served.url) as rest:
-        with pytest.raises(InvalidValueError, match="cannot be sent"):
+        with pytest.raises(ArgumentError, match="cannot be sent"):
             await rest.get("/version", headers={"X": "a\r\nHost: evil"})
     assert not seen
 

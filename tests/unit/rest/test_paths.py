@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from masthead._meta.gvk import GroupVersionResource
 from masthead._rest.call import Call, Subject
 from masthead._rest.paths import encoded, resource_path, segment
-from masthead.errors import InvalidValueError, NameFormatError
+from masthead.errors import ArgumentError, NameFormatError
 
 PODS = GroupVersionResource("", "v1", "pods")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
@@ -89,7 +89,7 @@ def test_a_query_round_trips(query: list[tuple[str, str]]) -> None:
 
 
 def test_a_query_of_another_type_than_text_is_rejected() -> None:
-    with pytest.raises(InvalidValueError, match="the query of /x cannot be encoded"):
+    with pytest.raises(ArgumentError, match="the query of /x cannot be encoded"):
         encoded("/x", [("labelSelector", "\ud800")])
 
 
@@ -109,14 +109,14 @@ def test_a_query_of_another_type_than_text_is_rejected() -> None:
     ],
 )
 def test_an_invalid_path_is_rejected(path: str) -> None:
-    with pytest.raises(InvalidValueError, match=r"is not a request path: .* Nothing was sent\."):
+    with pytest.raises(ArgumentError, match=r"is not a request path: .* Nothing was sent\."):
         Call("GET", path, Subject("get"))
 
 
 @pytest.mark.parametrize("what", ["name", "namespace"])
 def test_a_value_of_another_type_than_text_is_rejected_with_its_position(what: str) -> None:
     with pytest.raises(
-        InvalidValueError,
+        ArgumentError,
         match=rf"a {what} must be a string, and this is of type int; .*take obj\.metadata\.{what}\.",
     ):
         segment(what, 3)  # type: ignore[arg-type]

@@ -23,12 +23,12 @@ from tests.unit.rest.scripted import (
 from masthead._rest.rate_limiter import RateLimit
 from masthead._rest.settings import RestSettings
 from masthead.errors import (
+    ArgumentError,
     AuthError,
     ClosedError,
     ConnectError,
     DeadlineError,
     InternalError,
-    InvalidValueError,
     NotFoundError,
     ProtocolError,
     ServiceUnavailableError,
@@ -368,7 +368,7 @@ async def test_clients_can_share_a_rate_limit() -> None:
 
 @pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (1, 0), ("fast", 1)])
 def test_a_rate_limit_that_is_none_is_refused(rate: Any, burst: int) -> None:
-    with pytest.raises(InvalidValueError, match="rate > 0 and burst >= 1"):
+    with pytest.raises(ArgumentError, match="rate > 0 and burst >= 1"):
         RateLimit(rate, burst)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 
 def add(key: str, new: int, *, is_initial: bool = False) -> Notification[int]:
@@ -67,7 +67,7 @@ class TestKeeping:
         assert buffer.folded == 0
 
     def test_a_limit_cannot_be_negative(self) -> None:
-        with pytest.raises(InvalidValueError, match="0 or more"):
+        with pytest.raises(ArgumentError, match="0 or more"):
             HandlerBuffer[int](limit=-1)
 
 

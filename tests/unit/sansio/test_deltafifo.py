@@ -8,7 +8,7 @@ import pytest
 
 from masthead._sansio.changes import Change, Delta, DeltaType
 from masthead._sansio.deltafifo import DeltaFIFO
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -305,9 +305,9 @@ def test_an_empty_first_list_syncs_at_once() -> None:
 def test_it_has_no_scopes() -> None:
     queue = DeltaFIFO[str]()
 
-    with pytest.raises(InvalidValueError, match='cannot take "default"'):
+    with pytest.raises(ArgumentError, match='cannot take "default"'):
         queue.replace({}, "1", scope="default")
-    with pytest.raises(InvalidValueError, match='cannot take "default"'):
+    with pytest.raises(ArgumentError, match='cannot take "default"'):
         queue.bookmark("1", scope="default")
     assert not queue.has_synced
 

@@ -12,7 +12,7 @@ from tests.unit.sansio.lease_steps import EPOCH, TIMING, Elector, middle, others
 
 from masthead._sansio.lease_records import Create, Lease, LeaseTiming, Read, TryOutcome, Update
 from masthead._sansio.leases import MAX_TRANSITIONS, Election
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 HELD, WAITING, LOST = TryOutcome.HELD, TryOutcome.WAITING, TryOutcome.LOST
 FAILED, RELEASED = TryOutcome.FAILED, TryOutcome.RELEASED
@@ -33,7 +33,7 @@ def test_the_usual_durations_are_those_of_client_go() -> None:
 def test_durations_must_leave_time_for_retries_and_for_the_end_of_work(
     durations: tuple[float, float, float],
 ) -> None:
-    with pytest.raises(InvalidValueError, match=r"lease_duration > renew_deadline > 1.2 \* retry_period > 0"):
+    with pytest.raises(ArgumentError, match=r"lease_duration > renew_deadline > 1.2 \* retry_period > 0"):
         LeaseTiming(*durations)
 
 
@@ -49,7 +49,7 @@ def test_the_record_never_promises_less_than_the_lease_duration(lease: float) ->
 
 
 def test_an_identity_is_required() -> None:
-    with pytest.raises(InvalidValueError, match="identity is empty"):
+    with pytest.raises(ArgumentError, match="identity is empty"):
         Election("", TIMING)
 
 

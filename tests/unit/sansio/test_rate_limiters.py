@@ -17,7 +17,7 @@ from masthead._sansio.rate_limiters import (
     default_rate_limiter,
 )
 from masthead._sansio.token_bucket import TokenBucket
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,5 +178,5 @@ def test_failures_of_keys_that_are_never_forgotten_are_bounded_and_the_newest_ar
     ],
 )
 def test_values_that_make_no_sense_are_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         make()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._sansio.resync import SHORTEST, ResyncSchedule
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 
 def ticks(schedule: ResyncSchedule, handler: str, count: int) -> list[float]:
@@ -85,9 +85,9 @@ class TestPeriods:
 
     @pytest.mark.parametrize("period", [-1, math.nan, math.inf])
     def test_an_invalid_period_is_rejected(self, period: float) -> None:
-        with pytest.raises(InvalidValueError, match="resync period"):
+        with pytest.raises(ArgumentError, match="resync period"):
             ResyncSchedule(period)
-        with pytest.raises(InvalidValueError, match="resync period"):
+        with pytest.raises(ArgumentError, match="resync period"):
             ResyncSchedule(10).join("a", period, now=0)
 
 

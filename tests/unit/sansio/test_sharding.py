@@ -20,7 +20,7 @@ from masthead._sansio.sharding import (
     read_slots,
     write_slots,
 )
-from masthead.errors import InvalidValueError, SelectorError
+from masthead.errors import ArgumentError, SelectorError
 
 END = 1 << 64
 MIDDLE = 1 << 63
@@ -125,20 +125,20 @@ def test_sets_of_one_division_combine() -> None:
     assert (list(left), len(left), bool(left - left)) == ([1, 2], 2, False)
     assert repr(left) == "<ShardSet 1-2; 2 of 8 by uid>"
     assert left != ShardSet([1, 2], total=9)
-    with pytest.raises(InvalidValueError, match="does not divide the same collection"):
+    with pytest.raises(ArgumentError, match="does not divide the same collection"):
         _ = left | ShardSet([1], total=9)
 
 
 @pytest.mark.parametrize("total", [0, -1, MAX_SLOTS + 1, 2.0, True])
 def test_a_number_of_slots_is_checked(total: int) -> None:
-    with pytest.raises(InvalidValueError, match="can be divided into"):
+    with pytest.raises(ArgumentError, match="can be divided into"):
         ShardSet(total=total)
 
 
 def test_slots_and_keys_are_checked() -> None:
-    with pytest.raises(InvalidValueError, match="no slot 8 among 8"):
+    with pytest.raises(ArgumentError, match="no slot 8 among 8"):
         ShardSet([8], total=8)
-    with pytest.raises(InvalidValueError, match="by uid or by namespace"):
+    with pytest.raises(ArgumentError, match="by uid or by namespace"):
         ShardSet(by="name")  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pytest
 
 from masthead._sansio.store import IndexedStore
-from masthead.errors import IndexConflictError, InvalidValueError, UnknownIndexError
+from masthead.errors import ArgumentError, IndexConflictError, UnknownIndexError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -327,7 +327,7 @@ class TestIndexErrors:
 
         [(index, key, message)] = reported
         assert (index, key) == ("bad", "web")
-        assert message.startswith("InvalidValueError: the index function gave a value of type ")
+        assert message.startswith("ArgumentError: the index function gave a value of type ")
         assert store.index_values("bad") == []
         assert store.by_index("node", "n1") == [WEB]
 
@@ -372,7 +372,7 @@ class TestIndexErrors:
         with pytest.raises(KeyError):
             store.index("bad", JOB)
         rubbish, _ = self.broken(lambda _: "text")
-        with pytest.raises(InvalidValueError, match="must return a list"):
+        with pytest.raises(ArgumentError, match="must return a list"):
             rubbish.index("bad", WEB)
         assert reported == []
 
@@ -407,7 +407,7 @@ class TestAddingIndices:
         store = store_of(WEB)
         rubbish: Any = "spec.nodeName"
 
-        with pytest.raises(InvalidValueError, match=r'"node" is of type str.*give a function'):
+        with pytest.raises(ArgumentError, match=r'"node" is of type str.*give a function'):
             store.add_indexers({"label": labels_of, "node": rubbish})
         assert dict(store.indexers) == {}
 

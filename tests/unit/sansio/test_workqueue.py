@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from masthead._sansio.workqueue import LOW_PRIORITY, WorkQueueState
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +79,7 @@ def test_a_key_added_again_while_processed_waits_behind_the_others_and_keeps_the
 def test_only_a_key_in_processing_can_be_done() -> None:
     state = filled("a")
     for key in ("a", "b"):
-        with pytest.raises(InvalidValueError, match=f"'{key}' is not being processed"):
+        with pytest.raises(ArgumentError, match=f"'{key}' is not being processed"):
             state.done(key)
 
     assert take_all(state) == ["a"]
@@ -90,7 +90,7 @@ def test_done_twice_does_not_enqueue_a_ready_key_twice() -> None:
     state.take(0.0)
     state.add("a", 0.0)
     state.done("a")
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         state.done("a")
 
     assert take_all(state) == ["a"]
@@ -137,7 +137,7 @@ def test_the_oldest_may_have_the_highest_priority() -> None:
 
 @pytest.mark.parametrize("every", [1, 0, -3])
 def test_ageing_must_leave_a_turn_for_priorities(every: int) -> None:
-    with pytest.raises(InvalidValueError, match="oldest_every must be at least 2"):
+    with pytest.raises(ArgumentError, match="oldest_every must be at least 2"):
         WorkQueueState[str](every)
 
 
@@ -245,15 +245,15 @@ def test_only_an_earlier_end_of_a_delay_needs_another_timer() -> None:
 
 @pytest.mark.parametrize("delay", [math.nan, math.inf, -math.inf])
 def test_a_delay_must_be_finite(delay: float) -> None:
-    with pytest.raises(InvalidValueError, match="cannot be added after"):
+    with pytest.raises(ArgumentError, match="cannot be added after"):
         WorkQueueState[str]().add_after("a", delay, 0.0)
 
 
 def test_none_is_no_key() -> None:
     state = WorkQueueState[str | None]()
-    with pytest.raises(InvalidValueError, match="must not be None"):
+    with pytest.raises(ArgumentError, match="must not be None"):
         state.add(None, 0.0)
-    with pytest.raises(InvalidValueError, match="must not be None"):
+    with pytest.raises(ArgumentError, match="must not be None"):
         state.add_after(None, 1.0, 0.0)
 
 

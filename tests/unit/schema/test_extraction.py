@@ -21,7 +21,7 @@ from masthead._meta.unstructured import Unstructured
 from masthead._schema.extraction import extract
 from masthead.api.apps.v1 import ControllerRevision, Deployment
 from masthead.api.core.v1 import ConfigMap, Pod
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -380,7 +380,7 @@ def test_managed_fields_that_cannot_be_decoded_are_an_error(fields: dict[str, An
 
 
 def test_a_manager_must_be_named() -> None:
-    with pytest.raises(InvalidValueError, match="field_manager"):
+    with pytest.raises(ArgumentError, match="field_manager"):
         extract(ConfigMap.new("a"), "")
 
 

@@ -11,7 +11,7 @@ import pytest
 from masthead import find_fields_owners, upgrade_managed_fields, upgrade_managed_fields_patch
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 VECTORS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "managed_fields_upgrade_vectors.json").read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ def test_the_owners_of_fields_own_all_of_them() -> None:
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(InvalidValueError, match="ssa_manager"):
+    with pytest.raises(ArgumentError, match="ssa_manager"):
         upgrade_managed_fields(managed(), CSA, "")
     with pytest.raises(DecodeError):
         upgrade_managed_fields(managed({**entry(CSA, "Update"), "fieldsV1": {"what": {}}}), CSA, "us")

@@ -17,10 +17,10 @@ from masthead._sync.client import Client
 from masthead._sync.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     DeadlineError,
     InformerStateError,
-    InvalidValueError,
     MutationError,
 )
 
@@ -188,7 +188,7 @@ class TestHandlers:
     def test_coroutine_functions_are_refused(self, informer: SharedInformer[ConfigMap]) -> None:
         async def wait(_: ConfigMap) -> None: ...
 
-        with pytest.raises(InvalidValueError, match=r"use masthead\.aio"):
+        with pytest.raises(ArgumentError, match=r"use masthead\.aio"):
             informer.add_event_handler(on_add=wait)
 
     def test_a_removed_handler_gets_no_more_events(

@@ -14,7 +14,7 @@ from masthead._sync.factory import SharedInformerFactory
 from masthead._sync.informer import SharedInformer
 from masthead.api.core.v1 import ConfigMap, Namespace, Node, Pod
 from masthead.config import load
-from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError, DeadlineError, InformerStateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,14 +88,14 @@ def test_the_first_constructor_wins_and_gets_the_blocking_client(
 def test_an_informer_of_another_client_is_refused(factory: SharedInformerFactory, kubeconfig_file: Path) -> None:
     with (
         Client(kubeconfig=kubeconfig_file) as other,
-        pytest.raises(InvalidValueError, match="the informer for Node is not of the factory's client"),
+        pytest.raises(ArgumentError, match="the informer for Node is not of the factory's client"),
     ):
         factory.informer_for(Node, lambda *_: SharedInformer(other.core_v1.nodes()))
 
 
 def test_an_invalid_informer_is_rejected(factory: SharedInformerFactory) -> None:
     wrong: Any = lambda *_: None  # noqa: E731
-    with pytest.raises(InvalidValueError, match="the constructor for Node made a NoneType"):
+    with pytest.raises(ArgumentError, match="the constructor for Node made a NoneType"):
         factory.informer_for(Node, wrong)
 
 
@@ -170,7 +170,7 @@ def test_closing_the_client_ends_the_factorys_informers(kubeconfig_file: Path) -
 async def test_an_async_client_is_refused(kubeconfig_file: Path) -> None:
     async with masthead.aio.Client(load(kubeconfig_file)) as client:
         wrong: Any = client
-        with pytest.raises(InvalidValueError, match=r"use masthead\.aio\.SharedInformerFactory"):
+        with pytest.raises(ArgumentError, match=r"use masthead\.aio\.SharedInformerFactory"):
             SharedInformerFactory(wrong)
 
 

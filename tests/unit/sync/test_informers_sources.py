@@ -15,7 +15,7 @@ import masthead.aio
 from masthead._sync.client import Client
 from masthead._sync.informer import SharedInformer
 from masthead.config import load
-from masthead.errors import IndexConflictError, InformerStateError, InvalidValueError
+from masthead.errors import ArgumentError, IndexConflictError, InformerStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,26 +133,26 @@ def test_an_informer_that_was_never_started_needs_no_stop() -> None:
 def test_resources_of_two_clients_are_refused(client: Client, kubeconfig_file: Path) -> None:
     with Client(kubeconfig=kubeconfig_file) as other:
         sources = [client.core_v1.pods("a"), other.core_v1.pods("b")]
-        with pytest.raises(InvalidValueError, match="one informer has one client"):
+        with pytest.raises(ArgumentError, match="one informer has one client"):
             SharedInformer(sources)
 
 
 async def test_resources_of_an_async_client_are_refused(kubeconfig_file: Path) -> None:
     async with masthead.aio.Client(load(kubeconfig_file)) as other:
         wrong: Any = other.core_v1.pods()
-        with pytest.raises(InvalidValueError, match=r"masthead\.aio\.SharedInformer"):
+        with pytest.raises(ArgumentError, match=r"masthead\.aio\.SharedInformer"):
             SharedInformer(wrong)
 
 
 @pytest.mark.parametrize("source", ["pods", [], None, 3])
 def test_an_invalid_source_is_rejected(source: Any) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         SharedInformer(source)
 
 
 def test_a_client_is_rejected_as_a_source(client: Client) -> None:
     wrong: Any = client
-    with pytest.raises(InvalidValueError, match="neither listed nor watched"):
+    with pytest.raises(ArgumentError, match="neither listed nor watched"):
         SharedInformer(wrong)
 
 

@@ -10,7 +10,7 @@ import pytest
 import masthead
 import masthead.server
 from masthead import EventRecorder, LeaderElector
-from masthead.errors import ClosedError, InvalidValueError, LeadershipLostError
+from masthead.errors import ArgumentError, ClosedError, LeadershipLostError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -276,7 +276,7 @@ def test_a_coroutine_function_is_refused(client: Client, name: str) -> None:
     async def work(_: Leadership) -> None:
         pass
 
-    with pytest.raises(InvalidValueError, match=r"use masthead\.aio\.LeaderElector"):
+    with pytest.raises(ArgumentError, match=r"use masthead\.aio\.LeaderElector"):
         LeaderElector(client, name, "default").run(work)
 
 

@@ -13,7 +13,7 @@ import pytest
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Secret
-from masthead.errors import InvalidValueError, ManagerStateError
+from masthead.errors import ArgumentError, ManagerStateError
 from masthead.testing import BlockingEnvironment, Environment, NotSettledError, in_virtual_time
 from masthead.testing.virtual_time import now
 
@@ -95,7 +95,7 @@ async def test_only_the_definitions_that_a_test_names_are_installed() -> None:
 
 def test_a_function_that_makes_no_manager_is_refused() -> None:
     with (
-        pytest.raises(InvalidValueError, match="None is not a manager: pass one, or a function that makes one"),
+        pytest.raises(ArgumentError, match="None is not a manager: pass one, or a function that makes one"),
         BlockingEnvironment(cast("Any", lambda: None)),
     ):
         pass

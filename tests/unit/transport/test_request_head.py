@@ -7,7 +7,7 @@ import pytest
 from masthead._transport.address import ServerAddress
 from masthead._transport.contract import TransportRequest
 from masthead._transport.request_head import RequestHeadEncoder
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 HEADS = RequestHeadEncoder("/k8s", {"Host": "h:1", "Accept-Encoding": "gzip"})
 
@@ -39,14 +39,14 @@ def test_a_requests_own_header_replaces_the_default() -> None:
 
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding"])
 def test_content_length_cannot_be_overridden(name: str) -> None:
-    with pytest.raises(InvalidValueError, match=f"^POST /x: {name.lower()} cannot be set"):
+    with pytest.raises(ArgumentError, match=f"^POST /x: {name.lower()} cannot be set"):
         HEADS.write(TransportRequest("POST", "/x", [(name, "5")], b"12345"))
 
 
 @pytest.mark.parametrize("value", ["s3cret\r\nX: y", "s3cret\n", "\rs3cret", "s3cret\0", "s3cret\ud800"])
 @pytest.mark.parametrize("in_name", [False, True], ids=["value", "name"])
 def test_a_header_that_cannot_be_sent_is_refused_without_being_shown(value: str, *, in_name: bool) -> None:
-    with pytest.raises(InvalidValueError, match=r"^GET /x: a header cannot be sent") as caught:
+    with pytest.raises(ArgumentError, match=r"^GET /x: a header cannot be sent") as caught:
         HEADS.write(TransportRequest("GET", "/x?y=z", [(value, "v") if in_name else ("n", value)]))
 
     assert "s3cret" not in str(caught.value)
@@ -55,7 +55,7 @@ def test_a_header_that_cannot_be_sent_is_refused_without_being_shown(value: str,
 
 @pytest.mark.parametrize("target", ["/a b", "/a\r\nX: y", "/a\n", "/a\0b", "/ HTTP/1.1\r\n\r\nGET /b"])
 def test_a_target_that_is_not_escaped_is_refused(target: str) -> None:
-    with pytest.raises(InvalidValueError, match="the target is not escaped") as caught:
+    with pytest.raises(ArgumentError, match="the target is not escaped") as caught:
         HEADS.write(TransportRequest("GET", target))
 
     assert "\n" not in str(caught.value)
@@ -82,7 +82,7 @@ def test_a_server_address_is_parsed(url: str, place: str, authority: str, prefix
 
 @pytest.mark.parametrize("name", ["Transfer-Encoding ", " Host", "X\t", "X:", "", "X\r\nY", "X\0", "Ü", "X Y", "(X)"])
 def test_an_ambiguous_header_name_is_rejected(name: str) -> None:
-    with pytest.raises(InvalidValueError, match="a header cannot be sent: its name"):
+    with pytest.raises(ArgumentError, match="a header cannot be sent: its name"):
         HEADS.write(TransportRequest("GET", "/", [(name, "chunked")]))
 
 

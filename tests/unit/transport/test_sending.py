@@ -9,7 +9,7 @@ from tests.unit.transport.servers import OK, ReceivedRequest, always, http_respo
 
 from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
-from masthead.errors import ConfigError, DeadlineError, InvalidValueError
+from masthead.errors import ArgumentError, ConfigError, DeadlineError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -156,7 +156,7 @@ async def test_proxies_of_the_environment_are_ignored(
 
 
 async def test_a_header_with_a_line_break_is_refused_without_being_shown(transport: HttpTransport) -> None:
-    with pytest.raises(InvalidValueError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         await transport.send(TransportRequest("GET", "/x", [("Authorization", "Bearer s3cret\r\nX: y")]))
 
     assert "s3cret" not in str(caught.value)

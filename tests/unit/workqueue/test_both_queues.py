@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead.errors import DeadlineError, InvalidValueError, QueueShutDownError
+from masthead.errors import ArgumentError, DeadlineError, QueueShutDownError
 from masthead.workqueue import LOW_PRIORITY, FastSlowRateLimiter
 
 if TYPE_CHECKING:
@@ -118,13 +118,13 @@ def test_waiting_has_a_limit(driver: Driver) -> None:
 
 
 def test_bad_calls_are_refused_and_change_nothing(driver: Driver) -> None:
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         driver.queue.add(None)
     with pytest.raises(TypeError):
         driver.queue.add([])
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         driver.queue.add_after("a", float("nan"))
-    with pytest.raises(InvalidValueError):
+    with pytest.raises(ArgumentError):
         driver.queue.done("a")
 
     driver.queue.add("a")

@@ -14,7 +14,7 @@ import pytest
 from masthead._sansio.rate_limiters import FastSlowRateLimiter
 from masthead._sansio.workqueue import LOW_PRIORITY
 from masthead.aio import WorkQueue
-from masthead.errors import ClosedError, DeadlineError, InvalidValueError, QueueShutDownError
+from masthead.errors import ArgumentError, ClosedError, DeadlineError, QueueShutDownError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 
@@ -378,7 +378,7 @@ def test_keys_can_be_added_after_the_loop_is_closed() -> None:
 @in_virtual_time
 async def test_only_keys_that_were_handed_out_can_be_done() -> None:
     queue = WorkQueue[str]()
-    with pytest.raises(InvalidValueError, match="'a' is not being processed"):
+    with pytest.raises(ArgumentError, match="'a' is not being processed"):
         queue.done("a")
 
 

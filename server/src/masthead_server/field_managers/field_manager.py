@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import ApplyConflicts, ManagedSet, ManagerKey, Updater
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 from masthead_server.field_managers.entries import (
     APPLY,
     UPDATE,
@@ -97,7 +97,7 @@ class FieldManager:
             return
         try:
             fields = self._updated(live, new, sent, manager, now)
-        except (InvalidValueError, StatusFailure, UnidentifiedItemError):
+        except (ArgumentError, StatusFailure, UnidentifiedItemError):
             return
         _set_entries(meta, write_entries(fields))
 
@@ -116,7 +116,7 @@ class FieldManager:
 
         Raises:
             ApplyConflicts: If other managers own fields that would change.
-            InvalidValueError: If the object cannot be converted to the version of a manager.
+            ArgumentError: If the object cannot be converted to the version of a manager.
             StatusFailure: If it cannot be converted by its webhook.
             UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
             WorkNeeded: If a webhook has to convert something first.

@@ -10,7 +10,7 @@ from masthead._schema.openapi import custom_object
 from masthead._schema.schema import Schema
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
 from masthead._schema.structured_merge.types import MergeTypes
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead_server import scheme
 from masthead_server.resources.go_decoder import decoder_of
 from masthead_server.resources.go_values import Mismatch
@@ -48,7 +48,7 @@ class KindVersions(Protocol):
         """Return a stored object in the version of the request.
 
         Raises:
-            InvalidValueError: If a value does not have the type that the schema declares.
+            ArgumentError: If a value does not have the type that the schema declares.
         """
         ...
 
@@ -60,7 +60,7 @@ class KindVersions(Protocol):
         """Return an object in another version; None if there is no such version.
 
         Raises:
-            InvalidValueError: If the result does not have the types that the schema declares, or has duplicate items.
+            ArgumentError: If the result does not have the types that the schema declares, or has duplicate items.
             StatusFailure: If it cannot be converted.
             ConversionNeeded: If a webhook has to convert it first.
         """
@@ -101,7 +101,7 @@ class BuiltinVersions:
         """Return an object in another version of its group; None if the scheme does not have it.
 
         Raises:
-            InvalidValueError: If a value does not fit its field, or if a set or a list with keys has duplicate items.
+            ArgumentError: If a value does not fit its field, or if a set or a list with keys has duplicate items.
         """
         source: str = value["apiVersion"]
         if source == to:
@@ -119,7 +119,7 @@ class BuiltinVersions:
         try:
             complete = _complete(target, found)
         except Mismatch:
-            raise InvalidValueError(_unconvertible(value, GroupVersion.parse(source).kind(self.gvk.kind))) from None
+            raise ArgumentError(_unconvertible(value, GroupVersion.parse(source).kind(self.gvk.kind))) from None
         converted = {**_head(target), **complete}
         _check(converted, self.type_of(to), allow_duplicates=False)
         return converted
@@ -149,7 +149,7 @@ class CustomVersions:
         """Return an object with its kind; the codec has read it in the version of the request already.
 
         Raises:
-            InvalidValueError: If a value does not have the type that the schema declares.
+            ArgumentError: If a value does not have the type that the schema declares.
         """
         value = {**self._head, **found}
         _check(value, self.type_of(self.gvk.api_version), allow_duplicates=True)
@@ -163,7 +163,7 @@ class CustomVersions:
         """Return an object in another version of the definition, served or not; never None.
 
         Raises:
-            InvalidValueError: If a value does not have the type that the schema of that version declares.
+            ArgumentError: If a value does not have the type that the schema of that version declares.
             StatusFailure: If the definition does not have the version, or if the object cannot be converted.
             ConversionNeeded: If a webhook has to convert it first.
         """
@@ -228,7 +228,7 @@ def _unconvertible(value: Plain, gvk: GroupVersionKind) -> str:
 
 def _check(value: Plain, of: MergeType, *, allow_duplicates: bool) -> None:
     if errors := type_errors(value, of, allow_duplicates=allow_duplicates):
-        raise InvalidValueError(errors_text(errors))
+        raise ArgumentError(errors_text(errors))
 
 
 def _complete(gvk: GroupVersionKind, found: Plain) -> Plain:

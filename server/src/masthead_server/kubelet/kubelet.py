@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from masthead._module import set_module
-from masthead.errors import InvalidValueError, NotFoundError
+from masthead.errors import ArgumentError, NotFoundError
 from masthead_server.kubelet.container_files import ContainerFiles
 from masthead_server.kubelet.container_log import ContainerLog
 from masthead_server.kubelet.containers import ContainerRef
@@ -165,7 +165,7 @@ class Kubelet:
             container: The container; None for the first one.
 
         Raises:
-            InvalidValueError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace.
         """
         ref = pod_ref(pod, container)
         return ContainerLog(lambda data, stream: self._call(lambda: self._runtime.resolve(ref).print(data, stream)))
@@ -178,7 +178,7 @@ class Kubelet:
             container: The container; None for the first one.
 
         Raises:
-            InvalidValueError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace.
         """
         ref = pod_ref(pod, container)
 
@@ -192,7 +192,7 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            InvalidValueError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace.
         """
         self._change(pod_ref(pod), self._lifecycle.start)
 
@@ -201,7 +201,7 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            InvalidValueError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace.
         """
         self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, 0))
 
@@ -215,10 +215,10 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            InvalidValueError: If the pod is an object without a name or namespace, or if the exit code is 0.
+            ArgumentError: If the pod is an object without a name or namespace, or if the exit code is 0.
         """
         if not exit_code:
-            raise InvalidValueError("exit code 0 is success: call succeed instead", value=exit_code)
+            raise ArgumentError("exit code 0 is success: call succeed instead", value=exit_code)
         self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
 
     def restart(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = "") -> None:
@@ -233,7 +233,7 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            InvalidValueError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace.
         """
         self._change(pod_ref(pod, container), lambda ref: self._lifecycle.restart(ref, exit_code, reason))
 
@@ -247,7 +247,7 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            InvalidValueError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace.
         """
         self._change(pod_ref(pod, container), lambda ref: self._lifecycle.crash_loop(ref, exit_code))
 
@@ -256,7 +256,7 @@ class Kubelet:
 
         Raises:
             NotFoundError: If there is no such pod.
-            InvalidValueError: If the pod is an object without a name or namespace.
+            ArgumentError: If the pod is an object without a name or namespace.
         """
         self._change(pod_ref(pod), lambda ref: self._lifecycle.evict(ref, message))
 
@@ -273,7 +273,7 @@ def pod_ref(pod: str | Object, container: str | None = None) -> ContainerRef:
     """Read the name of a pod.
 
     Raises:
-        InvalidValueError: If the pod is an object without a name or namespace, or the name is invalid.
+        ArgumentError: If the pod is an object without a name or namespace, or the name is invalid.
     """
     if isinstance(pod, str):
         namespace, slash, name = pod.rpartition("/")
@@ -281,5 +281,5 @@ def pod_ref(pod: str | Object, container: str | None = None) -> ContainerRef:
     else:
         namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
     if not namespace or not name or "/" in namespace:
-        raise InvalidValueError("name a pod as name, or as namespace/name", value=pod)
+        raise ArgumentError("name a pod as name, or as namespace/name", value=pod)
     return ContainerRef(namespace, name, container or "")

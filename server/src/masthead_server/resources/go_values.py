@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from masthead._meta.quantity import Quantity, QuantityFormat
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead_server.wire.go_base64 import decode_base64
 from masthead_server.wire.go_time import MICRO_TIME, TIME
 from masthead_server.wire.limits import MOST_ITEMS, too_large
@@ -356,7 +356,7 @@ def write_quantity(text: str) -> str:
     try:
         # Go takes text without digits, such as "Mi", for zero.
         parsed = Quantity(f"{sign}{whole or '0'}.{fraction}{suffix}")
-    except InvalidValueError:
+    except ArgumentError:
         raise Mismatch("unable to parse quantity's suffix") from None
     return text if _is_reused(whole or "0", fraction, suffix, parsed) else str(parsed)
 

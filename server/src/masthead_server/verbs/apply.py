@@ -13,7 +13,7 @@ from masthead._schema.errors import MOST_FINDINGS
 from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import ApplyConflicts
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 from masthead_server import scheme
 from masthead_server.field_managers.conflicts import refused_conflicts
 from masthead_server.field_managers.field_manager import field_manager_of
@@ -155,7 +155,7 @@ def _merged(context: WriteContext, request: ApiRequest, target: ApplyTarget, liv
         applied = fields.apply(live, config, context.manager or "", now, force=context.options.is_forced)
     except ApplyConflicts as error:
         raise refused_conflicts(error.conflicts) from None
-    except (InvalidValueError, UnidentifiedItemError) as error:
+    except (ArgumentError, UnidentifiedItemError) as error:
         raise _failure(str(error)) from None
     if not applied.is_changed:
         return _with_managers(applied.found, applied.entries)
@@ -196,7 +196,7 @@ def _check_live(context: WriteContext, live: Plain | None, fields: FieldManager)
     gvk = fields.versions.gvk
     try:
         fields.versions.from_storage(live)
-    except InvalidValueError as error:
+    except ArgumentError as error:
         if part(live, "metadata").get("managedFields"):
             raise _mistyped("live", live, gvk, str(error)) from None
         problem = f"failed to convert new object ({_named(live)}; {_kind(gvk)}) to smd typed: {error}"

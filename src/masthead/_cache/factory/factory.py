@@ -30,10 +30,10 @@ from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
 from masthead.errors import (
+    ArgumentError,
     ClosedError,
     DeadlineError,
     InformerStateError,
-    InvalidValueError,
     MutationError,
     UnknownKindError,
 )
@@ -125,7 +125,7 @@ class SharedInformerFactory(InformerGroups):
             backoff: Makes what says how long to wait after failures.
 
         Raises:
-            InvalidValueError: If a namespace or an option is invalid, or the list of namespaces is empty.
+            ArgumentError: If a namespace or an option is invalid, or the list of namespaces is empty.
             SelectorError: If a selector is invalid.
             UnknownKindError: If a class in `resyncs` does not say where it is served.
         """
@@ -182,7 +182,7 @@ class SharedInformerFactory(InformerGroups):
         Raises:
             ClosedError: If it is a new one, and the factory is shut down.
             UnknownKindError: If the class does not say where its objects are served.
-            InvalidValueError: If a namespace is invalid, or the kind is cluster-scoped.
+            ArgumentError: If a namespace is invalid, or the kind is cluster-scoped.
             SelectorError: If a selector is invalid.
         """
         found = self._wanted("typed", kind, namespace, label_selector, field_selector)
@@ -202,7 +202,7 @@ class SharedInformerFactory(InformerGroups):
         Raises:
             ClosedError: If it is a new one, and the factory is shut down.
             UnknownKindError: If the class does not say where its objects are served.
-            InvalidValueError: If something else than an informer is made.
+            ArgumentError: If something else than an informer is made.
             InformerStateError: If the factory's transform is to be set, and the informer has been started.
             Exception: Whatever the constructor raises.
         """
@@ -211,7 +211,7 @@ class SharedInformerFactory(InformerGroups):
         def make() -> SharedInformer[T]:
             made = constructor(self._client, self._period(found))
             if not isinstance(cast("object", made), SharedInformer):
-                raise InvalidValueError(
+                raise ArgumentError(
                     f"the constructor for {kind.__name__} made a {type(made).__name__}; it must make a SharedInformer",
                     value=made,
                 )
@@ -232,7 +232,7 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             ClosedError: If they are new, and the factory is shut down.
-            InvalidValueError: If it is no resource.
+            ArgumentError: If it is no resource.
         """
         # differs from client-go: a resource without a class is no error.
         try:
@@ -261,7 +261,7 @@ class SharedInformerFactory(InformerGroups):
 
         Raises:
             ClosedError: If they are new, and the factory is shut down.
-            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            ArgumentError: If there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: If a selector is invalid.
         """
         found = self._wanted("untyped", named(what, resource), namespace, label_selector, field_selector)
@@ -281,7 +281,7 @@ class SharedInformerFactory(InformerGroups):
         Raises:
             ClosedError: If they are new, and the factory is shut down.
             UnknownKindError: If the class does not say where its objects are served.
-            InvalidValueError: If there is no such resource or namespace, or the resource is known to live in none.
+            ArgumentError: If there is no such resource or namespace, or the resource is known to live in none.
             SelectorError: If a selector is invalid.
         """
         found = self._wanted("metadata", named(what, resource), namespace, label_selector, field_selector)

@@ -13,7 +13,7 @@ from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
-from masthead.errors import InvalidValueError, UnknownKindError
+from masthead.errors import ArgumentError, UnknownKindError
 
 if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection
@@ -24,8 +24,8 @@ __all__ = [
     "Tweak",
     "Wanted",
     "checked",
-    "namespaces_of",
     "named",
+    "namespaces_of",
     "resource_of",
     "tweaked",
     "wanted",
@@ -114,14 +114,14 @@ def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResour
 
     Raises:
         UnknownKindError: If the class does not say where it is served.
-        InvalidValueError: If it is neither.
+        ArgumentError: If it is neither.
     """
     given = cast("object", what)
     if isinstance(given, GroupVersionResource):
         return given
     # isinstance() first: issubclass() raises TypeError for what is no class.
     if not isinstance(given, type) or not issubclass(given, Object):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{what!r} is neither a class of objects nor a resource, such as "
             "masthead.GroupVersionResource('apps', 'v1', 'deployments')",
             value=what,
@@ -133,21 +133,21 @@ def named(what: type[Object] | GroupVersionResource | str, resource: str | None)
     """What is meant by a class, a resource, or an API version and a plural; nothing is looked up on the cluster.
 
     Raises:
-        InvalidValueError: If something is missing, or there is too much of it.
+        ArgumentError: If something is missing, or there is too much of it.
     """
     if not isinstance(what, str):
         if resource is not None:
-            raise InvalidValueError(f"{what!r} says it all; leave out {resource!r}", value=resource)
+            raise ArgumentError(f"{what!r} says it all; leave out {resource!r}", value=resource)
         return what
     if resource is None:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"a factory looks nothing up on the cluster, and {what!r} alone does not say which API version is meant; "
             "give that and the plural, such as 'apps/v1', 'deployments'",
             value=what,
         )
     # A kind such as "Deployment" in place of the plural would only show as a 404 of the first list.
     if names.problem_with_dns1123_label(resource):
-        raise InvalidValueError(f"{resource!r} is no resource; give its plural, such as 'deployments'", value=resource)
+        raise ArgumentError(f"{resource!r} is no resource; give its plural, such as 'deployments'", value=resource)
     return GroupVersion.parse(what).resource(resource)
 
 
@@ -155,17 +155,17 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
     """One namespace, or several, in order; none for all of them.
 
     Raises:
-        InvalidValueError: If the sequence is empty, or a namespace is invalid.
+        ArgumentError: If the sequence is empty, or a namespace is invalid.
     """
     # An empty string means all namespaces, as client-go's NamespaceAll; an empty list is rather a mistake.
     if not namespace and (namespace is None or isinstance(namespace, str)):
         return ()
     given = [namespace] if isinstance(namespace, str) else list(namespace)
     if not given:
-        raise InvalidValueError("there is no namespace in the list; give some, or None for all", value=namespace)
+        raise ArgumentError("there is no namespace in the list; give some, or None for all", value=namespace)
     for each in given:
         if not isinstance(cast("object", each), str):
-            raise InvalidValueError(f"{each!r} is no namespace", value=each)
+            raise ArgumentError(f"{each!r} is no namespace", value=each)
         names.check_dns1123_label(each)
     # The same namespaces in another order, or twice, are the same informer.
     return tuple(sorted({*given}))
@@ -176,7 +176,7 @@ def checked(selection: Selection) -> Selection:
 
     Raises:
         SelectorError: If one is invalid.
-        InvalidValueError: If one is of a type that no selector has.
+        ArgumentError: If one is of a type that no selector has.
     """
     _selectors(selection)
     return selection
@@ -186,12 +186,12 @@ def tweaked(tweak: Tweak | None, what: type[Object] | GroupVersionResource, sele
     """What a tweak makes of a selection.
 
     Raises:
-        InvalidValueError: If that is something else.
+        ArgumentError: If that is something else.
         Exception: Whatever the tweak raises.
     """
     found = selection if tweak is None else tweak(what, selection)
     if not isinstance(cast("object", found), Selection):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the tweak of {resource_of(what).group_resource} returned a {type(found).__name__}; it must return a "
             "Selection, such as dataclasses.replace(selection, field_selector=...)",
             value=found,
@@ -219,13 +219,13 @@ def wanted(
 
     Raises:
         UnknownKindError: If the class does not say where it is served.
-        InvalidValueError: If a namespace is asked for of what lives in none.
+        ArgumentError: If a namespace is asked for of what lives in none.
         SelectorError: If a selector is invalid.
     """
     resource = resource_of(what)
     if namespaces and _is_namespaced(what) is False:
         if is_explicit:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"{resource.group_resource} live in no namespace; leave out namespace", value=namespaces
             )
         namespaces = ()

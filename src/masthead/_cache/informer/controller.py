@@ -27,7 +27,7 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.changes import SyncAll
 from masthead._sansio.versions import oldest
-from masthead.errors import ClosedError, InformerStateError, InvalidValueError
+from masthead.errors import ArgumentError, ClosedError, InformerStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ class InformerController(Generic[T]):
         metrics: What is counted.
 
     Raises:
-        InvalidValueError: If there are no sources.
+        ArgumentError: If there are no sources.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class InformerController(Generic[T]):
         options = options if options is not None else InformerOptions()
         given = sources if isinstance(sources, Mapping) else {"": sources}
         if not given:
-            raise InvalidValueError("there is nothing to watch: give at least one source", value=sources)
+            raise ArgumentError("there is nothing to watch: give at least one source", value=sources)
         scopes: dict[str, Source[T]] = {scope: as_source(each) for scope, each in given.items()}
         first = next(iter(scopes.values()))
         label = options.name or first.resource

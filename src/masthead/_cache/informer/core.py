@@ -33,7 +33,7 @@ from masthead._client.listwatch import ListWatch
 from masthead._meta.object import Object
 from masthead._sansio.resync import ResyncSchedule
 from masthead._sansio.sharding import ShardRanges
-from masthead.errors import InformerStateError, InvalidValueError
+from masthead.errors import ArgumentError, InformerStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ class InformerCore(Generic[T]):
         detector: Detects mutations of shared objects; None if that is off.
 
     Raises:
-        InvalidValueError: If there is no source, or it does not go with an option.
+        ArgumentError: If there is no source, or it does not go with an option.
         SelectorError: If a selector is invalid.
         IndexConflictError: If an indexer has the name of one that every store has.
         ConfigError: If the storage needs a package that is not installed.
@@ -95,7 +95,7 @@ class InformerCore(Generic[T]):
         self._sources: Mapping[str, Source[T]] = sources
         first = next(iter(sources.values()))
         if options.queue is not None and len(sources) > 1:
-            raise InvalidValueError(
+            raise ArgumentError(
                 "an informer over several namespaces applies changes at once, in their order; leave out queue"
             )
         self._options = options
@@ -203,10 +203,10 @@ class InformerCore(Generic[T]):
         """Keep the objects of other shards from now on, and wait until all of them are there.
 
         Raises:
-            InvalidValueError: If the informer has a queue of its own.
+            ArgumentError: If the informer has a queue of its own.
         """
         if self._options.queue is not None:
-            raise InvalidValueError("an informer with a queue cannot select other shards; leave out queue")
+            raise ArgumentError("an informer with a queue cannot select other shards; leave out queue")
         selector = None if shards.is_everything else str(shards)
         self._sources = {
             scope: each.with_shards(selector) if isinstance(each, ListWatch) else each

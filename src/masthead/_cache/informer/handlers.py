@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 from masthead._cache.callables import check_plain, is_coroutine_function
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ class FilteringEventHandler(EventHandler[T]):
         handler: The other handler.
 
     Raises:
-        InvalidValueError: If the filter is no plain function, or the handler none.
+        ArgumentError: If the filter is no plain function, or the handler none.
     """
 
     def __init__(self, keep: Callable[[T], bool], handler: EventHandler[T]) -> None:
@@ -146,22 +146,22 @@ def handler_of(
     """A handler, given as one or as functions.
 
     Raises:
-        InvalidValueError: If there is nothing to call, or both a handler and functions, or something that is neither, or
+        ArgumentError: If there is nothing to call, or both a handler and functions, or something that is neither, or
             that cannot be called with the arguments of an event.
     """
     functions = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
     given = {name: each for name, each in functions.items() if each is not None}
     if handler is not None:
         if given:
-            raise InvalidValueError(f"give a handler, or functions such as {next(iter(given))}, not both")
+            raise ArgumentError(f"give a handler, or functions such as {next(iter(given))}, not both")
         _check_handler(handler)
         return handler
     if not given:
-        raise InvalidValueError("a handler needs something to call: on_add, on_update or on_delete")
+        raise ArgumentError("a handler needs something to call: on_add, on_update or on_delete")
     for name, each in given.items():
         # Refused at registration: when an event comes, an error of a handler is only logged.
         if not callable(each):
-            raise InvalidValueError(f"{name} is of type {type(each).__name__}; give a function", value=each)
+            raise ArgumentError(f"{name} is of type {type(each).__name__}; give a function", value=each)
         _check_signature(name, each, _FUNCTION_ARGUMENTS[name])
     return _Functions(on_add, on_update, on_delete)
 
@@ -184,23 +184,21 @@ def _check_handler(handler: object) -> None:
     """Refuse what would fail whenever it is called, or never be called.
 
     Raises:
-        InvalidValueError: If it is that.
+        ArgumentError: If it is that.
     """
     name = type(handler).__name__
     # A class has the methods, too, but they lack their self.
     if isinstance(handler, type):
         name = handler.__name__
-        raise InvalidValueError(f"{name} is a class; give an object: {name}()", value=handler)
+        raise ArgumentError(f"{name} is a class; give an object: {name}()", value=handler)
     for each, arguments in _METHOD_ARGUMENTS.items():
         method = getattr(handler, each, None)
         if not callable(method):
-            raise InvalidValueError(
-                f"a {name} is no handler: it has no {each}; derive it from EventHandler", value=handler
-            )
+            raise ArgumentError(f"a {name} is no handler: it has no {each}; derive it from EventHandler", value=handler)
         _check_signature(f"{each} of {name}", method, arguments)
     # The inherited methods do nothing; most likely, a name is misspelt.
     if not any(_is_overridden(handler, method_argument) for method_argument in _METHOD_ARGUMENTS):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"a {name} overrides none of {', '.join(_METHOD_ARGUMENTS)}, and so would never be called",
             value=handler,
         )
@@ -219,7 +217,7 @@ def _check_signature(what: str, function: Callable[..., object], arguments: Sequ
         signature.bind(*arguments)
     except TypeError:
         takes = ", ".join(map(str, signature.parameters.values()))
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{what} takes ({takes}); it is called with ({', '.join(arguments)})", value=function
         ) from None
 

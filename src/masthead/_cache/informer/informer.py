@@ -42,7 +42,7 @@ from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
 from masthead._sansio.sharding import ShardSet
 from masthead._sansio.versions import is_at_least
-from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError, MutationError
+from masthead.errors import ArgumentError, ClosedError, DeadlineError, InformerStateError, MutationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
@@ -156,7 +156,7 @@ class SharedInformer(Generic[T]):
                 cannot be reached is tried about every second.
 
         Raises:
-            InvalidValueError: If there is nothing to mirror, or an option is invalid.
+            ArgumentError: If there is nothing to mirror, or an option is invalid.
             SelectorError: If a selector is invalid.
             IndexConflictError: If an indexer has the name of one that is always there.
             ConfigError: If objects are to be stored in a way that needs something which is not installed.
@@ -192,7 +192,7 @@ class SharedInformer(Generic[T]):
         """Make an informer of options that are a value already.
 
         Raises:
-            InvalidValueError: If there is no source, or it does not go with an option.
+            ArgumentError: If there is no source, or it does not go with an option.
             SelectorError: If a selector is invalid.
             IndexConflictError: If an indexer has the name of one that every store has.
             ConfigError: If the storage needs a package that is not installed.
@@ -273,12 +273,12 @@ class SharedInformer(Generic[T]):
 
         Raises:
             ClosedError: If the informer has stopped.
-            InvalidValueError: If there is nothing to call, or something that cannot be called here.
+            ArgumentError: If there is nothing to call, or something that cannot be called here.
             InformerStateError: If the informer runs on an event loop, and this is called elsewhere.
         """
         made = handler_of(handler, on_add, on_update, on_delete)
         if self._IN_THREADS and is_async(made):
-            raise InvalidValueError(
+            raise ArgumentError(
                 "the blocking client calls handlers in threads, where nothing is awaited; give plain functions, "
                 "or use masthead.aio",
                 value=handler,
@@ -297,7 +297,7 @@ class SharedInformer(Generic[T]):
         Raises:
             ClosedError: If the informer has stopped.
             IndexConflictError: If there is an index of one of the names; nothing is added then.
-            InvalidValueError: If one is no function; nothing is added then.
+            ArgumentError: If one is no function; nothing is added then.
         """
         self._check_not_stopped("take an indexer")
         self._core.indexer.add_indexers(indexers)
@@ -307,7 +307,7 @@ class SharedInformer(Generic[T]):
 
         Raises:
             InformerStateError: If the informer has been started, or seeded: what it has then was transformed before.
-            InvalidValueError: If it is no plain function.
+            ArgumentError: If it is no plain function.
         """
         self._check_new("set a transform")
         # Seeded objects are stored already, and would stay as they are.
@@ -322,7 +322,7 @@ class SharedInformer(Generic[T]):
 
         Raises:
             InformerStateError: If the informer has been started.
-            InvalidValueError: If it is no plain function.
+            ArgumentError: If it is no plain function.
         """
         self._check_new("set a handler of errors")
         if handler is not None:
@@ -390,7 +390,7 @@ class SharedInformer(Generic[T]):
             shards: The shards to keep.
 
         Raises:
-            InvalidValueError: If the informer has a queue of its own.
+            ArgumentError: If the informer has a queue of its own.
             ClosedError: If the informer has stopped, or stops before all objects are there.
         """
         self._check_not_stopped("select shards")
@@ -553,7 +553,7 @@ class SharedInformer(Generic[T]):
             DeadlineError: If that takes longer than `timeout` seconds; says where it is, and what went wrong last.
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
-            InvalidValueError: If it is no version, or an object of another kind.
+            ArgumentError: If it is no version, or an object of another kind.
         """
         wanted, scope = _wanted(version, self._core.item, self._core.scopes)
         store = self._core.processor.store
@@ -586,7 +586,7 @@ class SharedInformer(Generic[T]):
             DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
-            InvalidValueError: If the condition is no plain function.
+            ArgumentError: If the condition is no plain function.
             Exception: Whatever the condition raises.
         """
         check_plain("a condition", condition)
@@ -710,12 +710,12 @@ def _wanted(version: str | int | Object, item: type[Object], scopes: Collection[
     """The version to wait for, and the scope that it is to be reached in; None for all.
 
     Raises:
-        InvalidValueError: If it is no version, or an object of another kind.
+        ArgumentError: If it is no version, or an object of another kind.
     """
     if isinstance(version, Object):
         given, own = version.gvk.group_kind, item.GVK.group_kind
         if given != own and not {given, own} & _ANY_KIND:
-            raise InvalidValueError(
+            raise ArgumentError(
                 f"this informer keeps objects of kind {own.kind}, and never receives {given.kind} {version.key!r}; wait "
                 "with an informer of that kind",
                 value=version,
@@ -730,12 +730,12 @@ def _number(version: object) -> str:
     """A resource version as text.
 
     Raises:
-        InvalidValueError: If it is not a resource version.
+        ArgumentError: If it is not a resource version.
     """
     # A bool is an int, too, but True is no version.
     given = str(version) if isinstance(version, int) and not isinstance(version, bool) else version
     if not isinstance(given, str) or not (given.isascii() and given.isdigit()):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{version!r} is no resource version; wait for an object that a server has answered with, or for its "
             "resource version, which is a number",
             value=version,

@@ -26,7 +26,7 @@ from masthead._meta.field_decoder import split_fields
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._sansio.store import in_slices
-from masthead.errors import ConfigError, DecodeError, InvalidValueError, MutationError
+from masthead.errors import ArgumentError, ConfigError, DecodeError, MutationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -249,7 +249,7 @@ def changed_sections(obj: Object) -> tuple[str, ...]:
         after = split_fields(obj.to_json())
     except DecodeError as error:  # something was put into it that does not fit
         return (_SECTION.split(error.path)[0],)
-    except InvalidValueError:
+    except ArgumentError:
         return ()
     unsaid = _KIND - before.keys()  # an item gets its kind from its list
     names = sorted((before.keys() | after.keys()) - unsaid)
@@ -313,7 +313,7 @@ def _list_differences(path: str, old: list[object], new: list[object]) -> Iterat
 def _describe(key: str, obj: Object, when: str) -> str:
     try:
         paths = changed_paths(obj)
-    except (DecodeError, InvalidValueError):  # it is in no state to be compared in detail
+    except (DecodeError, ArgumentError):  # it is in no state to be compared in detail
         paths = changed_sections(obj)
     details = "; ".join(filter(None, (", ".join(paths), when and f"noticed {when}")))
     return f"{key} ({details})" if details else key

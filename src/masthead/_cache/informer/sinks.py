@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected, SyncAll
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -50,7 +50,7 @@ class DirectSink(Generic[V]):
         on_processed: Called after each change.
 
     Raises:
-        InvalidValueError: If there is no scope.
+        ArgumentError: If there is no scope.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class DirectSink(Generic[V]):
         on_processed: Callable[[], object] = lambda: None,
     ) -> None:
         if not scopes:
-            raise InvalidValueError("there is nothing to list: give at least one source", value=scopes)
+            raise ArgumentError("there is nothing to list: give at least one source", value=scopes)
         self._process = process
         self._pending_scopes = set(scopes)
         self._name = name
@@ -163,7 +163,7 @@ class QueueSink(Generic[V]):
         elif isinstance(change, SyncAll):
             queue.resync()
         elif isinstance(change, Reselected):
-            raise InvalidValueError("a queue of changes cannot forget the objects of other shards", value=queue)
+            raise ArgumentError("a queue of changes cannot forget the objects of other shards", value=queue)
         else:
             self._write_delta(change)
 

@@ -13,7 +13,7 @@ from masthead._cache.store import transforms
 from masthead._meta import typeinfo
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import DecodeError, InvalidValueError
+from masthead.errors import ArgumentError, DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ __all__ = ["Ingest", "UndecodableError", "key_in"]
 T = TypeVar("T", bound=Object)
 
 
-class UndecodableError(InvalidValueError):
+class UndecodableError(ArgumentError):
     """An object cannot be cached.
 
     Attributes:
@@ -79,7 +79,7 @@ class Ingest(Generic[T]):
             obj = self._transformed(self.transform, key, obj)
         try:
             return key, self._storage.pack(obj)
-        except (DecodeError, InvalidValueError) as error:
+        except (DecodeError, ArgumentError) as error:
             raise UndecodableError(str(error), key=key) from error
 
     def repack(self, items: dict[str, Stored]) -> Iterator[None]:
@@ -89,7 +89,7 @@ class Ingest(Generic[T]):
     def _transformed(self, transform: Transform[T], key: str, obj: T) -> T:
         try:
             return transforms.apply(transform, obj)
-        except InvalidValueError as error:
+        except ArgumentError as error:
             raise UndecodableError(str(error), key=key) from error
         # The caller's code: whatever it raises is about this one object.
         except Exception as error:

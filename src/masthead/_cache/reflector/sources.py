@@ -10,7 +10,7 @@ from masthead._cache.reflector.foreign import Source, as_source
 from masthead._client.listwatch import ListWatch
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from masthead._cache.options import InformerOptions
@@ -31,7 +31,7 @@ def sources_of(
     """The sources of an informer, by scope: by namespace, or under the empty name if there is only one.
 
     Raises:
-        InvalidValueError: If the sequence is empty, one can be neither listed nor watched, two have one namespace, or a selector
+        ArgumentError: If the sequence is empty, one can be neither listed nor watched, two have one namespace, or a selector
             is given for a source that is not a resource of a client.
         SelectorError: If a selector is invalid.
     """
@@ -59,17 +59,15 @@ def sources_of(
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
     if given_selectors := [name for name, each in selectors.items() if each is not None]:
         # To ignore it would be to cache objects that were not asked for.
-        raise InvalidValueError(f"{given_selectors[0]} is for resources of a client; give it to the source itself")
+        raise ArgumentError(f"{given_selectors[0]} is for resources of a client; give it to the source itself")
     if isinstance(given, ListWatch):
         return {"": given}
     # A class has the members, too, but they lack their self.
     if isinstance(given, type) or not all(hasattr(given, name) for name in _MEMBERS):
-        raise InvalidValueError(f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given)
+        raise ArgumentError(f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given)
     if inspect.iscoroutinefunction(given.watch):
         # It would otherwise fail only when the first watch is opened.
-        raise InvalidValueError(
-            f"{type(given).__name__}.watch must give events with yield, not return them", value=given
-        )
+        raise ArgumentError(f"{type(given).__name__}.watch must give events with yield, not return them", value=given)
     return {"": as_source(given)}
 
 
@@ -94,10 +92,10 @@ def _advice(given: object) -> str:
 
 def _resources(given: Sequence[ReadVerbs[T]]) -> Sequence[ReadVerbs[T]]:
     if not given:
-        raise InvalidValueError("there is nothing to watch: give at least one resource", value=given)
+        raise ArgumentError("there is nothing to watch: give at least one resource", value=given)
     for each in given:
         if not isinstance(cast("object", each), ReadVerbs):
-            raise InvalidValueError(f"{_described(each)} is no resource of a client; {_advice(each)}", value=each)
+            raise ArgumentError(f"{_described(each)} is no resource of a client; {_advice(each)}", value=each)
     return given
 
 
@@ -110,7 +108,7 @@ def _by_namespace(pairs: Sequence[tuple[ReadVerbs[T], Source[T]]]) -> Mapping[st
         namespace = resource.namespace
         # A key belongs to one scope: sources that overlap would both report it.
         if not namespace or namespace in found:
-            raise InvalidValueError(
+            raise ArgumentError(
                 "of several resources, each must be of another namespace, such as "
                 "[client.core_v1.pods(each) for each in namespaces]",
                 value=namespace,

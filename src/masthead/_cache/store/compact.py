@@ -99,7 +99,7 @@ class Compact(ObjectStorage[T]):
 
         Raises:
             DecodeError: If its resource version is invalid, or it was made here and something in it does not fit.
-            InvalidValueError: If it was made here and cannot be written as JSON.
+            ArgumentError: If it was made here and cannot be written as JSON.
         """
         data, version = bytes_of(obj), obj.metadata.resource_version
         if "\0" in version:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeAlias, TypeVar, 
 from masthead._cache.callables import check_plain
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import InformerStateError, InvalidValueError
+from masthead.errors import ArgumentError, InformerStateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sized
@@ -83,7 +83,7 @@ class DisownedStore:
 def _key_of(obj: object) -> str:
     if isinstance(obj, Object):
         return obj.key
-    raise InvalidValueError(
+    raise ArgumentError(
         f"get takes an object, and this is of type {type(obj).__name__}; for a key, use get_by_key", value=obj
     )
 
@@ -122,7 +122,7 @@ class Indexer(Generic[T]):
         """What is stored of an object; None if it is not there.
 
         Raises:
-            InvalidValueError: If it is no object.
+            ArgumentError: If it is no object.
         """
         return self.get_by_key(_key_of(obj))
 
@@ -171,7 +171,7 @@ class Indexer(Generic[T]):
 
         Raises:
             IndexConflictError: If there is an index of one of the names; nothing is added then.
-            InvalidValueError: If one is no plain function; nothing is added then.
+            ArgumentError: If one is no plain function; nothing is added then.
         """
         for name, each in indexers.items():
             check_plain(f"the indexer {name!r}", each)

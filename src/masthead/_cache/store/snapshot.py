@@ -96,7 +96,7 @@ def write(path: str | os.PathLike[str], header: SnapshotHeader, objects: Iterabl
     Raises:
         SnapshotError: If it cannot be written; an old file is still there then.
         ConfigError: If it is to be compressed and zstandard is not installed.
-        InvalidValueError: If an object was made here and cannot be written as JSON.
+        ArgumentError: If an object was made here and cannot be written as JSON.
     """
     target = Path(path)
     try:

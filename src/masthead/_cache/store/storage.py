@@ -20,14 +20,14 @@ from masthead._cache.options import Hold
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.walk import decode_lazy_fields
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from masthead._sansio.store import IndexFunc
 
-__all__ = ["Eager", "Stored", "Hold", "ObjectStorage", "Lazy", "bytes_of", "storage_for"]
+__all__ = ["Eager", "Hold", "Lazy", "ObjectStorage", "Stored", "bytes_of", "storage_for"]
 
 T = TypeVar("T", bound=Object)
 
@@ -54,7 +54,7 @@ class ObjectStorage(ABC, Generic[T]):
 
         Raises:
             DecodeError: If it cannot be read; eager looks at all of it, the others only if it was made here.
-            InvalidValueError: If it was made here and cannot be written as JSON.
+            ArgumentError: If it was made here and cannot be written as JSON.
         """
 
     @abstractmethod
@@ -166,7 +166,7 @@ class Eager(Lazy[T]):
 
         Raises:
             DecodeError: naming the first field that cannot.
-            InvalidValueError: If it was made here and cannot be written as JSON.
+            ArgumentError: If it was made here and cannot be written as JSON.
         """
         stored = cast("T", super().pack(obj))
         decode_lazy_fields(stored)
@@ -185,7 +185,7 @@ def bytes_of(obj: Object) -> bytes:
 
     Raises:
         DecodeError: If it was made here, and something is in a list or map that does not belong there.
-        InvalidValueError: If it was made here and cannot be written as JSON.
+        ArgumentError: If it was made here and cannot be written as JSON.
     """
     source = obj.wire_bytes
     # In a list, only the list says what its items are. A class knows that for itself; an object without one has it from its list.
@@ -198,7 +198,7 @@ def storage_for(name: Hold, cls: type[T]) -> ObjectStorage[T]:
     """The storage mode of a name, for objects of a class.
 
     Raises:
-        InvalidValueError: If the name is unknown.
+        ArgumentError: If the name is unknown.
         ConfigError: If it needs something that is not installed.
     """
     if name == "lazy":
@@ -210,4 +210,4 @@ def storage_for(name: Hold, cls: type[T]) -> ObjectStorage[T]:
         from masthead._cache.store.compact import Compact
 
         return Compact(cls)
-    raise InvalidValueError(f'cannot hold objects "{name}"; take "lazy", "eager" or "compact"', value=name)
+    raise ArgumentError(f'cannot hold objects "{name}"; take "lazy", "eager" or "compact"', value=name)

@@ -22,7 +22,7 @@ from masthead._meta.object import Object
 from masthead._meta.slots import member_of
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
-from masthead.errors import InvalidValueError, SnapshotError
+from masthead.errors import ArgumentError, SnapshotError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,7 +60,7 @@ def apply(transform: Transform[T], obj: T) -> T:
     """Transform an object for a cache: the result has bytes that say what it says.
 
     Raises:
-        InvalidValueError: If the transform makes something else of it.
+        ArgumentError: If the transform makes something else of it.
         Exception: Whatever the transform raises.
     """
     if isinstance(transform, Rewrite):
@@ -71,7 +71,7 @@ def apply(transform: Transform[T], obj: T) -> T:
     result: object = transform(obj)
     if not isinstance(result, cls) or _identity(result) != identity:
         got = "something else" if isinstance(result, cls) else f"a {type(result).__name__}"
-        raise InvalidValueError(
+        raise ArgumentError(
             f'the transform of {cls.__name__} "{key}" returned {got}: it must return that object, '
             "with its name, namespace, uid and resource version",
             value=result,
@@ -118,7 +118,7 @@ def keep_fields(*paths: str) -> Rewrite:
             Keys with dots in them cannot be named; keep the whole map.
 
     Raises:
-        InvalidValueError: If one is no path.
+        ArgumentError: If one is no path.
     """
     return _Keep(paths)
 
@@ -227,13 +227,13 @@ def _tree(paths: Iterable[str]) -> _Tree:
     """Several paths as one tree.
 
     Raises:
-        InvalidValueError: If one is no path.
+        ArgumentError: If one is no path.
     """
     tree: _Tree = {}
     for path in paths:
         steps = path.split(".") if isinstance(cast("object", path), str) else []
         if not steps or not all(map(_STEP.fullmatch, steps)):
-            raise InvalidValueError(
+            raise ArgumentError(
                 f'{path!r} is not a field path; write it as it is on the wire, such as "spec.nodeName"',
                 value=path,
             )

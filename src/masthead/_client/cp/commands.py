@@ -62,7 +62,7 @@ def probe(path: str, name: str = "") -> list[str]:
         name: What the copy is called if the path is a directory; empty if it is the directory itself.
 
     Raises:
-        InvalidValueError: If the path cannot be one.
+        ArgumentError: If the path cannot be one.
     """
     parent = posixpath.dirname(path.rstrip("/")) or "."
     arguments = [check_remote(path), check_remote(parent)]

@@ -118,7 +118,7 @@ class Container:
 
         Raises:
             CopyError: If the image has no shell.
-            InvalidValueError: If the path cannot be one.
+            ArgumentError: If the path cannot be one.
             StatusError: If the server refuses.
             TransportError: If the connection fails or is lost.
         """

@@ -40,7 +40,7 @@ class Download:
         progress: Is called with the progress.
 
     Raises:
-        InvalidValueError: If the path is invalid.
+        ArgumentError: If the path is invalid.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,12 +52,12 @@ def check_remote(path: str) -> str:
     """A path in a container, in a form that no command takes for an option.
 
     Raises:
-        InvalidValueError: If it cannot be one, or could not be sent.
+        ArgumentError: If it cannot be one, or could not be sent.
     """
     if not isinstance(cast("object", path), str) or not path or "\0" in path:
-        raise InvalidValueError(f"a path in a container is a string, and not empty: not {path!r}", value=path)
+        raise ArgumentError(f"a path in a container is a string, and not empty: not {path!r}", value=path)
     if not is_sendable(path):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"the path {path!r} is not UTF-8, which commands in containers have to be; copy the directory that it is in",
             value=path,
         )

@@ -134,7 +134,7 @@ async def write(container: Container, target: str, data: InputSource, *, progres
 
     Raises:
         CopyError: If it cannot be written there.
-        InvalidValueError: If the data are not bytes.
+        ArgumentError: If the data are not bytes.
         StatusError: If the server refuses.
         TransportError: If the connection fails or is lost.
         Exception: Whatever reading the data raises.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def parse_port(given: int | str) -> PortSpec:
     ======================  =======================================
 
     Raises:
-        InvalidValueError: If it is neither.
+        ArgumentError: If it is neither.
     """
     if not isinstance(given, str):
         return PortSpec(check_port(given, least=1))
@@ -85,7 +85,7 @@ def check_port(given: object, *, least: int) -> int:
     """A port number, from `least` on.
 
     Raises:
-        InvalidValueError: If it is not a port.
+        ArgumentError: If it is not a port.
     """
     if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= _MAX_PORT:
         raise _invalid(given)
@@ -96,11 +96,11 @@ def parse_addresses(given: str | Sequence[str]) -> list[ListenAddress]:
     """The addresses to listen on; ``localhost`` is 127.0.0.1 and ::1.
 
     Raises:
-        InvalidValueError: If there is none, or one is neither an IP address nor ``localhost``.
+        ArgumentError: If there is none, or one is neither an IP address nor ``localhost``.
     """
     hosts = [given] if isinstance(given, str) else list(given)
     if not hosts:
-        raise InvalidValueError("give at least one address to listen on", value=given)
+        raise ArgumentError("give at least one address to listen on", value=given)
     found: dict[str, ListenAddress] = {}
     for host in hosts:
         if host == "localhost":
@@ -115,7 +115,7 @@ def _checked_ip(host: str) -> str:
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"{host!r} is no address to listen on; give an IP address or 'localhost'", value=host
         ) from None
 
@@ -130,12 +130,12 @@ def _number(text: str, given: str, *, least: int) -> int:
         raise _invalid(given)
     try:
         return check_port(int(text), least=least)
-    except InvalidValueError:
+    except ArgumentError:
         raise _invalid(given) from None
 
 
-def _invalid(given: object) -> InvalidValueError:
-    return InvalidValueError(
+def _invalid(given: object) -> ArgumentError:
+    return ArgumentError(
         f"{given!r} is no port to forward; give a number from 1 to {_MAX_PORT}, or local and remote port as '8888:8080'",
         value=given,
     )

@@ -136,7 +136,7 @@ class RemoteProcess:
 
         Raises:
             ProtocolError: If the server is too old to understand the end of stdin.
-            InvalidValueError: If it is not bytes.
+            ArgumentError: If it is not bytes.
             Exception: Whatever reading the source raises.
         """
         if not self.stdin.can_close:

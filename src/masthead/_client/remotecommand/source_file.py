@@ -7,7 +7,7 @@ import select
 import socket
 from typing import IO, TYPE_CHECKING, Final, cast
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +27,12 @@ def file_pieces(file: IO[bytes]) -> Iterator[bytes]:
         file: A file that is open for reading bytes. Descriptors that do not block are waited for.
 
     Raises:
-        InvalidValueError: If it is a text file, or has nothing to read at the moment, and no descriptor to wait for.
+        ArgumentError: If it is a text file, or has nothing to read at the moment, and no descriptor to wait for.
         Exception: Whatever reading it raises.
     """
     source: object = file
     if isinstance(source, io.TextIOBase):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"stdin takes bytes, and was given a {type(file).__name__}, which has text; open files in binary mode, and "
             "give sys.stdin.buffer for sys.stdin",
             value=file,
@@ -85,7 +85,7 @@ def _wait_until_readable(file: object) -> None:
     try:
         descriptor = cast("IO[bytes]", file).fileno()
     except (AttributeError, OSError):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"stdin was given a {type(file).__name__} that returns None, and has no descriptor to wait for; give a file "
             "that blocks",
             value=file,

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._client.remotecommand.source_file import file_pieces
 from masthead._client.remotecommand.source_thread import SourceThread
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -26,7 +26,7 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
     """The bytes of a source, in pieces. Files and plain iterables are read in a thread, because they may block.
 
     Raises:
-        InvalidValueError: If it is of another type, or a piece is not bytes.
+        ArgumentError: If it is of another type, or a piece is not bytes.
         Exception: Whatever reading the source raises.
     """
     if isinstance(source, str):
@@ -45,7 +45,7 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
             async for piece in pieces:
                 yield piece
     else:
-        raise InvalidValueError(
+        raise ArgumentError(
             f"stdin cannot be a {type(source).__name__}; give bytes, text, a binary file, or an iterable of bytes",
             value=source,
         )
@@ -68,7 +68,7 @@ async def _read_in_thread(remaining: Iterator[object]) -> AsyncGenerator[bytes]:
 
 def _checked(piece: object) -> bytes:
     if not isinstance(piece, bytes | bytearray | memoryview):
-        raise InvalidValueError(
+        raise ArgumentError(
             f"stdin takes bytes, and was given a {type(piece).__name__}; open files in binary mode",
             value=piece,
         )

@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -38,7 +38,7 @@ class Terminal:
         target: The file descriptor to write to; that of stdout by default.
 
     Raises:
-        InvalidValueError: On entering, if the source is not a terminal, or the system has none.
+        ArgumentError: On entering, if the source is not a terminal, or the system has none.
     """
 
     def __init__(self, source: int | None = None, target: int | None = None) -> None:
@@ -52,9 +52,9 @@ class Terminal:
         try:
             import termios
         except ImportError:  # Windows
-            raise InvalidValueError("an interactive session needs a POSIX terminal; use exec with stdin") from None
+            raise ArgumentError("an interactive session needs a POSIX terminal; use exec with stdin") from None
         if not os.isatty(self._source):
-            raise InvalidValueError(
+            raise ArgumentError(
                 "an interactive session needs a terminal as stdin; use exec with stdin", value=self._source
             )
         self._settings = termios.tcgetattr(self._source)

@@ -11,7 +11,7 @@ from masthead._schema.structured_merge.merging import merge
 from masthead._schema.structured_merge.ownership import field_set_of, named_fields
 from masthead._schema.structured_merge.reconciliation import reconcile
 from masthead._schema.structured_merge.removal import remove_items
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,7 +95,7 @@ class Versions(Protocol):
         """Convert an object to an apiVersion, which may be its own; None if the version no longer exists.
 
         Raises:
-            InvalidValueError: If the object cannot be converted.
+            ArgumentError: If the object cannot be converted.
         """
         ...
 
@@ -160,7 +160,7 @@ class Updater:
             is_reconciled: Whether the types have not changed since the entries were written.
 
         Raises:
-            InvalidValueError: If an object cannot be converted to the version of a manager.
+            ArgumentError: If an object cannot be converted to the version of a manager.
             UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
         """
         if not is_reconciled:
@@ -188,7 +188,7 @@ class Updater:
 
         Raises:
             ApplyConflicts: If other managers own fields that would change.
-            InvalidValueError: If an object cannot be converted to the version of a manager.
+            ArgumentError: If an object cannot be converted to the version of a manager.
             UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
         """
         managers = self._reconcile(managers, live)
@@ -218,14 +218,14 @@ class Updater:
             failure: kube-apiserver's prefix of the error message.
 
         Raises:
-            InvalidValueError: If the object cannot be converted.
+            ArgumentError: If the object cannot be converted.
         """
         if value["apiVersion"] == to:
             return value
         try:
             return self._versions.convert(value, to)
-        except InvalidValueError as error:
-            raise InvalidValueError(f"{failure}{error}") from None
+        except ArgumentError as error:
+            raise ArgumentError(f"{failure}{error}") from None
 
     def _owned(self, fields: FieldSet) -> FieldSet:
         """The fields among these that the writer owns after the write."""
@@ -298,7 +298,7 @@ def remove_abandoned(updater: Updater, merged: Json, managers: Managers, last: M
         last: What the manager applied last time.
 
     Raises:
-        InvalidValueError: If an object cannot be converted to the version of a manager.
+        ArgumentError: If an object cannot be converted to the version of a manager.
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     to_last = f"{_UNPRUNED}: failed to convert merged object to last applied version: "

@@ -11,7 +11,7 @@ from masthead._client.portforward.port_specs import (
     parse_addresses,
     parse_port,
 )
-from masthead.errors import InvalidValueError
+from masthead.errors import ArgumentError
 
 PORTS = st.integers(1, 65535)
 
@@ -55,7 +55,7 @@ def test_a_port_may_have_a_name() -> None:
     ],
 )
 def test_anything_else_is_no_port(given_port: object) -> None:
-    with pytest.raises(InvalidValueError, match="is no port to forward; give a number from 1 to 65535"):
+    with pytest.raises(ArgumentError, match="is no port to forward; give a number from 1 to 65535"):
         parse_port(given_port)  # type: ignore[arg-type]
 
 
@@ -63,7 +63,7 @@ def test_anything_else_is_no_port(given_port: object) -> None:
 def test_any_text_is_a_port_or_an_error(text: str) -> None:
     try:
         spec = parse_port(text)
-    except InvalidValueError:
+    except ArgumentError:
         return
     assert spec.remote
 
@@ -87,5 +87,5 @@ def test_addresses_that_are_named_have_to_be_there() -> None:
 
 @pytest.mark.parametrize("address", [[], "example.com", "", "127.0.0.1:80"])
 def test_anything_else_is_no_address(address: str | list[str]) -> None:
-    with pytest.raises(InvalidValueError, match="address"):
+    with pytest.raises(ArgumentError, match="address"):
         parse_addresses(address)
