@@ -20,7 +20,7 @@ from masthead.errors import (
     DeadlineError,
     DecodeError,
     ForbiddenError,
-    InternalError,
+    InternalServerError,
     MastheadError,
     ProtocolError,
     ServiceUnavailableError,
@@ -105,7 +105,7 @@ REFUSALS: dict[str, Expected] = {
     "a page that forbids": (http_response(LOGIN, HTML, status="403 No"), ForbiddenError, 'titled "Sign in"'),
     "a gateway's page": (
         http_response(LOGIN, HTML, status="502 Bad Gateway"),
-        InternalError,
+        InternalServerError,
         "Is a proxy or a login",
     ),
     "a gateway's word": (
@@ -123,10 +123,10 @@ REFUSALS: dict[str, Expected] = {
         BadRequestError,
         "the response is empty",
     ),
-    "an invalid status": (json_response({"kind": "Status", "code": "x"}, "500 Oops"), InternalError, ""),
+    "an invalid status": (json_response({"kind": "Status", "code": "x"}, "500 Oops"), InternalServerError, ""),
     "a status of success with 500": (
         json_response({"kind": "Status", "status": "Success"}, "500 Oops"),
-        InternalError,
+        InternalServerError,
         "",
     ),
     "a status of failure with 200": (
@@ -139,7 +139,7 @@ REFUSALS: dict[str, Expected] = {
         ForbiddenError,
         "(403 Forbidden)",
     ),
-    "a code of the future": (http_response(b"?", status="599 What"), InternalError, ""),
+    "a code of the future": (http_response(b"?", status="599 What"), InternalServerError, ""),
     "half a refusal": (json_response(status(403, "Forbidden", "no"), "403 No")[:-20], ForbiddenError, ""),
 }
 

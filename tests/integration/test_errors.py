@@ -30,7 +30,7 @@ from masthead.errors import (
     ConnectError,
     DeadlineError,
     DecodeError,
-    InternalError,
+    InternalServerError,
     NameFormatError,
     NotFoundError,
     SelectorError,
@@ -165,7 +165,7 @@ async def test_plain_http_to_a_tls_port_is_reported(cluster: Cluster, facade: st
 async def test_a_typo_under_server_side_apply_is_not_retryable(client: Any, namespace: str) -> None:
     typo = {"metadata": {"name": "web"}, "spec": {"replcas": 1}}
 
-    with pytest.raises(InternalError, match=r"\.spec\.replcas: .* fix the spelling, or leave it out") as caught:
+    with pytest.raises(InternalServerError, match=r"\.spec\.replcas: .* fix the spelling, or leave it out") as caught:
         await client.dynamic("apps/v1", "deployments", namespace=namespace).apply(typo, field_manager="me")
 
     assert "Try again" not in str(caught.value)

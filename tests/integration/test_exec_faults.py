@@ -19,7 +19,7 @@ from masthead.errors import (
     ExecClosedError,
     ExecError,
     ExecTimeoutError,
-    InternalError,
+    InternalServerError,
     MastheadError,
     ProtocolError,
     RemoteCommandError,
@@ -171,7 +171,7 @@ async def test_half_a_status_is_not_taken_for_an_end() -> None:
 @in_virtual_time
 async def test_an_upgrade_that_is_refused_is_not_tried_again() -> None:
     async with cluster() as (server, pods):
-        for code, error in ((503, ServiceUnavailableError), (500, InternalError)):
+        for code, error in ((503, ServiceUnavailableError), (500, InternalServerError)):
             server.faults.fail(code, subresource="exec")
             with pytest.raises(error):
                 await pods.exec("web", ["mirror"], stdin=b"x")

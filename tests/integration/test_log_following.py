@@ -11,7 +11,7 @@ from tests.integration.log_cluster import LogCluster, log_cluster, pod, rest, ta
 
 import masthead.aio
 from masthead.config import Config
-from masthead.errors import BadRequestError, ClosedError, ForbiddenError, InternalError, NotFoundError
+from masthead.errors import BadRequestError, ClosedError, ForbiddenError, InternalServerError, NotFoundError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 LINES = [f"line {number} {'x' * (number % 7)}" for number in range(20)]
@@ -93,7 +93,7 @@ async def test_a_log_that_cannot_be_opened_at_all_is_an_error() -> None:
     async with log_cluster() as cluster:
         await cluster.start("web")
         cluster.server.faults.fail(500, subresource="log")
-        with pytest.raises(InternalError):
+        with pytest.raises(InternalServerError):
             await take(cluster.pods.logs("web", follow=True), 1)
         with pytest.raises(NotFoundError, match=r"get pods/log default/absent"):
             await take(cluster.pods.logs("absent", follow=True), 1)

@@ -14,7 +14,7 @@ from masthead.api.core.v1 import ConfigMap
 from masthead.errors import (
     AlreadyExistsError,
     ForbiddenError,
-    InternalError,
+    InternalServerError,
     NotFoundError,
     ServiceUnavailableError,
     TooManyRequestsError,
@@ -36,7 +36,7 @@ PASSING = (
     ForbiddenError,
     ServiceUnavailableError,
     TooManyRequestsError,
-    InternalError,
+    InternalServerError,
 )
 """Errors of a server that is stopping, down or starting."""
 GROUP = "informed.example.com"

@@ -264,7 +264,7 @@ class TooManyRequestsError(StatusError):
     advice = "Wait a little (error.retry_after, where the server says how long), then try again."
 
 
-class InternalError(StatusError):
+class InternalServerError(StatusError):
     """An internal error of the server."""
 
     reason_name: ClassVar[str] = "InternalError"
@@ -322,7 +322,7 @@ _STATUS_ERRORS: tuple[type[StatusError], ...] = (
     UnsupportedMediaTypeError,
     UnprocessableError,
     TooManyRequestsError,
-    InternalError,
+    InternalServerError,
     StoreReadError,
     ServerTimeoutError,
     ServiceUnavailableError,
@@ -340,13 +340,13 @@ def status_error_class(*, reason: str, code: int, verb: str = "") -> type[Status
     """Choose the error class for a failure: by its reason, or by its code if the reason is unknown.
 
     A 409 without a reason is an `AlreadyExistsError` for a create, and a `ConflictError` otherwise. Any other code
-    from 500 up is an `InternalError`, as in client-go.
+    from 500 up is an `InternalServerError`, as in client-go.
     """
     if cls := BY_REASON.get(reason):
         return cls
     if code == AlreadyExistsError.usual_code and verb == "create":
         return AlreadyExistsError
-    return BY_CODE.get(code, InternalError if code >= InternalError.usual_code else StatusError)
+    return BY_CODE.get(code, InternalServerError if code >= InternalServerError.usual_code else StatusError)
 
 
 def error_from_status(

@@ -18,7 +18,7 @@ from masthead.errors import (
     ArgumentError,
     ClosedError,
     DeadlineError,
-    InternalError,
+    InternalServerError,
     NotFoundError,
     ServiceUnavailableError,
 )
@@ -484,7 +484,7 @@ async def test_log_lines_have_advice_only_where_a_person_is_needed(
 
 
 async def test_log_lines_name_the_informer(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
-    source.errors.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
+    source.errors.append(InternalServerError("no etcd", verb="watch", resource="configmaps", code=500))
     async with following(source, name="shelves") as informer:
         await informer.wait_synced(30)
         source.spoil("bad")

@@ -17,7 +17,7 @@ from masthead._sansio.backoff import Backoff
 from masthead.errors import (
     DeadlineError,
     ExpiredError,
-    InternalError,
+    InternalServerError,
     ProtocolError,
     StoreReadError,
     TooManyRequestsError,
@@ -71,7 +71,7 @@ async def test_retry_after_is_respected() -> None:
 @in_virtual_time
 async def test_a_failing_server_is_retried_for_ever_with_growing_delays() -> None:
     source = FakeListWatch()
-    source.errors.extend([InternalError("no etcd", code=500, reason="InternalError")] * 100)
+    source.errors.extend([InternalServerError("no etcd", code=500, reason="InternalError")] * 100)
     async with following(source) as informer:
         with pytest.raises(DeadlineError, match=r"has not synced within 600 s; the last error was .*no etcd"):
             await informer.wait_synced(600)
@@ -111,7 +111,7 @@ class Unwatchable(FakeListWatch):
     def _meet(self, verb: str, options: ListWatchOptions) -> None:
         super()._meet(verb, options)
         if self.is_ill and verb == "watch":
-            raise InternalError("bad gateway", code=502, reason="InternalError")
+            raise InternalServerError("bad gateway", code=502, reason="InternalError")
 
 
 @pytest.mark.guarantee(6)
@@ -220,12 +220,12 @@ async def test_health_reports_the_current_state() -> None:
     informer = following(source, backoff=lambda: Backoff(first=10, cap=10, jitter=0))
     assert (informer.health.state, informer.health.staleness) == ("new", float("inf"))
     assert not informer.health.is_healthy
-    source.errors.append(InternalError("no etcd", code=500, reason="InternalError"))
+    source.errors.append(InternalServerError("no etcd", code=500, reason="InternalError"))
     async with informer:
         await asyncio.sleep(1)
         health = informer.health
         assert (health.state, health.failures, health.is_synced) == ("waiting", 1, False)
-        assert health.last_error.startswith("InternalError: no etcd (500 InternalError).")
+        assert health.last_error.startswith("InternalServerError: no etcd (500 InternalError).")
         assert health.since_error == pytest.approx(1)
         await informer.wait_synced(30)
         await asyncio.sleep(7)
@@ -288,7 +288,7 @@ async def test_rejected_initial_events_are_remembered_and_are_no_failure(
         source.forget()
         source.put("b")
         source.forget()
-        source.end(InternalError("gone", code=410, reason="Expired"))
+        source.end(InternalServerError("gone", code=410, reason="Expired"))
         await informer.wait_for(str(source.version), 60)
         assert informer.health.relists == 1
     assert source.verbs[:3] == ["watch-list", "list", "watch 11"]
@@ -398,7 +398,7 @@ async def test_an_outage_is_one_log_line_and_its_end_another(caplog: pytest.LogC
     source.put("a")
     async with following(source) as informer:
         await informer.wait_synced(30)
-        source.end(InternalError("no etcd", code=500, reason="InternalError"))
+        source.end(InternalServerError("no etcd", code=500, reason="InternalError"))
         await asyncio.sleep(60)
         source.put("a", "2")
         await informer.wait_for(str(source.version), 60)

@@ -91,4 +91,4 @@ def test_advice_for_programs_is_said_in_options() -> None:
 
 
 def test_text_of_the_server_cannot_control_the_terminal() -> None:
-    assert "\x1b" not in explain(errors.InternalError("\x1b]0;owned\x07oops")).line
+    assert "\x1b" not in explain(errors.InternalServerError("\x1b]0;owned\x07oops")).line

@@ -17,7 +17,7 @@ from masthead._client.resource import ResourceClient
 from masthead._client.target import typed
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import ConnectError, DeadlineError, InternalError, ServiceUnavailableError
+from masthead.errors import ConnectError, DeadlineError, InternalServerError, ServiceUnavailableError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ async def test_a_watch_from_an_invalid_version_ends_at_once_though_the_response_
     network = FakeTransport(lambda _: reply({**failure(500, "InternalError"), "message": message}, 500))
 
     async with maps_over(network).watch(since="abc") as events:
-        with pytest.raises(InternalError, match="Give a version that this server has returned"):
+        with pytest.raises(InternalServerError, match="Give a version that this server has returned"):
             await anext(events)
 
     assert len(network.sent) == 1

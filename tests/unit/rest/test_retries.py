@@ -28,7 +28,7 @@ from masthead.errors import (
     ClosedError,
     ConnectError,
     DeadlineError,
-    InternalError,
+    InternalServerError,
     NotFoundError,
     ProtocolError,
     ServiceUnavailableError,
@@ -108,7 +108,7 @@ async def test_a_write_is_not_retried_without_retry_after() -> None:
 @in_virtual_time
 async def test_a_plain_500_is_final() -> None:
     rest, _ = client(FakeResponse(500, status(500, "InternalError", "it broke")))
-    with pytest.raises(InternalError, match=r"get pods ns/web: it broke \(500 InternalError\)"):
+    with pytest.raises(InternalServerError, match=r"get pods ns/web: it broke \(500 InternalError\)"):
         await rest.call(get())
 
 
