@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import masthead
 from masthead import Permission
-from masthead.aio import Context
+from masthead.aio import ReconcileContext
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import Secret
 from masthead.meta import Patch
@@ -43,7 +43,7 @@ def uses(deployment: Deployment, name: str) -> bool:
     reads=[Deployment],
     permissions=[Permission(Secret, "patch"), Permission(Deployment, "patch")],
 )
-async def rotate(ctx: Context[Secret], secret: Secret) -> masthead.Result:
+async def rotate(ctx: ReconcileContext[Secret], secret: Secret) -> masthead.Result:
     """Rotate a Secret if it is due, see that whoever uses it has the newest password, and come back when it is due again."""
     name, namespace = secret.metadata.name, secret.metadata.namespace
     period = timedelta(hours=float(secret.metadata.annotations.get(HOURS, "24")))

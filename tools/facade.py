@@ -109,7 +109,7 @@ MIRRORS: Final = (
     Mirror("masthead._cache.factory.informers", ("InformerGroup", "Informers")),
     Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
     Mirror("masthead._record.recorder", ("EventRecorder",), "event_recorder"),
-    Mirror("masthead._controller.context", ("Context",)),
+    Mirror("masthead._controller.context", ("ReconcileContext",)),
 )
 """Every class with a blocking namesake that is made here."""
 _CLIENTSET: Final = {
@@ -119,7 +119,7 @@ _CLIENTSET: Final = {
 """The classes that `tools.clientset` writes, with their blocking namesakes."""
 
 _BASES: Final[Mapping[str, str]] = {
-    "Context": "ContextFacade[T]",
+    "ReconcileContext": "ContextFacade[T]",
     "EventRecorder": "RecorderFacade",
     "Registration": "RegistrationFacade[AsyncRegistration]",
     "SharedInformer": "InformerFacade[T]",
@@ -176,10 +176,10 @@ _LEFT_OUT: Final = frozenset(
         "RestClient.wrap_transport",
         "ReadVerbs.list_watch",
         # Written by hand: the client has a portal of the manager, and a function of the caller is called.
-        "Context.client",
-        "Context.begin_finalize",
-        "Context.end_finalize",
-        "Context.finalize",
+        "ReconcileContext.client",
+        "ReconcileContext.begin_finalize",
+        "ReconcileContext.end_finalize",
+        "ReconcileContext.finalize",
         # For what starts and stops informers on their event loop: factories, and the blocking façade.
         "Registration.end",
         "Registration.is_alive",
@@ -246,7 +246,7 @@ _LIMITS: Final[Mapping[str, int]] = {
     "RemoteOutput.lines": 1024,
 }
 _SENTENCES: Final[Mapping[str, str]] = {
-    "async def reconcile(ctx: masthead.aio.Context[Website]": "def reconcile(ctx: masthead.Context[Website]",
+    "async def reconcile(ctx: masthead.aio.ReconcileContext[Website]": "def reconcile(ctx: masthead.ReconcileContext[Website]",
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
     "`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event loop.": (

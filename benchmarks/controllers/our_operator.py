@@ -64,7 +64,7 @@ def operator(observation: Observation, mode: str) -> masthead.Manager:
     app = masthead.Manager("bench", hold="compact" if mode == "compact" else "lazy")
 
     @app.controller(Widget)
-    async def reconcile(ctx: masthead.aio.Context[Widget], widget: Widget) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Widget], widget: Widget) -> None:
         observation.saw(ctx.request.name, widget.spec.serial, widget.spec.changed)
         if mode == "status":
             await ctx.update_status({"phase": "Ready"})
@@ -86,7 +86,7 @@ async def again(kubeconfig: str, count: int, *, metrics_bind: str) -> float:
     app, reconciled, go, all_done = masthead.Manager("bench"), 0, asyncio.Event(), asyncio.Event()
 
     @app.controller(Widget)
-    async def reconcile(ctx: masthead.aio.Context[Widget], widget: Widget) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Widget], widget: Widget) -> None:
         nonlocal reconciled
         del ctx, widget
         reconciled += 1

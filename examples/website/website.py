@@ -8,7 +8,7 @@ from typing import Annotated
 
 import masthead
 from masthead import Field, Permission, Reads
-from masthead.aio import Context
+from masthead.aio import ReconcileContext
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Service
 from masthead.meta import Condition, Struct, is_condition_true
@@ -63,7 +63,7 @@ app = masthead.Manager(leader_election="website-operator")
     permissions=[Permission(ConfigMap, "create", "patch", names=[DIRECTORY])],
     workers=4,
 )
-async def reconcile(ctx: Context[Website], site: Website) -> None:
+async def reconcile(ctx: ReconcileContext[Website], site: Website) -> None:
     """Bring the cluster to what a site's spec says, and its status to what the cluster says."""
     if await ctx.finalize(lambda: list_in_directory(ctx, site, None)):
         return
@@ -82,7 +82,7 @@ async def reconcile(ctx: Context[Website], site: Website) -> None:
     )
 
 
-async def expose(ctx: Context[Website], site: Website) -> str | None:
+async def expose(ctx: ReconcileContext[Website], site: Website) -> str | None:
     """Make the Service of a site, or delete it; return the address of the site."""
     if site.spec.public:
         service = await ctx.apply(service_of(site))
@@ -92,7 +92,7 @@ async def expose(ctx: Context[Website], site: Website) -> str | None:
     return None
 
 
-async def list_in_directory(ctx: Context[Website], site: Website, url: str | None) -> None:
+async def list_in_directory(ctx: ReconcileContext[Website], site: Website, url: str | None) -> None:
     """Set or remove the line of a site in the ConfigMap that all sites share, and none can own."""
     entry = ConfigMap.new(DIRECTORY, data={site.metadata.name: url} if url else {})
     await ctx.apply(entry, owned=False, field_manager=f"website-{site.metadata.uid}")

@@ -105,7 +105,7 @@ if TYPE_CHECKING:
     from masthead._sync.client import Client as Client
     from masthead._sync.conflicts import retry_on as retry_on
     from masthead._sync.conflicts import retry_on_conflict as retry_on_conflict
-    from masthead._sync.context import Context as Context
+    from masthead._sync.context import ReconcileContext as ReconcileContext
     from masthead._sync.discovery import DiscoveryClient as DiscoveryClient
     from masthead._sync.dynamic import DynamicResource as DynamicResource
     from masthead._sync.event_recorder import EventRecorder as EventRecorder
@@ -270,7 +270,7 @@ _HOMES = {
     "ShardRanges": "masthead._sansio.sharding",
     "ShardSet": "masthead._sansio.sharding",
     "Client": "masthead._sync.client",
-    "Context": "masthead._sync.context",
+    "ReconcileContext": "masthead._sync.context",
     "retry_on": "masthead._sync.conflicts",
     "retry_on_conflict": "masthead._sync.conflicts",
     "DiscoveryClient": "masthead._sync.discovery",

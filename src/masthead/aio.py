@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
     from masthead._controller.cache_reader import CacheReader as CacheReader
-    from masthead._controller.context import Context as Context
+    from masthead._controller.context import ReconcileContext as ReconcileContext
     from masthead._controller.controller import Controller as Controller
     from masthead._controller.declarations import Owns as Owns
     from masthead._controller.declarations import Reads as Reads
@@ -223,7 +223,7 @@ _HOMES = {
     "Watches": "masthead._controller.declarations",
     "Reads": "masthead._controller.declarations",
     "CacheReader": "masthead._controller.cache_reader",
-    "Context": "masthead._controller.context",
+    "ReconcileContext": "masthead._controller.context",
     "predicates": "masthead",
     "TemporaryError": "masthead.errors",
     "PermanentError": "masthead.errors",

@@ -5,7 +5,7 @@
     spec_or_annotations = masthead.predicates.generation_changed | masthead.predicates.annotations_changed
 
     @app.controller(Website, predicate=spec_or_annotations)
-    async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None: ...
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None: ...
 
 A predicate does not shrink the cache: the objects are still listed, watched and stored. For that, use selectors.
 """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ON = "127.0.0.1:0"
 
 
-async def do_nothing(ctx: aio.Context[ConfigMap], settings: ConfigMap) -> None:
+async def do_nothing(ctx: aio.ReconcileContext[ConfigMap], settings: ConfigMap) -> None:
     """Reconcile an object that is fine as it is."""
 
 
@@ -84,7 +84,7 @@ async def test_the_debug_page_shows_what_is_in_flight_what_was_slow_and_what_wai
     blocked = asyncio.Event()
 
     @app.controller(ConfigMap, name="settings", workers=2)
-    async def reconcile(ctx: aio.Context[ConfigMap], settings: ConfigMap) -> masthead.Result | None:
+    async def reconcile(ctx: aio.ReconcileContext[ConfigMap], settings: ConfigMap) -> masthead.Result | None:
         del ctx
         if settings.metadata.name == "hangs":
             await blocked.wait()

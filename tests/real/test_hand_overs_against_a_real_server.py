@@ -39,7 +39,7 @@ async def test_a_controller_starts_before_the_next_bookmark_of_its_quiet_kinds(
         await client.core_v1.service_accounts(namespace).create(ServiceAccount.new("other"))
 
         @app.controller(ConfigMap, label_selector=f"test={namespace}", owns=[Secret], workers=8)
-        async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
             reconciled.add(ctx.request.name)
 
         options = {"metrics_bind": "0", "probe_bind": "0", "namespaces": (namespace,)}

@@ -38,7 +38,7 @@ async def test_one_change_is_two_reconciles_or_one_and_the_end_is_another(
         finalizer="example.com/reruns",
         ignore_own_writes=ignores_own,
     )
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret | None) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret | None) -> None:
         if ctx.request.name != name:
             return
         if secret is None:
@@ -70,7 +70,7 @@ async def test_a_write_to_a_terminating_namespace_is_visible_at_once(real_server
     app, reads = masthead.Manager("namespaces"), list[bool]()
 
     @app.controller(Namespace, label_selector="test=reruns")
-    async def reconcile(ctx: masthead.aio.Context[Namespace], namespace: Namespace) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Namespace], namespace: Namespace) -> None:
         if "old" not in namespace.metadata.labels:
             return
         namespaces = ctx.client.core_v1.namespaces()

@@ -33,7 +33,7 @@ LEGACY = DOCUMENTS.with_name("kubernetes-legacy")
 
 # What the async façade has beyond the blocking one, and why.
 ASYNC_ONLY = {
-    "Context": {
+    "ReconcileContext": {
         "begin_finalize",
         "end_finalize",
     },  # the halves of a method that calls a function of its caller
@@ -81,8 +81,8 @@ ENTERING = {
 # What is said differently where nothing is awaited.
 WORDS = [
     (
-        r"async def reconcile\(ctx: masthead\.aio\.Context\[Website\]",
-        "def reconcile(ctx: masthead.Context[Website]",
+        r"async def reconcile\(ctx: masthead\.aio\.ReconcileContext\[Website\]",
+        "def reconcile(ctx: masthead.ReconcileContext[Website]",
     ),
     (r"\basync (with|for)\b", r"\1"),
     (r"\bawait ", ""),

@@ -50,5 +50,5 @@ async def delete_bucket(site: Website) -> None:
     print("deleted", site.key)
 
 
-async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
+async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None:
     await ctx.apply(deployment_for(site))

@@ -53,7 +53,7 @@ class SharedCopies:
         app = masthead.Manager("copies", sharding="copies", shard_by=self._shard_key)
 
         @app.controller(Secret, owns=[ConfigMap], workers=3)
-        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
             # By the uid: another object of the same name may be another replica's, and begin while this one ends.
             name, key = self._name_of(ctx), f"{ctx.request.key} {secret.metadata.uid}"
             self._note_overlaps(name, key)
@@ -66,7 +66,7 @@ class SharedCopies:
 
         return app
 
-    def _name_of(self, ctx: masthead.aio.Context[Secret]) -> str:
+    def _name_of(self, ctx: masthead.aio.ReconcileContext[Secret]) -> str:
         return next(name for name, each in self._replicas.items() if each.client is ctx.client)
 
     def _note_overlaps(self, name: str, key: str) -> None:

@@ -44,7 +44,7 @@ app = masthead.Manager("smoke")
 
 
 @app.controller(Secret, owns=[ConfigMap])
-async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> masthead.Result:
+async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.Result:
     """Keep a ConfigMap beside each Secret."""
     await ctx.apply(ConfigMap.new(secret.metadata.name, data={"keys": str(len(secret.data))}))
     return masthead.Result(requeue_after=3600)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus
 
-__all__ = ["Context"]
+__all__ = ["ReconcileContext"]
 
 T = TypeVar("T", bound=Object)
 V = TypeVar("V")
@@ -49,13 +49,13 @@ K = TypeVar("K", bound=Object)
 
 
 @set_module("masthead.aio")
-class Context(Generic[T]):
+class ReconcileContext(Generic[T]):
     """What a reconcile is about, and what it needs.
 
     ::
 
         @app.controller(Website, owns=[Deployment])
-        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None:
             await ctx.apply(deployment_for(site))
             await ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
 
@@ -289,7 +289,7 @@ class Context(Generic[T]):
         ::
 
             @app.controller(Website, finalizer="example.com/domain")
-            async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
+            async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None:
                 if await ctx.finalize(lambda: print(f"cancel the domain of {site.key}")):
                     return
                 if await ctx.confirm():  # otherwise it is gone, and the cache will show that
@@ -399,7 +399,7 @@ class Context(Generic[T]):
         ::
 
             @app.controller(Website, finalizer="example.com/bucket")
-            async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
+            async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None:
                 if await ctx.finalize(lambda: delete_bucket(site)):
                     return  # the object is being deleted, and all is cleaned up
 

@@ -49,7 +49,7 @@ class Controller(Generic[T]):
     ::
 
         @app.controller(Website, owns=[Deployment, Service], watches={Secret: sites_using_secret}, workers=4)
-        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> masthead.Result | None: ...
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.Result | None: ...
 
     The contract:
 
@@ -88,7 +88,7 @@ class Controller(Generic[T]):
             takes the place of the one that waits for it.
         rate_limiter: Makes the rate limiter of failed reconciles; None for client-go's default.
         field_manager: Who owns the fields that it applies; the name by default.
-        finalizer: The finalizer of `Context.finalize`, such as ``example.com/bucket``.
+        finalizer: The finalizer of `ReconcileContext.finalize`, such as ``example.com/bucket``.
         ignore_own_writes: Whether its own writes do not reconcile the object again. Then one change is one reconcile, and each
             reconcile must do all that there is to do: see `docs/operators.md#own-writes`.
         permissions: What it does beside what the other arguments imply, for ``masthead manifests``.
@@ -208,7 +208,7 @@ class Controller(Generic[T]):
 
     @property
     def finalizer(self) -> str:
-        """The finalizer of `Context.finalize`; empty if it has none."""
+        """The finalizer of `ReconcileContext.finalize`; empty if it has none."""
         return self._finalizer
 
     @property

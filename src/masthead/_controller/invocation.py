@@ -13,7 +13,7 @@ from masthead.errors import DeadlineError, PermanentError, ReconcileError
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from masthead._controller.context import Context
+    from masthead._controller.context import ReconcileContext
     from masthead._controller.controller import Controller
     from masthead._controller.services import ThreadRunner
     from masthead._meta.object import Object
@@ -91,7 +91,7 @@ class Invocation:
         """Whether it is called for objects that are gone."""
         return self._declared.takes_missing
 
-    async def call(self, context: Context[Any], obj: Object | None) -> ReconcileOutcome:
+    async def call(self, context: ReconcileContext[Any], obj: Object | None) -> ReconcileOutcome:
         """Reconcile an object. Whatever the reconciler raises is the outcome's error.
 
         Raises:
@@ -107,7 +107,7 @@ class Invocation:
                 raise
             return ReconcileOutcome(error=_panic(error))
 
-    async def _call_in_time(self, context: Context[Any], obj: Object | None) -> object:
+    async def _call_in_time(self, context: ReconcileContext[Any], obj: Object | None) -> object:
         limit = self._controller.timeout
         arguments = (obj,) if self._declared.takes_object else ()
         if not self._declared.is_async:

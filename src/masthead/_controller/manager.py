@@ -62,7 +62,7 @@ class Manager:
         app = masthead.Manager(leader_election="website-operator")
 
         @app.controller(Website, owns=[Deployment, Service])
-        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> masthead.Result | None: ...
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.Result | None: ...
 
         if __name__ == "__main__":
             app.run()

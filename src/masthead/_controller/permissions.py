@@ -29,7 +29,7 @@ class Permission:
     ::
 
         @app.controller(Website, permissions=[masthead.Permission(Secret, "get", names=["tls"])])
-        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None: ...
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None: ...
 
     ``masthead manifests`` adds it to the rules of the program's service account; nothing is checked when the program runs.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._cache.informer.mutation_detector import changed_paths
 from masthead._controller.cache_reader import CacheReader, informer_of
-from masthead._controller.context import Context
+from masthead._controller.context import ReconcileContext
 from masthead._controller.event_source import EnqueueHandler, OwnerKind
 from masthead._controller.flight import Flight
 from masthead._controller.invocation import Invocation, ReconcileOutcome, ReconcilePanicError
@@ -449,7 +449,7 @@ class ReconcileLoop:
         with reconcile_fields(controller=self.controller.name, object=request.key, reconcile_id=flight.id) as fields:
             observing = write_observer.set(flight.observe)
             try:
-                context: Context[Any] = Context(
+                context: ReconcileContext[Any] = ReconcileContext(
                     self._services,
                     self.reader,
                     flight,

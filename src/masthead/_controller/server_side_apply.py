@@ -63,7 +63,7 @@ class ServerSideApply:
         self._busy_seconds = 0.0
 
     async def apply(self, given: Object, *, owned: bool, field_manager: str, force: bool) -> Object:
-        """Apply an object, unless it has been applied like this already; see `masthead.aio.Context.apply`.
+        """Apply an object, unless it has been applied like this already; see `masthead.aio.ReconcileContext.apply`.
 
         Args:
             given: The object.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.factory.factory import SharedInformerFactory
     from masthead._client.client import Client
-    from masthead._controller.context import Context
+    from masthead._controller.context import ReconcileContext
     from masthead._meta.object import Object
     from masthead.metrics import Metrics
 
@@ -71,7 +71,7 @@ class ThreadRunner(Protocol):
     async def call(
         self,
         function: Callable[..., object],
-        context: Context[Object],
+        context: ReconcileContext[Object],
         arguments: tuple[object, ...],
         limit: float | None,
     ) -> object:
@@ -128,7 +128,7 @@ class NoThreads:
     async def call(
         self,
         function: Callable[..., object],
-        context: Context[Object],
+        context: ReconcileContext[Object],
         arguments: tuple[object, ...],
         limit: float | None,
     ) -> object:

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import Condition, ConditionStatus
 
-__all__ = ["Context"]
+__all__ = ["ReconcileContext"]
 
 T = TypeVar("T", bound=Object)
 K = TypeVar("K", bound=Object)
 
 
 @set_module("masthead")
-class Context(ContextFacade[T], Generic[T]):
+class ReconcileContext(ContextFacade[T], Generic[T]):
     """What a reconcile is about, and what it needs.
 
     ::
 
         @app.controller(Website, owns=[Deployment])
-        def reconcile(ctx: masthead.Context[Website], site: Website) -> None:
+        def reconcile(ctx: masthead.ReconcileContext[Website], site: Website) -> None:
             ctx.apply(deployment_for(site))
             ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
 
@@ -201,7 +201,7 @@ class Context(ContextFacade[T], Generic[T]):
         ::
 
             @app.controller(Website, finalizer="example.com/domain")
-            def reconcile(ctx: masthead.Context[Website], site: Website) -> None:
+            def reconcile(ctx: masthead.ReconcileContext[Website], site: Website) -> None:
                 if ctx.finalize(lambda: print(f"cancel the domain of {site.key}")):
                     return
                 if ctx.confirm():  # otherwise it is gone, and the cache will show that

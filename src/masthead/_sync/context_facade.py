@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._controller.context import Context as AsyncContext
+from masthead._controller.context import ReconcileContext as AsyncContext
 from masthead._controller.finalization import check_cleaned_up, check_cleanup
 from masthead._meta.object import Object
 from masthead._sync.client import Client
@@ -42,7 +42,7 @@ class ContextFacade(Facade[AsyncContext[T]], Generic[T]):
         ::
 
             @app.controller(Website, finalizer="example.com/bucket")
-            def reconcile(ctx: masthead.Context[Website], site: Website) -> None:
+            def reconcile(ctx: masthead.ReconcileContext[Website], site: Website) -> None:
                 if ctx.finalize(lambda: delete_bucket(site)):
                     return  # the object is being deleted, and all is cleaned up
 

@@ -12,7 +12,7 @@ from masthead._controller.invocation import ReconcileTimeoutError
 from masthead._controller.manager import Manager as AsyncManager
 from masthead._module import set_module
 from masthead._rest.write_observer import write_observer
-from masthead._sync.context import Context
+from masthead._sync.context import ReconcileContext
 from masthead._sync.context_facade import client_of_loop
 from masthead._sync.daemon_pool import DaemonPool
 from masthead._sync.portal import Portal
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._client.client import Client as AsyncClient
-    from masthead._controller.context import Context as AsyncContext
+    from masthead._controller.context import ReconcileContext as AsyncContext
     from masthead._meta.object import Object
     from masthead._rest.write_observer import WriteObserver
 
@@ -77,7 +77,7 @@ class ReconcilerThreads:
         """
         # Threads that the function starts do not inherit its context: what they write counts as its own nonetheless.
         portal = self._portal.within(functools.partial(_with_observer, write_observer.get()))
-        blocking: Context[Object] = Context(portal, context)
+        blocking: ReconcileContext[Object] = ReconcileContext(portal, context)
         copied = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
             self._executor, lambda: copied.run(function, blocking, *arguments)

@@ -42,7 +42,7 @@ class BlockingEnvironment:
         app = masthead.Manager("copies")
 
         @app.controller(Secret, owns=[ConfigMap])
-        def reconcile(ctx: masthead.Context[Secret], secret: Secret) -> None:
+        def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> None:
             ctx.apply(ConfigMap.new(secret.metadata.name))
 
         def test_a_secret_gets_a_config_map() -> None:

@@ -79,7 +79,7 @@ class Environment:
         app = masthead.Manager("copies")
 
         @app.controller(Secret, owns=[ConfigMap])
-        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
             await ctx.apply(ConfigMap.new(secret.metadata.name))
 
         @in_virtual_time

@@ -11,7 +11,7 @@ from masthead.testing.virtual_time import now
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead.aio import Context, SharedInformer
+    from masthead.aio import ReconcileContext, SharedInformer
     from masthead.meta import Object
 
 _MOST: Final = 20
@@ -37,7 +37,7 @@ class Judge:
         self._deleted: dict[tuple[int, str, str], set[tuple[str, str, str]]] = {}
 
     @contextlib.contextmanager
-    def reconciling(self, controller: str, ctx: Context[Any]) -> Iterator[None]:
+    def reconciling(self, controller: str, ctx: ReconcileContext[Any]) -> Iterator[None]:
         """Watch one reconcile."""
         process = id(ctx.client.rest)
         key = controller, ctx.request.key
@@ -58,7 +58,7 @@ class Judge:
             if self._active.get(key) == process:
                 del self._active[key]
 
-    def wrote(self, controller: str, ctx: Context[Any], resource: str, obj: Object | None) -> None:
+    def wrote(self, controller: str, ctx: ReconcileContext[Any], resource: str, obj: Object | None) -> None:
         """Note an object as the server has returned it after a write."""
         if obj is None or not obj.metadata.resource_version:
             return
@@ -68,7 +68,7 @@ class Judge:
         identity = resource, obj.key, obj.metadata.uid
         written[identity] = max(written.get(identity, 0), version)
 
-    def deleted(self, controller: str, ctx: Context[Any], resource: str, obj: Object) -> None:
+    def deleted(self, controller: str, ctx: ReconcileContext[Any], resource: str, obj: Object) -> None:
         """Note that an object was deleted."""
         place = id(ctx.client.rest), controller, ctx.request.key
         self._deleted.setdefault(place, set()).add((resource, obj.key, obj.metadata.uid))
@@ -77,7 +77,7 @@ class Judge:
         """Whether a reconcile has deleted an object: a list after that does not show what others wrote to it before."""
         return any(each == uid for places in self._deleted.values() for _, _, each in places)
 
-    def _check_own_writes(self, process: int, controller: str, ctx: Context[Any]) -> None:
+    def _check_own_writes(self, process: int, controller: str, ctx: ReconcileContext[Any]) -> None:
         written = self._written.get((process, controller, ctx.request.key), {})
         for (resource, key, uid), version in written.items():
             for held, informer in _informers(ctx):
@@ -104,7 +104,7 @@ class Judge:
             self.problems.append(f"at {now():.3f}: {problem}")
 
 
-def _informers(ctx: Context[Any]) -> Iterator[tuple[str, SharedInformer[Any]]]:
+def _informers(ctx: ReconcileContext[Any]) -> Iterator[tuple[str, SharedInformer[Any]]]:
     for resource, informers in ctx.cache._by_resource.items():
         for informer in informers:
             yield resource, informer

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.scenarios.controllers.scenario import Mishap, Operator
 
     from masthead import CacheReader
-    from masthead.aio import Context
+    from masthead.aio import ReconcileContext
 
 FINALIZER: Final = "example.com/plot"
 SUMMARY: Final = "summary"
@@ -129,7 +129,7 @@ class OperatorUnderTest:
 
     # Reconcilers.
 
-    async def reconcile_plot(self, ctx: Context[Plot], plot: Plot) -> masthead.Result | None:
+    async def reconcile_plot(self, ctx: ReconcileContext[Plot], plot: Plot) -> masthead.Result | None:
         """Make the copies of a plot, and show how many there are."""
         with self.judge.reconciling("plots", ctx):
             self._fail_if("raise first")
@@ -153,7 +153,7 @@ class OperatorUnderTest:
             self.judge.wrote("plots", ctx, "plots.example.com", ctx._primary.latest)
             return masthead.Result(requeue_after=self.plan.requeue) if self.plan.requeue else None
 
-    async def summarize(self, ctx: Context[ConfigMap], summary: ConfigMap) -> None:
+    async def summarize(self, ctx: ReconcileContext[ConfigMap], summary: ConfigMap) -> None:
         """Count the plots of a namespace."""
         with self.judge.reconciling("summaries", ctx):
             count = str(len(await ctx.list(Plot)))
@@ -163,7 +163,7 @@ class OperatorUnderTest:
                 made = await ctx.client.core_v1.config_maps(summary.metadata.namespace).update(copy)
                 self.judge.wrote("summaries", ctx, "configmaps", made)
 
-    def summarize_in_thread(self, ctx: masthead.Context[ConfigMap], summary: ConfigMap) -> None:
+    def summarize_in_thread(self, ctx: masthead.ReconcileContext[ConfigMap], summary: ConfigMap) -> None:
         """Count the plots of a namespace, in a thread."""
         with self.judge.reconciling("summaries", ctx._async):
             count = str(len(ctx.list(Plot)))
@@ -175,7 +175,7 @@ class OperatorUnderTest:
 
     # How copies are written.
 
-    async def _apply(self, ctx: Context[Plot], plot: Plot, data: dict[str, str]) -> None:
+    async def _apply(self, ctx: ReconcileContext[Plot], plot: Plot, data: dict[str, str]) -> None:
         names = [f"{plot.metadata.name}-{number}" for number in range(plot.spec.copies)]
         for name in names:
             made = await ctx.apply(ConfigMap.new(name, labels={"plot": plot.metadata.name}, data=data))
@@ -184,7 +184,7 @@ class OperatorUnderTest:
             if each.metadata.name not in names:
                 await self._delete(ctx, each)
 
-    async def _update(self, ctx: Context[Plot], plot: Plot, data: dict[str, str]) -> None:
+    async def _update(self, ctx: ReconcileContext[Plot], plot: Plot, data: dict[str, str]) -> None:
         names = [f"{plot.metadata.name}-{number}" for number in range(plot.spec.copies)]
         maps = ctx.client.core_v1.config_maps(plot.metadata.namespace)
         for name in names:
@@ -205,7 +205,7 @@ class OperatorUnderTest:
             if each.metadata.name not in names:
                 await self._delete(ctx, each)
 
-    async def _generate(self, ctx: Context[Plot], plot: Plot, data: dict[str, str]) -> None:
+    async def _generate(self, ctx: ReconcileContext[Plot], plot: Plot, data: dict[str, str]) -> None:
         maps = ctx.client.core_v1.config_maps(plot.metadata.namespace)
         there = [each for each in await ctx.owned(ConfigMap) if each.metadata.deletion_timestamp is None]
         there.sort(key=lambda each: each.metadata.name)
@@ -226,7 +226,7 @@ class OperatorUnderTest:
                 patch = Patch.merge({"data": data, "metadata": {"labels": labels}})
                 self.judge.wrote("plots", ctx, "configmaps", await maps.patch(each.metadata.name, patch))
 
-    async def _delete(self, ctx: Context[Plot], copy: ConfigMap) -> None:
+    async def _delete(self, ctx: ReconcileContext[Plot], copy: ConfigMap) -> None:
         await ctx.delete(copy)
         self.judge.deleted("plots", ctx, "configmaps", copy)
 

@@ -27,7 +27,7 @@ def sharing(owns: Sequence[type[Object]]) -> masthead.Manager:
     app = masthead.Manager("sharing")
 
     @app.controller(Secret, owns=owns)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await ctx.apply(ConfigMap.new("shared", data={"size": str(len(secret.data))}))
 
     return app
@@ -133,7 +133,7 @@ def applying(
     app = masthead.Manager("applying")
 
     @app.controller(ConfigMap, owns=owns)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], config: ConfigMap) -> None:
         returned.append(await ctx.apply(child_of(config)))
 
     return app
@@ -185,7 +185,7 @@ async def test_a_mapping_takes_no_child_from_another_owner(owns: Sequence[type[O
     child = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}}
 
     @app.controller(Secret, owns=owns)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await ctx.apply({**child, "data": {"size": str(len(secret.data))}})
 
     async with Environment(app) as env:
@@ -205,7 +205,7 @@ async def test_an_object_that_is_applied_twice_by_one_reconcile_is_sent_once() -
     app = masthead.Manager("twice")
 
     @app.controller(Secret, owns=[ConfigMap])
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         for _ in range(2):
             await ctx.apply(ConfigMap.new("child", data={"name": secret.metadata.name}))
 
@@ -230,7 +230,7 @@ def test_what_cannot_be_applied_is_named_with_a_remedy(child: dict[str, object],
     app = masthead.Manager("remedies")
 
     @app.controller(ConfigMap)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         await ctx.apply(child)
 
     @in_virtual_time

@@ -20,7 +20,7 @@ from masthead.testing.virtual_time import now
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
-    Reconciler = Callable[[masthead.aio.Context[ConfigMap], ConfigMap | None], Awaitable[Any]]
+    Reconciler = Callable[[masthead.aio.ReconcileContext[ConfigMap], ConfigMap | None], Awaitable[Any]]
 
 NAMES = ("bad", "good")
 REGISTRY = prometheus_client.CollectorRegistry()
@@ -36,7 +36,7 @@ class Runs:
         self.name = name
 
         @self.app.controller(ConfigMap, name=name, label_selector="test=1", **options)
-        async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap | None) -> Any:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap | None) -> Any:
             self.seen.append((ctx.request.name, ctx.attempt))
             if ctx.request.name == "bad":
                 return await misbehave(ctx, obj)
@@ -53,26 +53,26 @@ class Runs:
         return REGISTRY.get_sample_value(metric, {"controller": self.name, **labels}) or 0.0
 
 
-async def raises(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+async def raises(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
     if ctx.attempt < 3:
         raise ValueError("a bug")
 
 
-async def returns_rubbish(ctx: masthead.aio.Context[ConfigMap], _: object) -> object:
+async def returns_rubbish(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> object:
     return 30 if ctx.attempt < 3 else None
 
 
-async def exits(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+async def exits(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
     if ctx.attempt < 3:
         sys.exit("enough")
 
 
-async def cancels_itself(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+async def cancels_itself(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
     if ctx.attempt < 3:
         raise asyncio.CancelledError
 
 
-async def cancels_its_task(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+async def cancels_its_task(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
     task = asyncio.current_task()
     if ctx.attempt < 3 and task is not None:
         task.cancel()
@@ -83,7 +83,7 @@ class NotAnError(BaseException):
     """As pytest.fail raises it, and anyio's backends."""
 
 
-async def raises_no_exception(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+async def raises_no_exception(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
     if ctx.attempt < 3:
         raise NotAnError("so there")
 
@@ -93,12 +93,12 @@ class UnprintableError(Exception):
         raise AttributeError("no message yet")
 
 
-async def raises_the_unprintable(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+async def raises_the_unprintable(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
     if ctx.attempt < 3:
         raise UnprintableError
 
 
-async def hangs(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+async def hangs(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
     if ctx.attempt < 3:
         await asyncio.Event().wait()
 
@@ -165,7 +165,7 @@ def test_whatever_a_thread_raises_concerns_its_object_only(error: type[BaseExcep
     seen: list[str] = []
 
     @app.controller(ConfigMap, label_selector="test=1")
-    def reconcile(ctx: masthead.Context[ConfigMap], obj: ConfigMap) -> None:
+    def reconcile(ctx: masthead.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         seen.append(obj.metadata.name)
         if obj.metadata.name == "bad" and ctx.attempt < 3:
             raise error
@@ -232,11 +232,11 @@ async def test_a_rate_limiter_that_cannot_be_made_is_logged_and_stops_no_other_c
         return NoDelay()
 
     @app.controller(ConfigMap, name="late", label_selector="test=1", rate_limiter=make_limiter)
-    async def late(_: masthead.aio.Context[ConfigMap]) -> None:
+    async def late(_: masthead.aio.ReconcileContext[ConfigMap]) -> None:
         seen.append("late")
 
     @app.controller(ConfigMap, name="early", label_selector="test=1")
-    async def early(_: masthead.aio.Context[ConfigMap]) -> None:
+    async def early(_: masthead.aio.ReconcileContext[ConfigMap]) -> None:
         seen.append("early")
 
     objects = [ConfigMap.new("one", namespace="default", labels={"test": "1"})]
@@ -266,7 +266,7 @@ class NeedsArguments:
     def __init__(self, size: int) -> None:
         self.size = size
 
-    async def reconcile(self, ctx: masthead.aio.Context[ConfigMap], _: object) -> None: ...
+    async def reconcile(self, ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ class FailsToStart:
     def __init__(self) -> None:
         raise LookupError("no database")
 
-    async def reconcile(self, ctx: masthead.aio.Context[ConfigMap], _: object) -> None: ...
+    async def reconcile(self, ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None: ...
 
 
 def fail_to_limit() -> NoDelay:
@@ -341,7 +341,7 @@ async def test_a_cleanup_that_nothing_awaits_keeps_its_finalizer(caplog: pytest.
     async def clean_up() -> None: ...
 
     @app.controller(ConfigMap, finalizer="example.com/bucket", label_selector="test=1")
-    def reconcile(ctx: masthead.Context[ConfigMap], _: ConfigMap) -> None:
+    def reconcile(ctx: masthead.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         ctx.finalize(lambda: clean_up())
 
     async with Environment(app, objects=[deleted_map()]) as env:
@@ -362,10 +362,10 @@ def test_a_cleanup_that_is_no_function_is_noticed_before_it_is_needed(
 
     async def clean_up() -> None: ...
 
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         await ctx.finalize(clean_up())  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
-    def reconcile_in_thread(ctx: masthead.Context[ConfigMap], _: ConfigMap) -> None:
+    def reconcile_in_thread(ctx: masthead.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         ctx.finalize(clean_up())  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
     declare = app.controller(ConfigMap, finalizer="example.com/bucket", label_selector="test=1")
@@ -394,7 +394,7 @@ async def test_timers_and_sources_that_do_not_raise_an_error_are_called_again() 
     calls: list[str] = []
 
     @app.controller(ConfigMap)
-    async def reconcile(_: masthead.aio.Context[ConfigMap]) -> None: ...
+    async def reconcile(_: masthead.aio.ReconcileContext[ConfigMap]) -> None: ...
 
     @app.timer(10)
     async def tick() -> None:
@@ -421,7 +421,7 @@ async def test_a_source_that_never_waits_does_not_block_the_event_loop() -> None
     seen: list[str] = []
 
     @app.controller(ConfigMap, label_selector="test=1")
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap]) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap]) -> None:
         seen.append(ctx.request.name)
 
     @app.source(controller=reconcile)
@@ -454,7 +454,7 @@ async def test_a_terminal_error_waits_for_a_change() -> None:
 
 @in_virtual_time
 async def test_a_temporary_error_says_when() -> None:
-    async def later(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    async def later(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> None:
         if ctx.attempt < 2:
             raise masthead.TemporaryError("the bucket is not there yet", delay=100)
 
@@ -471,7 +471,7 @@ async def test_a_temporary_error_says_when() -> None:
 @pytest.mark.parametrize("ignores_own", [False, True])
 @in_virtual_time
 async def test_a_reconciler_that_deletes_its_object_is_called_with_none(ignores_own: bool) -> None:
-    async def delete(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap | None) -> None:
+    async def delete(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap | None) -> None:
         if obj is not None:
             await ctx.delete(obj)
             ctx.record("Normal", "Deleted", "it is gone")
@@ -533,7 +533,7 @@ def test_a_key_of_the_wrong_scope_is_an_error(kind: Any, key: str, message: str)
         app = masthead.Manager("scopes")
 
         @app.controller(kind, name="objects", watches={Secret: lambda _: key})
-        async def reconcile(_: masthead.aio.Context[Any]) -> None: ...
+        async def reconcile(_: masthead.aio.ReconcileContext[Any]) -> None: ...
 
         @app.source
         async def announce() -> AsyncIterator[str]:
@@ -625,11 +625,11 @@ async def test_a_definition_that_is_missing_comes_late_and_vanishes_stops_no_oth
     seen: list[str] = []
 
     @app.controller(WIDGETS)
-    async def widgets(ctx: masthead.aio.Context[masthead.Unstructured], _: object) -> None:
+    async def widgets(ctx: masthead.aio.ReconcileContext[masthead.Unstructured], _: object) -> None:
         seen.append(f"widget {ctx.request}")
 
     @app.controller(Secret)
-    async def secrets(ctx: masthead.aio.Context[Secret], _: object) -> None:
+    async def secrets(ctx: masthead.aio.ReconcileContext[Secret], _: object) -> None:
         seen.append(f"secret {ctx.request}")
 
     async with Environment(app) as env:
@@ -657,7 +657,7 @@ def writer(name: str, **options: Any) -> tuple[masthead.Manager, list[str]]:
     done: list[str] = []
 
     @app.controller(Secret, owns=[ConfigMap], ignore_own_writes=True)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
         ctx.record("Normal", "Copied", "copied")
         done.append(ctx.request.name)
@@ -715,7 +715,7 @@ async def test_two_managers_of_one_identity_are_noticed(caplog: pytest.LogCaptur
 async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing() -> None:
     events: list[str] = []
 
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         events.append(f"begin {ctx.request.name}")
         await asyncio.sleep(10)
         events.append(f"end {ctx.request.name}")
@@ -746,7 +746,7 @@ async def test_a_reconcile_that_ignores_its_deadline_at_the_stop_is_cancelled(
     cancelled: list[float] = []
 
     @app.controller(Secret)
-    async def reconcile(_: masthead.aio.Context[Secret], __: Secret) -> None:
+    async def reconcile(_: masthead.aio.ReconcileContext[Secret], __: Secret) -> None:
         try:
             await asyncio.sleep(1_000)
         except asyncio.CancelledError:

@@ -19,7 +19,7 @@ async def test_a_manager_says_how_its_caches_hold_objects_and_what_of_them(hold:
     app, seen = masthead.Manager("caches", hold=hold, transform=masthead.drop_managed_fields), list[object]()
 
     @app.controller(ConfigMap)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], config: ConfigMap) -> None:
         if ctx.request.name == "web":
             seen.append((config.data["a"], len(config.metadata.managed_fields)))
             await ctx.apply({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "made"}})
@@ -47,7 +47,7 @@ async def test_cluster_scoped_objects_are_found_from_a_reconcile_in_a_namespace(
     app, seen = masthead.Manager("caches"), list[object]()
 
     @app.controller(ConfigMap, reads=[nodes, Secret], label_selector="app=web")
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], config: ConfigMap) -> None:
         found = await ctx.get(nodes, "node-1")
         seen.append([each.metadata.name for each in await ctx.list(nodes)])
         seen.append(found is not None and config.metadata.name)

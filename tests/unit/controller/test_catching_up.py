@@ -14,7 +14,7 @@ from masthead.meta import set_controller
 from masthead.testing import Environment, in_virtual_time
 
 if TYPE_CHECKING:
-    from masthead.aio import Context
+    from masthead.aio import ReconcileContext
 
 NAMES = [f"parent-{number}" for number in range(10)]
 
@@ -35,7 +35,7 @@ def add_parents(app: masthead.Manager) -> None:
     """Add a controller that gives each parent one child of a random name, if its cache shows none."""
 
     @app.controller(ConfigMap, label_selector="test=1", owns=[Secret])
-    async def reconcile(ctx: Context[ConfigMap], parent: ConfigMap) -> None:
+    async def reconcile(ctx: ReconcileContext[ConfigMap], parent: ConfigMap) -> None:
         if not await ctx.owned(Secret):
             child = Secret.new("", namespace="default")
             child.metadata.generate_name = f"{parent.metadata.name}-"

@@ -45,7 +45,7 @@ class Recorder:
         self.seen: list[tuple[float, str]] = []
         self.app.controller(Secret, **declared)(self.reconcile)
 
-    async def reconcile(self, ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(self, ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         self.seen.append((now(), ctx.request.key))
 
     def taken(self) -> list[str]:
@@ -202,7 +202,7 @@ async def test_selectors_of_kinds_that_are_read_select(selection: dict[str, Any]
     app, found = masthead.Manager("reader"), list[str]()
 
     @app.controller(Secret, reads=[Reads(ConfigMap, **selection)])
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         found.extend(config.key for config in await ctx.list(ConfigMap, namespace=""))
 
     children = [config_map("a", "shop", tier="gold"), config_map("b")]
@@ -234,7 +234,7 @@ async def test_as_many_reconciles_run_at_once_as_there_are_workers(workers: int)
     running, most = 0, 0
 
     @app.controller(Secret, workers=workers)
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         nonlocal running, most
         del ctx
         running += 1
@@ -252,7 +252,7 @@ async def test_timeout_and_rate_limiter_are_those_of_the_controller() -> None:
     app, runs = masthead.Manager("limits"), list[float]()
 
     @app.controller(Secret, timeout=3, rate_limiter=lambda: ItemExponentialRateLimiter(base=50.0, cap=50.0))
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         del ctx
         runs.append(now())
         await asyncio.sleep(10)
@@ -274,7 +274,7 @@ async def test_field_manager_finalizer_and_indexers_are_those_of_the_controller(
         finalizer="example.com/f",
         indexers={"tier": lambda obj: [obj.metadata.labels.get("tier", "")]},
     )
-    async def reconcile(ctx: masthead.aio.Context[Secret], obj: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], obj: Secret) -> None:
         if not await ctx.finalize(lambda: None):
             await ctx.apply(ConfigMap.new(obj.metadata.name))
             found.extend(gold.metadata.name for gold in ctx.cache.by_index(Secret, "tier", "gold"))
@@ -297,7 +297,7 @@ async def test_options_of_the_manager_reach_client_and_caches() -> None:
     labels: list[dict[str, str]] = []
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret], obj: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], obj: Secret) -> None:
         del ctx
         labels.append(dict(obj.metadata.labels))
 

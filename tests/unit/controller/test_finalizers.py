@@ -36,7 +36,7 @@ def asynchronous(buckets: Buckets) -> masthead.Manager:
     app = masthead.Manager("buckets", leader_election="buckets")
 
     @app.controller(ConfigMap, finalizer=FINALIZER)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         if not await ctx.finalize(lambda: buckets.remove(obj.metadata.name)):
             buckets.there.add(obj.metadata.name)
 
@@ -47,7 +47,7 @@ def plain(buckets: Buckets) -> masthead.Manager:
     app = masthead.Manager("buckets", leader_election="buckets")
 
     @app.controller(ConfigMap, finalizer=FINALIZER)
-    def reconcile(ctx: masthead.Context[ConfigMap], obj: ConfigMap) -> None:
+    def reconcile(ctx: masthead.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         if not ctx.finalize(lambda: buckets.remove(obj.metadata.name)):
             buckets.there.add(obj.metadata.name)
 

@@ -26,7 +26,7 @@ class Counter:
         self.seen: list[tuple[float, int]] = []
 
         @self.app.controller(Secret, owns=[ConfigMap], ignore_own_writes=True)
-        async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
             found = ctx.cache.get(ConfigMap, "count", "default")
             count = int(found.data["n"]) if found is not None else 0
             self.seen.append((now(), count))
@@ -119,7 +119,7 @@ async def test_a_leader_that_was_suspended_for_long_begins_nothing() -> None:
     clients: list[masthead.aio.Client] = []
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
         clients.append(ctx.client)
         # Due before the elector of a process that was suspended notices that time has passed.
         return masthead.Result(requeue_after=0.5)
@@ -144,7 +144,7 @@ async def test_a_deleted_collection_is_waited_for_and_a_tried_delete_is_not() ->
     seen: list[tuple[float, list[str]]] = []
 
     @app.controller(Secret, reads=[masthead.Reads(ConfigMap, label_selector="part")])
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         seen.append((now(), sorted(each.metadata.name for each in ctx.cache.list(ConfigMap))))
         maps = ctx.client.core_v1.config_maps("default")
         await maps.delete("kept", dry_run=True)
@@ -177,7 +177,7 @@ async def test_what_threads_of_a_reconcile_write_is_its_own_as_well(how: str) ->
     seen: list[int] = []
 
     @app.controller(ConfigMap, owns=[Secret])
-    def reconcile(ctx: masthead.Context[ConfigMap], owner: ConfigMap) -> None:
+    def reconcile(ctx: masthead.ReconcileContext[ConfigMap], owner: ConfigMap) -> None:
         owned = ctx.cache.owned(Secret, owner)
         seen.append(len(owned))
         if owned:

@@ -43,7 +43,7 @@ def applying(manifests: Sequence[Plain]) -> masthead.Manager:
         owns=[cls for cls, has_namespace in classes.items() if has_namespace],
         reads=[cls for cls, has_namespace in classes.items() if not has_namespace],
     )
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         for manifest in manifests:
             await ctx.apply(manifest, owned=is_namespaced(manifest))
 
@@ -288,7 +288,7 @@ async def test_other_tasks_run_while_many_children_are_compared() -> None:
             await asyncio.sleep(0)
 
     @app.controller(ConfigMap, label_selector="trigger", owns=[Secret])
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         turns.append(0)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(take_turns())

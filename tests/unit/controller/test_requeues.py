@@ -19,7 +19,7 @@ async def times_of(answer: masthead.Result | Exception, seconds: float) -> list[
     app, runs = masthead.Manager("requeues"), list[float]()
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
         del ctx
         runs.append(now())
         if isinstance(answer, Exception):
@@ -66,7 +66,7 @@ async def test_requeues_at_once_are_forgotten_after_another_answer() -> None:
     app, runs = masthead.Manager("answers"), list[float]()
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
         del ctx
         runs.append(now())
         return masthead.Result(requeue_after=10 if len(runs) % 5 == 0 else 0)

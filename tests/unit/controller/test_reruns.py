@@ -17,7 +17,7 @@ from masthead.testing.virtual_time import now
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    Context = masthead.aio.Context[Secret]
+    ReconcileContext = masthead.aio.ReconcileContext[Secret]
 
 S = Secret.new("s", namespace="default", data={"color": b"red"})
 PHASES = ["", "Pending", "Creating", "Waiting", "Ready"]
@@ -34,7 +34,7 @@ def replacer(app: masthead.Manager, *, ignores_own: bool) -> list[str]:
     seen: list[str] = []
 
     @app.controller(Secret, owns=[ConfigMap], ignore_own_writes=ignores_own)
-    async def reconcile(ctx: Context, secret: Secret) -> None:
+    async def reconcile(ctx: ReconcileContext, secret: Secret) -> None:
         child = await ctx.get(ConfigMap, "child")
         seen.append("none" if child is None else child.data["color"])
         color = secret.data["color"].decode()
@@ -70,23 +70,23 @@ async def test_a_controller_that_ignores_its_own_writes_runs_once_for_each_chang
         assert seen == ["none", "red"]  # the child stays away: each reconcile must do all that there is to do
 
 
-def phase_machine(app: masthead.Manager, write: Callable[[Context, str], object]) -> None:
+def phase_machine(app: masthead.Manager, write: Callable[[ReconcileContext, str], object]) -> None:
     """A controller that goes one phase further in each reconcile."""
 
     @app.controller(Secret)
-    async def reconcile(ctx: Context, secret: Secret) -> None:
+    async def reconcile(ctx: ReconcileContext, secret: Secret) -> None:
         phase = secret.metadata.annotations.get("phase", "")
         if phase != PHASES[-1]:
             await write(ctx, PHASES[PHASES.index(phase) + 1])  # type: ignore[misc]
 
 
-async def patch_with_version(ctx: Context, phase: str) -> None:
+async def patch_with_version(ctx: ReconcileContext, phase: str) -> None:
     version = ctx.obj.metadata.resource_version if ctx.obj is not None else ""
     metadata = {"annotations": {"phase": phase}, "resourceVersion": version}
     await ctx.client.core_v1.secrets("default").patch("s", Patch.merge({"metadata": metadata}))
 
 
-async def patch_without_version(ctx: Context, phase: str) -> None:
+async def patch_without_version(ctx: ReconcileContext, phase: str) -> None:
     patch = Patch.merge({"metadata": {"annotations": {"phase": phase}}})
     await ctx.client.core_v1.secrets("default").patch("s", patch)
 
@@ -94,7 +94,7 @@ async def patch_without_version(ctx: Context, phase: str) -> None:
 @pytest.mark.parametrize("write", [patch_with_version, patch_without_version])
 @in_virtual_time
 async def test_a_phase_machine_that_writes_its_phase_and_returns_reaches_the_last_one(
-    write: Callable[[Context, str], object],
+    write: Callable[[ReconcileContext, str], object],
 ) -> None:
     app = masthead.Manager("phases")
     phase_machine(app, write)
@@ -110,7 +110,7 @@ async def test_many_own_writes_lead_to_one_further_reconcile_or_to_none(ignores_
     app, runs = masthead.Manager("many"), list[float]()
 
     @app.controller(Secret, owns=[ConfigMap], ignore_own_writes=ignores_own)
-    async def reconcile(ctx: Context, _: Secret) -> None:
+    async def reconcile(ctx: ReconcileContext, _: Secret) -> None:
         runs.append(now())
         for number in range(150):
             await ctx.apply(ConfigMap.new(f"part-{number}"))
@@ -127,7 +127,7 @@ async def test_events_that_arrive_late_lead_to_no_more_reconciles_than_others(ig
     app, runs = masthead.Manager("late"), list[bool]()
 
     @app.controller(Secret, owns=[ConfigMap], ignore_own_writes=ignores_own)
-    async def reconcile(ctx: Context, _: Secret) -> None:
+    async def reconcile(ctx: ReconcileContext, _: Secret) -> None:
         runs.append(ctx.cache.get(ConfigMap, "one", "default") is not None)
         await ctx.apply(ConfigMap.new("one"))
         await ctx.apply(ConfigMap.new("two"))
@@ -155,7 +155,7 @@ async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
     app, runs = masthead.Manager("restless"), list[float]()
 
     @app.controller(Secret, ignore_own_writes=ignores_own)
-    async def reconcile(ctx: Context, _: Secret) -> None:
+    async def reconcile(ctx: ReconcileContext, _: Secret) -> None:
         runs.append(now())
         await patch_without_version(ctx, str(len(runs)))  # which cannot be proven to be an own write
         await end()
@@ -178,7 +178,7 @@ async def test_a_change_by_others_does_not_wait_for_a_restless_reconcile() -> No
     app, seen = masthead.Manager("restless"), list[tuple[float, bytes]]()
 
     @app.controller(Secret)
-    async def reconcile(ctx: Context, secret: Secret) -> None:
+    async def reconcile(ctx: ReconcileContext, secret: Secret) -> None:
         seen.append((now(), secret.data["color"]))
         await patch_without_version(ctx, str(len(seen)))
 
@@ -204,7 +204,7 @@ async def test_a_failed_reconcile_is_not_repeated_earlier_because_it_has_written
     app, runs = masthead.Manager("failing"), list[float]()
 
     @app.controller(Secret, owns=[ConfigMap])
-    async def reconcile(ctx: Context, _: Secret) -> None:
+    async def reconcile(ctx: ReconcileContext, _: Secret) -> None:
         runs.append(now())
         await ctx.apply(ConfigMap.new("attempts", data={"number": str(len(runs))}))
         raise error
@@ -223,7 +223,7 @@ async def test_a_reconciler_with_a_finalizer_is_called_with_none_in_the_end(igno
     app, seen = masthead.Manager("finalizing"), list[bool]()
 
     @app.controller(Secret, finalizer="example.com/f", ignore_own_writes=ignores_own)
-    async def reconcile(ctx: Context, secret: Secret | None) -> None:
+    async def reconcile(ctx: ReconcileContext, secret: Secret | None) -> None:
         seen.append(secret is not None)
         if secret is not None:
             await ctx.finalize(lambda: None)
@@ -242,7 +242,7 @@ async def test_a_write_to_a_terminating_namespace_is_visible_at_once(verb: str) 
     app, reads = masthead.Manager("namespaces"), list[tuple[float, bool]]()
 
     @app.controller(Namespace)
-    async def reconcile(ctx: masthead.aio.Context[Namespace], namespace: Namespace) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Namespace], namespace: Namespace) -> None:
         if namespace.metadata.name != "shop" or "old" not in namespace.metadata.labels:
             return
         namespaces = ctx.client.core_v1.namespaces()

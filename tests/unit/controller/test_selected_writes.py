@@ -129,7 +129,7 @@ async def test_a_cache_that_does_not_select_what_was_written_is_not_waited_for(
     app, seen = masthead.Manager("selective"), list[tuple[float, bytes]]()
 
     @app.controller(Secret, owns=owns, reads=[reads], ignore_own_writes=True)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         seen.append((now(), secret.data["text"]))
         await ctx.apply(ConfigMap.new("copy", data={"text": secret.data["text"].decode()}))
         made = ConfigMap.from_dict({"metadata": {"generateName": "made-"}})
@@ -152,7 +152,7 @@ async def test_the_caches_of_a_manager_of_some_namespaces_are_not_waited_for_in_
     app, seen = masthead.Manager("local", namespaces=["default", "settings"]), list[float]()
 
     @app.controller(Secret, reads=[ConfigMap])
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         seen.append(now())
         wanted = ConfigMap.new("copy", namespace="other", data={"n": str(len(seen))})
         await ctx.apply(wanted, owned=False)
@@ -171,7 +171,7 @@ async def test_a_cache_of_another_share_is_not_waited_for(gate: bool) -> None:
     app, seen = masthead.Manager("shares", sharding="shares"), dict[str, float]()
 
     @app.controller(ConfigMap, label_selector="app")
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], config: ConfigMap) -> None:
         for number in range(8 if config.metadata.name == "parent" else 0):
             child = ConfigMap.new(f"child-{number}", labels={"app": "web"}, data=config.data)
             await ctx.apply(child, owned=False)
@@ -196,7 +196,7 @@ async def test_an_object_that_leaves_the_selection_of_a_cache_is_waited_for() ->
     app, seen = masthead.Manager("leaving"), list[tuple[float, list[str]]]()
 
     @app.controller(Secret, reads=[Reads(ConfigMap, label_selector="part")])
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         seen.append((now(), [each.metadata.name for each in ctx.cache.list(ConfigMap)]))
         maps = ctx.client.core_v1.config_maps("default")
         await maps.patch("web", masthead.meta.Patch.merge({"metadata": {"labels": {"part": None}}}))
@@ -220,7 +220,7 @@ async def test_a_cache_whose_selection_only_the_server_knows_is_waited_for() -> 
     app, seen = masthead.Manager("undecidable"), list[tuple[float, int]]()
 
     @app.controller(ConfigMap, label_selector="app", reads=[Reads(Secret, field_selector={"type": "a/b"})])
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], config: ConfigMap) -> None:
         seen.append((now(), len(ctx.cache.list(Secret))))
         made = {"metadata": {"generateName": "made-"}, "type": config.data["type"]}
         await ctx.client.core_v1.secrets("default").create(Secret.from_dict(made))
@@ -300,7 +300,7 @@ class Indexed:
             reads=[Reads(ConfigMap, label_selector="part"), Secret],
             indexers={"colour": lambda each: [each.data["colour"]]},
         )
-        async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
             try:
                 self.seen.append([each.metadata.name for each in ctx.cache.by_index(kind, index, "blue")])
             except UnknownIndexError as error:

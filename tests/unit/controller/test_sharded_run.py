@@ -34,7 +34,7 @@ class Operator:
         self.gone: list[str] = []
 
         @self.app.controller(Secret, owns=[ConfigMap], workers=2, ignore_own_writes=True)
-        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret | None) -> None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret | None) -> None:
             if secret is None:
                 self.gone.append(ctx.request.name)
                 return
@@ -119,7 +119,7 @@ async def test_deletions_that_need_no_reconcile_are_not_remembered() -> None:
     app = masthead.Manager("shards", sharding="shards")
 
     @app.controller(Secret, finalizer="example.com/shards")
-    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         await ctx.finalize(lambda: None)
 
     async with Environment(app, objects=[*NAMESPACES, *SECRETS]) as env:
@@ -136,7 +136,7 @@ async def test_a_cache_that_another_controller_needs_whole_is_not_divided() -> N
     operator = Operator()
 
     @operator.app.controller(ConfigMap, reads=[Secret], label_selector="none=1")
-    async def other(ctx: masthead.aio.Context[ConfigMap]) -> None:
+    async def other(ctx: masthead.aio.ReconcileContext[ConfigMap]) -> None:
         del ctx
 
     async with Environment(objects=[*NAMESPACES, *SECRETS]) as env:

@@ -30,7 +30,7 @@ def owning(owns: Sequence[type[Object]] = (ConfigMap,)) -> masthead.Manager:
     app = masthead.Manager("owning")
 
     @app.controller(Secret, owns=owns)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await ctx.apply(ConfigMap.new("child", data={"size": str(len(secret.data))}))
 
     return app
@@ -123,7 +123,7 @@ async def test_no_child_is_created_for_an_object_that_is_gone(owns: Sequence[typ
     app = masthead.Manager("late")
 
     @app.controller(Secret, owns=owns)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         if ctx.attempt == 0:
             await ctx.client.core_v1.secrets("default").delete(secret.metadata.name)
         await ctx.apply(ConfigMap.new("child"))
@@ -146,13 +146,13 @@ class Operator:
         results: What the action has returned.
     """
 
-    def __init__(self, action: Callable[[masthead.aio.Context[Secret], Secret], Awaitable[object]]) -> None:
+    def __init__(self, action: Callable[[masthead.aio.ReconcileContext[Secret], Secret], Awaitable[object]]) -> None:
         self.may_act = False
         self.results: list[object] = []
         self.app = masthead.Manager("operator")
 
         @self.app.controller(Secret, owns=[ConfigMap], finalizer="example.com/bucket")
-        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> masthead.Result | None:
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.Result | None:
             if not self.may_act:
                 return masthead.Result(requeue_after=1)
             self.results.append(await action(ctx, secret))
@@ -181,7 +181,7 @@ async def with_child(env: Environment) -> Secret:
 
 @in_virtual_time
 async def test_a_child_that_its_new_owner_has_taken_is_not_taken_back() -> None:
-    async def apply(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def apply(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await ctx.apply(ConfigMap.new("child", data={"owner": secret.metadata.uid}))
 
     operator = Operator(apply)
@@ -203,7 +203,7 @@ async def test_a_child_that_its_new_owner_has_taken_is_not_taken_back() -> None:
 @pytest.mark.parametrize("sees_child", [False, True], ids=["child is stale", "child is current"])
 @in_virtual_time
 async def test_a_stale_owner_deletes_no_child_of_its_successor(*, is_named: bool, sees_child: bool) -> None:
-    async def delete(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def delete(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         child = await ctx.get(ConfigMap, "child")
         assert child is not None
         await ctx.delete(ConfigMap.new("child", namespace="default") if is_named else child)
@@ -223,7 +223,7 @@ async def test_a_stale_owner_deletes_no_child_of_its_successor(*, is_named: bool
 
 @in_virtual_time
 async def test_a_child_that_has_changed_since_it_was_cached_is_deleted() -> None:
-    async def delete(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def delete(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         child = await ctx.get(ConfigMap, "child")
         assert child is not None
         await ctx.delete(child)
@@ -243,7 +243,7 @@ async def test_a_child_that_has_changed_since_it_was_cached_is_deleted() -> None
 async def test_a_cleanup_does_not_run_for_a_successor() -> None:
     cleaned: list[str] = []
 
-    async def finalize(ctx: masthead.aio.Context[Secret], secret: Secret) -> bool:
+    async def finalize(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> bool:
         return await ctx.finalize(lambda: cleaned.append(secret.metadata.name))
 
     operator = Operator(finalize)
@@ -263,7 +263,7 @@ async def test_a_cleanup_does_not_run_for_a_successor() -> None:
 
 @in_virtual_time
 async def test_confirm_asks_the_server_whether_the_object_is_still_there() -> None:
-    async def confirm(ctx: masthead.aio.Context[Secret], _: Secret) -> tuple[bool, bool]:
+    async def confirm(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> tuple[bool, bool]:
         is_finalized = await ctx.finalize(lambda: None)
         return is_finalized, await ctx.confirm()
 
@@ -290,7 +290,7 @@ def test_confirm_blocks_in_a_thread_and_also_confirms_that_an_object_is_gone() -
     app = masthead.Manager("threads")
 
     @app.controller(Secret)
-    def reconcile(ctx: masthead.Context[Secret], secret: Secret | None) -> None:
+    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret | None) -> None:
         answers.append((secret is None, ctx.confirm()))
 
     with BlockingEnvironment(app) as env:
@@ -308,7 +308,7 @@ async def test_confirm_says_that_a_missing_object_was_created_again() -> None:
     app = masthead.Manager("missing")
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret | None) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret | None) -> None:
         if secret is None:
             await ctx.client.core_v1.secrets("default").create(Secret.new("owner"))
             answers.append(await ctx.confirm())
@@ -327,7 +327,7 @@ async def test_nothing_is_applied_after_a_write_has_found_the_object_gone() -> N
     app = masthead.Manager("late")
 
     @app.controller(Secret, owns=[ConfigMap], finalizer="example.com/bucket")
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         if ctx.attempt == 0:
             await ctx.client.core_v1.secrets("default").delete(secret.metadata.name)
         assert await ctx.finalize(lambda: None)

@@ -41,7 +41,7 @@ class Stubborn:
         self.refused: list[str] = []
         self.client: masthead.aio.Client | None = None
 
-    async def reconcile(self, ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(self, ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         self.running.append(ctx.request.name)
         await self.go_on(ctx.client)
 
@@ -190,7 +190,7 @@ def test_a_manager_ends_whose_reconcile_has_not_ended_with_its_lease(
 async def test_a_manager_that_loses_its_lease_while_it_stops_does_not_campaign_again() -> None:
     running = asyncio.Event()
 
-    async def reconcile(_ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         running.set()
         await asyncio.sleep(300)
 
@@ -221,7 +221,7 @@ def test_a_source_and_a_timer_that_ignore_their_cancellation_are_named_and_left_
     reconciled: list[str] = []
 
     @app.controller(ConfigMap, label_selector="test=1")
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         reconciled.append(ctx.request.name)
 
     @app.source

@@ -68,7 +68,7 @@ async def test_a_plain_timer_that_blocks_keeps_nobody_from_working() -> None:
     found: list[bool] = []
 
     @app.controller(ConfigMap, label_selector="test=1")
-    async def reconcile(_: masthead.aio.Context[ConfigMap], __: ConfigMap) -> None:
+    async def reconcile(_: masthead.aio.ReconcileContext[ConfigMap], __: ConfigMap) -> None:
         reconciled.set()
 
     @app.timer(10)
@@ -289,7 +289,7 @@ def declared() -> tuple[masthead.Manager, Callable[..., object]]:
     app = masthead.Manager("declared")
 
     @app.controller(ConfigMap)
-    async def reconcile(_: masthead.aio.Context[ConfigMap]) -> None: ...
+    async def reconcile(_: masthead.aio.ReconcileContext[ConfigMap]) -> None: ...
 
     return app, reconcile
 

@@ -25,35 +25,35 @@ S = Secret.new("s", namespace="default")
 HERE = __file__
 
 
-async def read_missing(ctx: masthead.aio.Context[Secret]) -> None:
+async def read_missing(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
     await ctx.client.core_v1.config_maps("default").get("missing")
 
 
-def read_missing_in_thread(ctx: masthead.Context[Secret]) -> None:
+def read_missing_in_thread(ctx: masthead.ReconcileContext[Secret]) -> None:
     ctx.client.core_v1.config_maps("default").get("missing")
 
 
-async def apply_a_number(ctx: masthead.aio.Context[Secret]) -> None:
+async def apply_a_number(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
     await ctx.apply(3)  # type: ignore[arg-type]
 
 
-async def wait_for_ever(ctx: masthead.aio.Context[Secret]) -> None:
+async def wait_for_ever(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
     del ctx
     await asyncio.Event().wait()
 
 
-async def exit_process(ctx: masthead.aio.Context[Secret]) -> None:
+async def exit_process(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
     del ctx
     sys.exit(3)
 
 
-async def read_missing_twice(ctx: masthead.aio.Context[Secret]) -> None:
+async def read_missing_twice(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
     async with asyncio.TaskGroup() as group:
         for _ in range(2):
             group.create_task(read_missing(ctx))
 
 
-async def look_up(ctx: masthead.aio.Context[Secret]) -> None:
+async def look_up(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
     dict[str, int]()[str(ctx.request)]
 
 
@@ -142,7 +142,7 @@ def test_a_group_of_many_errors_is_named_in_short() -> None:
 
 @in_virtual_time
 async def test_a_failure_names_the_error_that_it_was_raised_from(caplog: pytest.LogCaptureFixture) -> None:
-    async def give_up(ctx: masthead.aio.Context[Secret]) -> None:
+    async def give_up(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
         try:
             await look_up(ctx)
         except KeyError as error:
@@ -183,7 +183,7 @@ async def test_one_failure_in_ten_is_logged_with_its_traceback(caplog: pytest.Lo
 def test_a_reconcile_that_ends_on_purpose_has_a_traceback_for_debugging_only(
     error: Exception, level: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def reconcile(ctx: masthead.aio.Context[Secret]) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
         del ctx
         raise error
 
@@ -206,7 +206,7 @@ async def test_sources_timers_and_mappers_are_logged_with_the_users_lines(
         return cache.by_index(Secret, "missing", obj.key)
 
     @app.controller(Secret, watches={ConfigMap: map_to_nothing})
-    async def reconcile(ctx: masthead.aio.Context[Secret]) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
         del ctx
 
     @app.timer(1)

@@ -125,7 +125,7 @@ def test_a_reconcile_that_hangs_in_a_thread_keeps_no_other_object_waiting() -> N
     over, others = threading.Event(), threading.Semaphore(0)
 
     @app.controller(ConfigMap, label_selector=LABELS, timeout=0.01)
-    def reconcile(ctx: masthead.Context[ConfigMap], _: ConfigMap) -> None:
+    def reconcile(ctx: masthead.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         if ctx.request.name.startswith("hang"):
             over.wait()
         others.release()
@@ -160,7 +160,7 @@ async def test_a_coroutine_that_ignores_its_timeout_keeps_no_other_object_waitin
     reconciled: list[str] = []
 
     @app.controller(ConfigMap, label_selector="test=1", timeout=10, workers=1)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
         while ctx.request.name == "stuck" and not over.is_set():
             with contextlib.suppress(asyncio.CancelledError):
                 await over.wait()

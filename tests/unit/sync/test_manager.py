@@ -26,7 +26,7 @@ def manager(seen: list[str]) -> masthead.Manager:
     app = masthead.Manager("threads")
 
     @app.controller(Secret, owns=[ConfigMap], finalizer="example.com/copy", workers=3, ignore_own_writes=True)
-    def reconcile(ctx: masthead.Context[Secret], secret: Secret) -> masthead.Result | None:
+    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> masthead.Result | None:
         seen.append(f"{threading.current_thread().name.rpartition('-')[0]} {ctx.request}")
         if ctx.finalize(lambda: seen.append(f"cleaned up {ctx.request}")):
             return None
@@ -72,7 +72,7 @@ def test_a_stopped_manager_refuses_the_calls_of_a_thread_that_goes_on(
     errors: list[BaseException] = []
 
     @app.controller(Secret)
-    def reconcile(ctx: masthead.Context[Secret], secret: Secret) -> None:
+    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> None:
         begun.set()
         stopped.wait(WITHIN)
         try:

@@ -47,7 +47,7 @@ def copies(**options: Any) -> masthead.Manager:
     app = masthead.Manager("copies", **options)
 
     @app.controller(Secret, owns=[ConfigMap])
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.Result:
         await ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
         return masthead.Result(requeue_after=3600)
 
@@ -62,7 +62,7 @@ def gadgets() -> masthead.Manager:
     app = masthead.Manager("gadgets")
 
     @app.controller(Gadget)
-    async def reconcile(ctx: masthead.aio.Context[Gadget], gadget: Gadget) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Gadget], gadget: Gadget) -> None:
         await ctx.apply(ConfigMap.new(gadget.metadata.name))
 
     return app
@@ -174,7 +174,7 @@ async def test_a_reconcile_that_keeps_failing_is_not_waited_for_for_ever() -> No
         assert 1 < now() < 5
         assert set(env.writes) == {"apply configmaps default/a (500)"}
         (failure,) = env.failures
-        assert failure.startswith("secrets default/a: InternalError: ")
+        assert failure.startswith("secrets default/a: InternalServerError: ")
         assert failure.endswith(f"({len(env.writes)} times)")
 
 
@@ -184,7 +184,7 @@ async def test_failures_are_listed_until_the_reconcile_succeeds() -> None:
     is_fixed = False
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         if ctx.request.name == "bad" and not secret.data:
             raise masthead.PermanentError("it has no data")
         if not is_fixed:
@@ -212,7 +212,7 @@ async def test_a_temporary_error_is_waited_for_if_its_delay_is_short_enough() ->
     attempts: list[int] = []
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret]) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
         attempts.append(ctx.attempt)
         if ctx.attempt < 2:
             raise masthead.TemporaryError("busy", delay=30)
@@ -228,18 +228,18 @@ async def test_a_temporary_error_is_waited_for_if_its_delay_is_short_enough() ->
 async def test_controllers_that_fight_are_found_out() -> None:
     app = masthead.Manager("fight")
 
-    async def paint(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap, color: str) -> None:
+    async def paint(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap, color: str) -> None:
         if obj.data.get("color") != color:
             copy = obj.copy()
             copy.data["color"] = color
             await ctx.client.core_v1.config_maps("default").update(copy, field_manager=color)
 
     @app.controller(ConfigMap, name="red")
-    async def red(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+    async def red(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         await paint(ctx, obj, "red")
 
     @app.controller(ConfigMap, name="blue")
-    async def blue(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+    async def blue(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         await paint(ctx, obj, "blue")
 
     async with Environment(app, objects=[ConfigMap.new("wall", namespace="default")]) as env:
@@ -256,7 +256,7 @@ async def test_settling_waits_for_requeues_at_once_as_for_retries() -> None:
     times: list[float] = []
 
     @app.controller(ConfigMap)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> masthead.Result:
         del ctx, obj
         times.append(now())
         return masthead.Result(requeue_after=0)
@@ -275,7 +275,7 @@ async def test_a_reconcile_that_writes_the_current_time_is_found_when_time_passe
     app = masthead.Manager("clock")
 
     @app.controller(Secret, owns=[ConfigMap], resync=600)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await ctx.apply(ConfigMap.new(secret.metadata.name, data={"seen": str(ctx.now)}))
 
     async with Environment(app, objects=[Secret.new("a", namespace="default")]) as env:
@@ -291,7 +291,7 @@ async def test_a_reconcile_that_hangs_is_named() -> None:
     app = masthead.Manager("hung")
 
     @app.controller(ConfigMap, timeout=None)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         del ctx, obj
         await asyncio.Event().wait()
 
@@ -307,7 +307,7 @@ async def test_a_missing_definition_is_named_and_may_come_late() -> None:
     seen: list[str] = []
 
     @app.controller("example.com/v1/widgets")
-    async def reconcile(ctx: masthead.aio.Context[masthead.Unstructured], obj: masthead.Unstructured) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[masthead.Unstructured], obj: masthead.Unstructured) -> None:
         del obj
         seen.append(ctx.request.key)
 
@@ -331,7 +331,7 @@ async def test_definitions_and_objects_are_there_before_the_managers() -> None:
     app = masthead.Manager("widgets")
 
     @app.controller("example.com/v1/widgets", owns=[ConfigMap])
-    async def reconcile(ctx: masthead.aio.Context[masthead.Unstructured], obj: masthead.Unstructured) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[masthead.Unstructured], obj: masthead.Unstructured) -> None:
         await ctx.apply(ConfigMap.new(obj.metadata.name))
 
     widget = {
@@ -353,7 +353,7 @@ async def test_a_reconcile_reads_the_wall_clock_of_the_environment() -> None:
     times: list[datetime] = []
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret]) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret]) -> masthead.Result:
         times.append(ctx.now)
         return masthead.Result(requeue_after=3600)
 
@@ -371,7 +371,7 @@ async def test_events_are_listed_apart_from_writes() -> None:
     app = masthead.Manager("events")
 
     @app.controller(ConfigMap)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         del obj
         ctx.record("Normal", "Seen", "it is there")
 
@@ -409,7 +409,7 @@ async def test_the_next_replica_leads_at_once_after_a_stop_and_later_after_a_cra
 async def test_a_crash_finishes_nothing() -> None:
     steps: list[str] = []
 
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         steps.append("begin")
         await asyncio.sleep(10)
         await ctx.apply(Secret.new(obj.metadata.name))
@@ -435,7 +435,7 @@ async def test_a_stop_finishes_what_is_in_flight() -> None:
     app = masthead.Manager("slow")
 
     @app.controller(ConfigMap)
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         await asyncio.sleep(10)
         await ctx.apply(Secret.new(obj.metadata.name))
 
@@ -515,7 +515,7 @@ def blocking_copies() -> masthead.Manager:
     app = masthead.Manager("copies")
 
     @app.controller(Secret, owns=[ConfigMap], workers=2)
-    def reconcile(ctx: masthead.Context[Secret], secret: Secret) -> masthead.Result:
+    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> masthead.Result:
         ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
         ctx.record("Normal", "Copied", "there is a copy")
         return masthead.Result(requeue_after=3600)

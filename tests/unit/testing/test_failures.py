@@ -24,7 +24,7 @@ def failing_reconcile() -> masthead.Manager:
     app = masthead.Manager("bad")
 
     @app.controller(Secret)
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         raise ValueError("no host")
 
     return app
@@ -37,7 +37,7 @@ def failing_mapper() -> masthead.Manager:
         raise ValueError("no owner")
 
     @app.controller(Secret, watches={ConfigMap: find})
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None: ...
 
     return app
 
@@ -46,7 +46,7 @@ def failing_source() -> masthead.Manager:
     app = masthead.Manager("bad")
 
     @app.controller(Secret)
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None: ...
 
     async def feed() -> AsyncIterator[str]:
         for key in ("default/a",):
@@ -76,7 +76,7 @@ def failing_class() -> masthead.Manager:
         def __init__(self) -> None:
             raise ValueError("no database")
 
-        async def reconcile(self, _ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+        async def reconcile(self, _ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None: ...
 
     return app
 
@@ -85,7 +85,7 @@ def failing_indexer() -> masthead.Manager:
     app = masthead.Manager("bad")
 
     @app.controller(Secret, indexers={"host": lambda secret: [secret.metadata.labels["hots"]]})
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None: ...
 
     return app
 
@@ -97,7 +97,7 @@ def failing_transform() -> masthead.Manager:
     app = masthead.Manager("bad", transform=trim)
 
     @app.controller(Secret)
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None: ...
 
     return app
 
@@ -168,7 +168,7 @@ async def test_functions_that_succeed_again_have_not_failed() -> None:
         return ()
 
     @app.controller(Secret, watches={ConfigMap: find})
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         fail_once("reconcile")
 
     @app.source(controller="secrets")
@@ -190,7 +190,7 @@ async def test_a_temporary_error_is_no_failure_of_the_test() -> None:
     app = masthead.Manager("waiting")
 
     @app.controller(Secret)
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         raise masthead.TemporaryError("the database is starting", delay=60)
 
     async with Environment(app, objects=OBJECTS) as env:
@@ -224,7 +224,7 @@ async def test_an_event_handler_that_raises_fails_the_test() -> None:
         await play()
 
 
-async def succeed(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+async def succeed(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None: ...
 
 
 @in_virtual_time
@@ -284,7 +284,7 @@ async def test_failures_of_a_stopped_replica_count_unless_another_takes_over() -
         app = masthead.Manager("healing")
 
         @app.controller(Secret)
-        async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+        async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
             if not is_healed:
                 raise ValueError("ill")
 
@@ -317,7 +317,7 @@ async def test_a_replica_after_a_crash_has_none_of_its_memory() -> None:
         known: set[str] = set()
 
         @app.controller(Secret)
-        async def reconcile(_ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
             known.add(secret.key)
             seen.append(len(known))
 

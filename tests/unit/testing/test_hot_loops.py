@@ -26,7 +26,7 @@ def requeued(seconds: float) -> masthead.Manager:
     app = masthead.Manager("hot")
 
     @app.controller(Secret)
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> masthead.Result:
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
         return masthead.Result(requeue_after=seconds)
 
     return app
@@ -68,7 +68,7 @@ async def test_a_reconcile_that_polls_without_waiting_is_found_out_and_killed() 
     app = masthead.Manager("polling")
 
     @app.controller(Secret)
-    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         while True:  # noqa: ASYNC110 - the bug that is found out
             await asyncio.sleep(0)
 
@@ -88,7 +88,7 @@ async def test_a_burst_of_changes_is_no_hot_loop() -> None:
     app = masthead.Manager("busy")
 
     @app.controller(ConfigMap)
-    async def reconcile(_ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None: ...
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None: ...
 
     many = [ConfigMap.new(f"m{number}", namespace="default") for number in range(200)]
     async with Environment(app, objects=many) as env:

@@ -15,7 +15,7 @@ from masthead.testing import BlockingEnvironment, Environment, in_virtual_time
 from masthead.testing._permissions import PermissionCheck, grant_of
 
 if TYPE_CHECKING:
-    from masthead.aio import Context
+    from masthead.aio import ReconcileContext
 
 
 def manager(**declared: Any) -> masthead.Manager:
@@ -23,7 +23,7 @@ def manager(**declared: Any) -> masthead.Manager:
     app = masthead.Manager("copies")
 
     @app.controller(ConfigMap, **declared)
-    async def reconcile(ctx: Context[ConfigMap], obj: ConfigMap) -> None:
+    async def reconcile(ctx: ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         name = obj.metadata.name
         await ctx.client.core_v1.secrets("default").list(field_selector={"metadata.name": "tls"})
         await ctx.apply(Secret.new(name))
@@ -60,7 +60,7 @@ async def test_leader_election_and_events_are_permitted() -> None:
     app = masthead.Manager(leader_election="copies")
 
     @app.controller(ConfigMap)
-    async def reconcile(ctx: Context[ConfigMap], obj: ConfigMap) -> None:
+    async def reconcile(ctx: ReconcileContext[ConfigMap], obj: ConfigMap) -> None:
         ctx.record("Normal", "Seen", f"{obj.metadata.name} is there")
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:

@@ -14,7 +14,7 @@ from masthead.testing import Environment, UnexpectedFailureError, in_virtual_tim
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    Reconcile = Callable[[masthead.aio.Context[Secret], Secret], Awaitable[None]]
+    Reconcile = Callable[[masthead.aio.ReconcileContext[Secret], Secret], Awaitable[None]]
 
 pytest_plugins = ["pytester"]
 
@@ -27,33 +27,33 @@ def manager(reconcile: Reconcile) -> masthead.Manager:
     return app
 
 
-async def change(_ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+async def change(_ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
     secret.metadata.labels["seen"] = "yes"
 
 
-async def change_and_update(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+async def change_and_update(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
     if "seen" not in secret.metadata.labels:
         secret.metadata.labels["seen"] = "yes"
         await ctx.client.core_v1.secrets("default").update(secret)
 
 
-async def change_and_delete(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+async def change_and_delete(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
     secret.metadata.labels["seen"] = "yes"
     await ctx.client.core_v1.secrets("default").delete(secret.metadata.name)
 
 
-async def change_both(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+async def change_both(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
     await change(ctx, secret)
     await change_another(ctx, secret)
 
 
-async def change_another(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+async def change_another(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
     found = await ctx.get(ConfigMap, "m")
     assert found is not None
     found.data["seen"] = "yes"
 
 
-async def change_another_and_delete_it(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+async def change_another_and_delete_it(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
     if await ctx.get(ConfigMap, "m") is not None:
         await change_another(ctx, secret)
         await ctx.client.core_v1.config_maps("default").delete("m")
@@ -101,7 +101,7 @@ async def test_changes_of_other_objects_are_reported_beside_those_of_the_reconci
 
 @in_virtual_time
 async def test_a_reconcile_may_change_a_copy() -> None:
-    async def change_a_copy(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+    async def change_a_copy(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await change_and_update(ctx, secret.copy())
 
     async with Environment(manager(change_a_copy), objects=OBJECTS) as env:

@@ -23,7 +23,7 @@ def manager_for(cluster: FailingCluster, log: Callable[[str], None]) -> masthead
     app = masthead.Manager("demo")
 
     @app.controller(Pod, name="scheduler", reads=[Node])
-    def schedule(ctx: masthead.Context[Pod], pod: Pod) -> None:
+    def schedule(ctx: masthead.ReconcileContext[Pod], pod: Pod) -> None:
         """Give each pod the ready node with the fewest pods, and start it."""
         if pod.metadata.deletion_timestamp or pod.status.phase != "Pending":
             return
@@ -35,7 +35,7 @@ def manager_for(cluster: FailingCluster, log: Callable[[str], None]) -> masthead
         cluster.server.kubelet.start(pod)
 
     @app.controller(Node, name="node-lifecycle", reads=[Pod])
-    def evict(ctx: masthead.Context[Node], node: Node) -> None:
+    def evict(ctx: masthead.ReconcileContext[Node], node: Node) -> None:
         """Delete the pods of a node that does not respond."""
         if is_ready(node):
             return
@@ -46,7 +46,7 @@ def manager_for(cluster: FailingCluster, log: Callable[[str], None]) -> masthead
             log(f"the controller evicts {counted(len(pods), 'pod')} from {node.metadata.name}")
 
     @app.controller(Deployment, name="budgets", owns=[PodDisruptionBudget])
-    def budget(ctx: masthead.Context[Deployment], deployment: Deployment) -> None:
+    def budget(ctx: masthead.ReconcileContext[Deployment], deployment: Deployment) -> None:
         """Each deployment has a disruption budget that lets one pod go."""
         ctx.apply(wanted_budget(deployment))
 
