@@ -62,7 +62,7 @@ MIRRORS: Final = (
     Mirror("masthead._discovery.client", ("DiscoveryClient",), "discovery"),
     Mirror("masthead._discovery.rest_mapper", ("RestMapper",)),
     Mirror("masthead._client.base", ("BaseResource",)),
-    Mirror("masthead._client.watch", ("Watch",)),
+    Mirror("masthead._client.watch", ("WatchStream",)),
     Mirror("masthead._client.logs", ("LogStream",)),
     Mirror("masthead._client.log_group", ("MergedLogs",)),
     Mirror("masthead._client.read_verbs", ("ReadVerbs",)),

@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from masthead._sync.reviews import Reviews as Reviews
     from masthead._sync.scales import Scales as Scales
     from masthead._sync.typed import TypedResource as TypedResource
-    from masthead._sync.watch import Watch as Watch
+    from masthead._sync.watch import WatchStream as WatchStream
     from masthead._workqueue.blocking import WorkQueue as WorkQueue
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
     from masthead.errors import ApplyConflictError as ApplyConflictError
@@ -303,7 +303,7 @@ _HOMES = {
     "Reviews": "masthead._sync.reviews",
     "Scales": "masthead._sync.scales",
     "TypedResource": "masthead._sync.typed",
-    "Watch": "masthead._sync.watch",
+    "WatchStream": "masthead._sync.watch",
     "WorkQueue": "masthead._workqueue.blocking",
 }
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from masthead._client.scales import Scales as Scales
     from masthead._client.typed import TypedResource as TypedResource
     from masthead._client.validation import validate as validate
-    from masthead._client.watch import Watch as Watch
+    from masthead._client.watch import WatchStream as WatchStream
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
@@ -203,7 +203,7 @@ _HOMES = {
     "Reviews": "masthead._client.reviews",
     "Scales": "masthead._client.scales",
     "TypedResource": "masthead._client.typed",
-    "Watch": "masthead._client.watch",
+    "WatchStream": "masthead._client.watch",
     "WorkQueue": "masthead._workqueue.queue",
     "Config": "masthead._config.model",
     "JsonFormatter": "masthead._controller.log_formatters",

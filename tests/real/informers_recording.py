@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.real_server import RealServer
 
     import masthead
-    from masthead._client.listwatch import ListWatchOptions, WatchStream
+    from masthead._client.listwatch import ListWatchOptions, WatchConnection
     from masthead._client.read_verbs import ReadVerbs
     from masthead._meta.object import ObjectList
     from masthead.aio import SharedInformer
@@ -139,7 +139,7 @@ class RecordingListWatch(ListWatch[T], Generic[T]):
 
     async def open_watch(
         self, options: ListWatchOptions, *, retries: int | None = 0, is_raw: bool = False
-    ) -> WatchStream[T]:
+    ) -> WatchConnection[T]:
         self.log.append(("watch", options))
         return await super().open_watch(await self.before("watch", options), retries=retries, is_raw=is_raw)
 

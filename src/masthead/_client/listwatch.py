@@ -1,7 +1,7 @@
 """`ListWatch`: one page of a list, or one connection of a watch.
 
 It is the primitive below every list-watch of the library. Each method sends one request: when to send the next one, and
-from which version, is decided by `masthead._sansio.listwatch`, and performed by `masthead._client.watch.Watch`,
+from which version, is decided by `masthead._sansio.listwatch`, and performed by `masthead._client.watch.WatchStream`,
 `masthead._client.watchlist.watch_list` and the reflector.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from masthead._rest.response_stream import ResponseStream
     from masthead.errors import DecodeError
 
-__all__ = ["ListWatch", "ListWatchOptions", "ListerWatcher", "WatchStream", "failure_of"]
+__all__ = ["ListWatch", "ListWatchOptions", "ListerWatcher", "WatchConnection", "failure_of"]
 
 T = TypeVar("T", bound=Object)
 
@@ -121,7 +121,7 @@ class ListerWatcher(Protocol[T]):
         ...
 
 
-class WatchStream(Generic[T]):
+class WatchConnection(Generic[T]):
     """One connection of a watch: an async iterator of batches of events.
 
     A server's ERROR event is raised as a `StatusError`, behind the events before it.
@@ -324,7 +324,7 @@ class ListWatch(Generic[T]):
 
     async def open_watch(
         self, options: ListWatchOptions, *, retries: int | None = 0, is_raw: bool = False
-    ) -> WatchStream[T]:
+    ) -> WatchConnection[T]:
         """Open one connection.
 
         Bookmarks are always requested: they keep the version fresh, and without them a quiet stream looks like a dead
@@ -354,7 +354,7 @@ class ListWatch(Generic[T]):
         params = [*query.params(), ("watch", "true"), ("allowWatchBookmarks", "true")]
         if options.send_initial_events is not None:
             params.append(("sendInitialEvents", "true" if options.send_initial_events else "false"))
-        return WatchStream(await self._open("watch", params, options, retries), target)
+        return WatchConnection(await self._open("watch", params, options, retries), target)
 
     async def _open(self, verb: str, query: Query, options: ListWatchOptions, retries: int | None) -> ResponseStream:
         call = await self._build_call(verb, query, options.read_timeout)

@@ -16,7 +16,7 @@ from masthead._client.listwatch import ListWatch
 from masthead._client.options import read_query
 from masthead._client.pagination import ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
-from masthead._client.watch import Watch
+from masthead._client.watch import WatchStream
 from masthead._client.watchlist import watch_list
 from masthead._meta.object import Object, ObjectList
 
@@ -279,7 +279,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         raw: bool = False,
         send_initial_events: bool | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
-    ) -> Watch[T]:
+    ) -> WatchStream[T]:
         """Watch for changes, across dropped connections.
 
         ::
@@ -315,7 +315,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             shard_selector=shard_selector,
             resource_version_match=resource_version_match,
         )
-        return Watch(
+        return WatchStream(
             self._list_watch(query),
             since=since,
             bookmarks=bookmarks,

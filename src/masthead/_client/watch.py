@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from masthead._client.listwatch import ListWatch, WatchStream
+    from masthead._client.listwatch import ListWatch, WatchConnection
     from masthead._sansio.listwatch import Step
     from masthead.errors import DecodeError
 
-__all__ = ["Watch"]
+__all__ = ["WatchStream"]
 
 T = TypeVar("T", bound=Object)
 
@@ -56,7 +56,7 @@ _log: Final = logging.getLogger("masthead.client")
 
 
 @set_module("masthead.aio")
-class Watch(Generic[T]):
+class WatchStream(Generic[T]):
     """The changes of a resource, one after the other; an async iterator, to be used in ``async with``.
 
     Without a version to start from, the current objects are delivered first, as ADDED and once, however often the
@@ -95,7 +95,7 @@ class Watch(Generic[T]):
         self._end = math.inf  # set by the first step
         self._is_established = False
         self._is_refused = False
-        self._stream: WatchStream[T] | None = None
+        self._stream: WatchConnection[T] | None = None
         self._ready: deque[WatchEvent[T]] = deque()
         self._initial: list[WatchEvent[T]] = []  # not delivered before all of them have arrived
         self._error: MastheadError | None = None

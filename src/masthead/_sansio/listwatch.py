@@ -7,7 +7,7 @@ It is the one state machine behind every watch. A policy says how much of it is 
     STATE_FIRST     the current state   resumes at once           ends with `Fail`
     VERIFY_SERVER   the current state   verifies the server       relists, and never gives up
 
-    FOLLOW_ONLY, STATE_FIRST: `client.Watch`             VERIFY_SERVER: the reflector
+    FOLLOW_ONLY, STATE_FIRST: `client.WatchStream`       VERIFY_SERVER: the reflector
 
 All phases, as a reflector passes through them::
 
@@ -102,10 +102,10 @@ __all__ = [
     "Phase",
     "Policy",
     "Probe",
-    "VerifyServer",
     "Role",
     "Step",
     "Stream",
+    "VerifyServer",
     "is_worth_a_line",
 ]
 

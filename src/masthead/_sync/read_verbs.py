@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 from masthead._meta.object import Object
 from masthead._sync.base import BaseResource
 from masthead._sync.streams import Items
-from masthead._sync.watch import Watch
+from masthead._sync.watch import WatchStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -265,7 +265,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         raw: bool = False,
         send_initial_events: bool | None = None,
         resource_version_match: ResourceVersionMatch | None = None,
-    ) -> Watch[T]:
+    ) -> WatchStream[T]:
         """Watch for changes, across dropped connections.
 
         ::
@@ -294,7 +294,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             ExpiredError: While iterating, if the resource version has expired; list again.
             DeadlineError: While iterating, if the existing objects do not arrive within `timeout_seconds`.
         """
-        return Watch(
+        return WatchStream(
             self._portal,
             self._async.watch(
                 since=since,

@@ -13,15 +13,15 @@ from masthead._module import set_module
 from masthead._sync.streams import StreamFacade
 
 if TYPE_CHECKING:
-    from masthead._client.watch import Watch as AsyncWatch
+    from masthead._client.watch import WatchStream as AsyncWatchStream
 
-__all__ = ["Watch"]
+__all__ = ["WatchStream"]
 
 T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead")
-class Watch(StreamFacade[WatchEvent[T]], Generic[T]):
+class WatchStream(StreamFacade[WatchEvent[T]], Generic[T]):
     """The changes of a resource, one after the other; an iterator, to be used in ``with``.
 
     Without a version to start from, the current objects are delivered first, as ADDED and once, however often the
@@ -31,7 +31,7 @@ class Watch(StreamFacade[WatchEvent[T]], Generic[T]):
     One watch is for one reader.
     """
 
-    _async: AsyncWatch[T]
+    _async: AsyncWatchStream[T]
 
     @property
     def version(self) -> str:
