@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from masthead._client.portforward.port_specs import ForwardedPort as ForwardedPort
     from masthead._client.remotecommand.results import ExecResult as ExecResult
     from masthead._client.validation import validate as validate
-    from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
+    from masthead._client.watch_event import WatchEventType as WatchEventType
     from masthead._config.model import Config as Config
     from masthead._controller.cache_reader import CacheReader as CacheReader
     from masthead._controller.controller import Controller as Controller
@@ -201,7 +201,7 @@ _HOMES = {
     "WatchEvent": "masthead._client.watch_event",
     "ForwardedPort": "masthead._client.portforward.port_specs",
     "validate": "masthead._client.validation",
-    "EventType": "masthead._client.watch_event",
+    "WatchEventType": "masthead._client.watch_event",
     "extract": "masthead._schema.extraction",
     "find_fields_owners": "masthead._schema.managed_fields_upgrade",
     "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",

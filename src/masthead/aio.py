@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from masthead._client.typed import TypedResource as TypedResource
     from masthead._client.validation import validate as validate
     from masthead._client.watch import WatchStream as WatchStream
-    from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
+    from masthead._client.watch_event import WatchEventType as WatchEventType
     from masthead._config.model import Config as Config
     from masthead._controller.cache_reader import CacheReader as CacheReader
     from masthead._controller.context import ReconcileContext as ReconcileContext
@@ -176,7 +176,7 @@ _HOMES = {
     "ObjectDiff": "masthead._client.diffs",
     "load_manifests": "masthead._client.documents",
     "WatchEvent": "masthead._client.watch_event",
-    "EventType": "masthead._client.watch_event",
+    "WatchEventType": "masthead._client.watch_event",
     "extract": "masthead._schema.extraction",
     "find_fields_owners": "masthead._schema.managed_fields_upgrade",
     "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",

@@ -7,7 +7,7 @@ from typing import TypeVar, assert_type
 import masthead
 import masthead.aio
 from masthead import conditions
-from masthead._client.watch_event import EventType, WatchEvent
+from masthead._client.watch_event import WatchEvent, WatchEventType
 from masthead.api.apps.v1 import DaemonSet, Deployment
 from masthead.api.apps.v1beta1 import Deployment as OldDeployment
 from masthead.api.core.v1 import ConfigMap, Node, Pod, PodStatus
@@ -34,7 +34,7 @@ def blocking() -> None:
         with pods.watch(since="5") as events:
             for event in events:
                 assert_type(event, WatchEvent[Pod])
-                assert_type(event.type, EventType)
+                assert_type(event.type, WatchEventType)
                 assert_type(event.object.spec.node_name, str | None)
         try:
             pods.create(Pod.new("web"))

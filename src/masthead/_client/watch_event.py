@@ -16,12 +16,12 @@ from masthead.errors import DecodeError, StatusError, error_from_status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["WatchEvent", "EVENT_TYPES", "EventType", "broken_event", "end_of_initial_events", "read_events"]
+__all__ = ["EVENT_TYPES", "WatchEvent", "WatchEventType", "broken_event", "end_of_initial_events", "read_events"]
 
 T = TypeVar("T", bound=Object)
 
 
-EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROKEN"]
+WatchEventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROKEN"]
 """What happened; plain strings, so that type checkers find one that is misspelt.
 
 - ``ADDED``: the object is new, or existed when the watch began.
@@ -31,7 +31,7 @@ EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROK
 - ``BROKEN``: something happened to an object that could not be decoded; `WatchEvent.error` says why.
 """
 
-EVENT_TYPES: Final[tuple[EventType, ...]] = get_args(EventType)
+EVENT_TYPES: Final[tuple[WatchEventType, ...]] = get_args(WatchEventType)
 """Every type that an event can have."""
 
 
@@ -50,15 +50,15 @@ class WatchEvent(Generic[T]):
 
     def __init__(
         self,
-        type: EventType,
+        type: WatchEventType,
         object: T | None,
         *,
         error: DecodeError | None = None,
         data: bytes = b"",
-        server_type: EventType | None = None,
+        server_type: WatchEventType | None = None,
     ) -> None:
-        self.type: EventType = type
-        self.server_type: EventType | None = server_type or (None if type == "BROKEN" else type)
+        self.type: WatchEventType = type
+        self.server_type: WatchEventType | None = server_type or (None if type == "BROKEN" else type)
         self._object = object
         self.error: DecodeError | None = error
         self.data: bytes = data
@@ -115,8 +115,8 @@ class _Versioned(msgspec.Struct):
 
 _line: Final = typeinfo.json_decoder(_Line)
 _versioned: Final = typeinfo.json_decoder(_Versioned)
-_TYPES: Final[dict[str, EventType]] = {each: each for each in EVENT_TYPES if each != "BROKEN"}
-_USUAL: Final[dict[int, tuple[bytes, EventType]]] = {
+_TYPES: Final[dict[str, WatchEventType]] = {each: each for each in EVENT_TYPES if each != "BROKEN"}
+_USUAL: Final[dict[int, tuple[bytes, WatchEventType]]] = {
     name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), each) for name, each in _TYPES.items()
 }
 """How servers begin a line, by the first letter of its type, which stands at `_LETTER`."""
@@ -176,7 +176,7 @@ def broken_event(error: DecodeError) -> WatchEvent[Any]:
     return _broken(error.value if isinstance(error.value, bytes) else b"", error)
 
 
-def _broken(data: bytes, error: DecodeError, server_type: EventType | None = None) -> WatchEvent[Any]:
+def _broken(data: bytes, error: DecodeError, server_type: WatchEventType | None = None) -> WatchEvent[Any]:
     return WatchEvent("BROKEN", None, error=error, data=data, server_type=server_type)
 
 

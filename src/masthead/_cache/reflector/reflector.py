@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from masthead._cache.reflector.sink import ChangeSink
     from masthead._cache.store.storage import Stored
     from masthead._client.listwatch import ListerWatcher
-    from masthead._client.watch_event import EventType, WatchEvent
+    from masthead._client.watch_event import WatchEvent, WatchEventType
     from masthead._sansio.changes import Change
     from masthead._sansio.listwatch import Step
 
@@ -562,7 +562,7 @@ class Reflector(Generic[T]):
                 self._collect(obj)
         return None
 
-    def _change(self, kind: EventType, obj: T, version: str) -> None:
+    def _change(self, kind: WatchEventType, obj: T, version: str) -> None:
         if kind == "BOOKMARK":
             self._bookmark(version)
             return
@@ -617,7 +617,7 @@ class Reflector(Generic[T]):
         else:
             self._builder.broken[key] = str(event.error)
 
-    def _put_aside(self, kind: EventType | None, key: str, version: str, problem: str) -> None:
+    def _put_aside(self, kind: WatchEventType | None, key: str, version: str, problem: str) -> None:
         """A change that cannot be used: what the store has of the object stays, unless it is gone."""
         if kind == "DELETED" and key:
             self._undecodable.discard(key)
