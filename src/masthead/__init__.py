@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from masthead import rest as rest
     from masthead import server as server
     from masthead import workqueue as workqueue
-    from masthead._cache.factory.selection import Selection as Selection
+    from masthead._cache.factory.selection import ListSelectors as ListSelectors
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
     from masthead._cache.informer.health import Health as Health
@@ -185,7 +185,7 @@ _HOMES = {
     "NamespaceLister": "masthead._cache.store.lister",
     "ListWatchOptions": "masthead._client.listwatch",
     "ListerWatcher": "masthead._client.listwatch",
-    "Selection": "masthead._cache.factory.selection",
+    "ListSelectors": "masthead._cache.factory.selection",
     "Indexer": "masthead._cache.store.indexer",
     "Store": "masthead._cache.store.store",
     "compose": "masthead._cache.store.transforms",

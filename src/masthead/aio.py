@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead import predicates as predicates
     from masthead._cache.factory.factory import SharedInformerFactory as SharedInformerFactory
     from masthead._cache.factory.informers import Informers as Informers
-    from masthead._cache.factory.selection import Selection as Selection
+    from masthead._cache.factory.selection import ListSelectors as ListSelectors
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
     from masthead._cache.informer.health import Health as Health
@@ -157,7 +157,7 @@ _HOMES = {
     "ListWatchOptions": "masthead._client.listwatch",
     "ListerWatcher": "masthead._client.listwatch",
     "Registration": "masthead._cache.informer.registration",
-    "Selection": "masthead._cache.factory.selection",
+    "ListSelectors": "masthead._cache.factory.selection",
     "Indexer": "masthead._cache.store.indexer",
     "Store": "masthead._cache.store.store",
     "compose": "masthead._cache.store.transforms",

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # type checkers know better; importing typing would take 
 if TYPE_CHECKING:
     from masthead._cache.factory.factory import SharedInformerFactory as SharedInformerFactory
     from masthead._cache.factory.informers import Informers as Informers
-    from masthead._cache.factory.selection import Selection as Selection
+    from masthead._cache.factory.selection import ListSelectors as ListSelectors
     from masthead._cache.informer.controller import InformerController as InformerController
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
@@ -60,7 +60,7 @@ _HOMES = {
     "ListWatch": "masthead._client.listwatch",
     "Reflector": "masthead._cache.reflector.reflector",
     "Registration": "masthead._cache.informer.registration",
-    "Selection": "masthead._cache.factory.selection",
+    "ListSelectors": "masthead._cache.factory.selection",
     "Indexer": "masthead._cache.store.indexer",
     "Store": "masthead._cache.store.store",
     "compose": "masthead._cache.store.transforms",

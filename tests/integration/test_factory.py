@@ -19,7 +19,7 @@ from masthead.errors import ClosedError, DeadlineError, InformerStateError, Muta
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
 
-    from masthead._cache.factory.selection import Selection
+    from masthead._cache.factory.selection import ListSelectors
     from masthead._meta.object import Object
 
 PATIENCE = 60
@@ -155,7 +155,7 @@ async def test_a_tweak_is_for_lists_and_watches_alike(client: Any, namespace: st
     maps = await filled(client, namespace, "web", app="web")
     await filled(client, namespace, "db", app="db")
 
-    def only_web(what: object, selection: Selection) -> Selection:
+    def only_web(what: object, selection: ListSelectors) -> ListSelectors:
         return replace(selection, label_selector="app=web") if what is ConfigMap else selection
 
     for watch_list in (True, False):

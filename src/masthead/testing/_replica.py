@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from masthead._cache.factory.selection import Selection, wanted
+from masthead._cache.factory.selection import ListSelectors, wanted
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.rules import grants_of
 from masthead._module import set_module
@@ -197,7 +197,7 @@ class Replica:
                 if id(informer) in seen:
                     continue
                 seen.add(id(informer))
-                selection = Selection(label_selector=spec.label_selector, field_selector=spec.field_selector)
+                selection = ListSelectors(label_selector=spec.label_selector, field_selector=spec.field_selector)
                 form: Form = "typed" if isinstance(spec.kind, type) else "untyped"
                 yield (
                     wanted(

@@ -32,7 +32,7 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from tests.unit.cache.clusters import EmbeddedCluster
 
-    from masthead._cache.factory.selection import Selection
+    from masthead._cache.factory.selection import ListSelectors
     from masthead._client.client import Client
 
 PODS = GroupVersionResource("", "v1", "pods")
@@ -196,7 +196,7 @@ class TestWhich:
         assert factory.informer_for(Pod, lambda _, __: pytest.fail("it is there")) is there
 
     def test_a_tweak_is_applied_last_and_gets_the_kind(self, client: Client) -> None:
-        def only_here(what: object, selection: Selection) -> Selection:
+        def only_here(what: object, selection: ListSelectors) -> ListSelectors:
             return replace(selection, field_selector="spec.nodeName=one") if what is Pod else selection
 
         factory = SharedInformerFactory(client, label_selector="app=web", tweak=only_here)

@@ -13,7 +13,7 @@ from masthead._cache.callables import check_plain
 from masthead._cache.factory.groups import InformerGroups
 from masthead._cache.factory.informers import Informers
 from masthead._cache.factory.selection import (
-    Selection,
+    ListSelectors,
     checked,
     named,
     namespaces_of,
@@ -134,7 +134,7 @@ class SharedInformerFactory(InformerGroups):
         self._resync = resync
         self._resyncs = {resource_of(what): period for what, period in (resyncs or {}).items()}
         self._namespaces = namespaces_of(namespace)
-        self._selection = checked(Selection(label_selector=label_selector, field_selector=field_selector))
+        self._selection = checked(ListSelectors(label_selector=label_selector, field_selector=field_selector))
         if tweak is not None:
             check_plain("a tweak", tweak)
         self._tweak = tweak
@@ -419,7 +419,7 @@ class SharedInformerFactory(InformerGroups):
         field_selector: FieldSelection | None = None,
     ) -> Wanted:
         own = self._selection
-        selection = Selection(
+        selection = ListSelectors(
             label_selector=own.label_selector if label_selector is None else label_selector,
             field_selector=own.field_selector if field_selector is None else field_selector,
         )

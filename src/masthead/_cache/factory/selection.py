@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Form",
-    "Selection",
+    "ListSelectors",
     "Tweak",
     "Wanted",
     "checked",
@@ -49,7 +49,7 @@ Form: TypeAlias = Literal["typed", "untyped", "metadata"]
 
 @set_module("masthead")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class ListSelectors:
     """Which objects of a resource are kept; None for what is not said.
 
     Attributes:
@@ -64,7 +64,7 @@ class Selection:
 
 
 # differs from client-go: it is called once for each informer, with its kind; versions and limits are the reflector's.
-Tweak: TypeAlias = Callable[[type[Object] | GroupVersionResource, Selection], Selection]
+Tweak: TypeAlias = Callable[[type[Object] | GroupVersionResource, ListSelectors], ListSelectors]
 """Has the last word on what is selected, for lists and watches alike: ``tweak(Pod, selection)``.
 
 ::
@@ -171,7 +171,7 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(sorted({*given}))
 
 
-def checked(selection: Selection) -> Selection:
+def checked(selection: ListSelectors) -> ListSelectors:
     """A selection whose selectors are some.
 
     Raises:
@@ -182,7 +182,7 @@ def checked(selection: Selection) -> Selection:
     return selection
 
 
-def tweaked(tweak: Tweak | None, what: type[Object] | GroupVersionResource, selection: Selection) -> Selection:
+def tweaked(tweak: Tweak | None, what: type[Object] | GroupVersionResource, selection: ListSelectors) -> ListSelectors:
     """What a tweak makes of a selection.
 
     Raises:
@@ -190,10 +190,10 @@ def tweaked(tweak: Tweak | None, what: type[Object] | GroupVersionResource, sele
         Exception: Whatever the tweak raises.
     """
     found = selection if tweak is None else tweak(what, selection)
-    if not isinstance(cast("object", found), Selection):
+    if not isinstance(cast("object", found), ListSelectors):
         raise ArgumentError(
             f"the tweak of {resource_of(what).group_resource} returned a {type(found).__name__}; it must return a "
-            "Selection, such as dataclasses.replace(selection, field_selector=...)",
+            "ListSelectors, such as dataclasses.replace(selection, field_selector=...)",
             value=found,
         )
     return found
@@ -203,7 +203,7 @@ def wanted(
     form: Form,
     what: type[Object] | GroupVersionResource,
     namespaces: tuple[str, ...],
-    selection: Selection,
+    selection: ListSelectors,
     *,
     is_explicit: bool,
 ) -> Wanted:
@@ -233,7 +233,7 @@ def wanted(
     return Wanted(form, what if form == "typed" else resource, namespaces, _selectors(selection))
 
 
-def _selectors(selection: Selection) -> tuple[tuple[str, str], ...]:
+def _selectors(selection: ListSelectors) -> tuple[tuple[str, str], ...]:
     """What is selected by, so that what means the same is the same."""
     query = list_query(
         label_selector=selection.label_selector,
