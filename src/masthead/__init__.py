@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from masthead._cache.factory.selection import ListSelectors as ListSelectors
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
-    from masthead._cache.informer.health import Health as Health
+    from masthead._cache.informer.health import InformerHealth as InformerHealth
     from masthead._cache.store.indexer import Indexer as Indexer
     from masthead._cache.store.lister import Lister as Lister
     from masthead._cache.store.lister import NamespaceLister as NamespaceLister
@@ -180,7 +180,7 @@ _HOMES = {
     "workqueue": "masthead",
     "EventHandler": "masthead._cache.informer.handlers",
     "FilteringEventHandler": "masthead._cache.informer.handlers",
-    "Health": "masthead._cache.informer.health",
+    "InformerHealth": "masthead._cache.informer.health",
     "Lister": "masthead._cache.store.lister",
     "NamespaceLister": "masthead._cache.store.lister",
     "ListWatchOptions": "masthead._client.listwatch",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._cache.factory.selection import ListSelectors as ListSelectors
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
-    from masthead._cache.informer.health import Health as Health
+    from masthead._cache.informer.health import InformerHealth as InformerHealth
     from masthead._cache.informer.informer import SharedInformer as SharedInformer
     from masthead._cache.informer.registration import Registration as Registration
     from masthead._cache.store.indexer import Indexer as Indexer
@@ -149,7 +149,7 @@ _HOMES = {
     "SharedInformerFactory": "masthead._cache.factory.factory",
     "EventHandler": "masthead._cache.informer.handlers",
     "FilteringEventHandler": "masthead._cache.informer.handlers",
-    "Health": "masthead._cache.informer.health",
+    "InformerHealth": "masthead._cache.informer.health",
     "SharedInformer": "masthead._cache.informer.informer",
     "Informers": "masthead._cache.factory.informers",
     "Lister": "masthead._cache.store.lister",

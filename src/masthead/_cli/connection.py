@@ -9,10 +9,10 @@ from masthead._cli.terminal import say
 if TYPE_CHECKING:
     import masthead
 
-__all__ = ["report_connection", "connection_error"]
+__all__ = ["connection_error", "report_connection"]
 
 
-def connection_error(health: masthead.Health) -> str:
+def connection_error(health: masthead.InformerHealth) -> str:
     """Why what is shown may be out of date, in a line; empty if the watches are open."""
     if health.is_connected or not health.failures:
         return ""

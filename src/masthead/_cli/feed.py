@@ -52,7 +52,7 @@ class Feed:
         self._informer.stop()
 
     @property
-    def health(self) -> masthead.Health:
+    def health(self) -> masthead.InformerHealth:
         """How the informer is doing."""
         return self._informer.health
 

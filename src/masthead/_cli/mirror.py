@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from masthead._printers.printer import Column, Printer
     from masthead._printers.table import PrintedTable
 
-__all__ = ["RowChange", "Key", "Mirror"]
+__all__ = ["Key", "Mirror", "RowChange"]
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name of an object."""
@@ -108,7 +108,7 @@ class Mirror:
         self._informer.stop()
 
     @property
-    def health(self) -> masthead.Health:
+    def health(self) -> masthead.InformerHealth:
         """How the informer is doing."""
         return self._informer.health
 

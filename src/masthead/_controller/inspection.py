@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from masthead._cache.informer.health import Health
+    from masthead._cache.informer.health import InformerHealth
     from masthead._controller.reconcile_loop import ReconcileLoop
     from masthead._controller.runtime import ManagerRuntime
 
@@ -111,7 +111,7 @@ def _largest(rows: Iterable[tuple[float, Row]], count: int) -> list[Row]:
     return [row for _, row in sorted(rows, key=lambda each: -each[0])[:count]]
 
 
-def _describe_informer(name: str, health: Health) -> Row:
+def _describe_informer(name: str, health: InformerHealth) -> Row:
     return {
         "informer": name,
         "state": health.state,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._cache.factory.selection import Tweak
-    from masthead._cache.informer.health import Health
+    from masthead._cache.informer.health import InformerHealth
     from masthead._cache.store.storage import Hold
     from masthead._cache.store.transforms import Transform
     from masthead._client.options import FieldSelection, LabelSelection
@@ -251,7 +251,7 @@ class SharedInformerFactory(InformerGroups):
         )
 
     @property
-    def health(self) -> Mapping[str, Health]:
+    def health(self) -> Mapping[str, InformerHealth]:
         """How the informers are doing, by name; of two informers with one name, the later has a number behind it."""
         return self._async.health
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
-    from masthead._cache.informer.health import Health
+    from masthead._cache.informer.health import InformerHealth
     from masthead._cache.options import Hold
     from masthead._cache.store.indexer import Indexer
     from masthead._cache.store.lister import Lister
@@ -172,7 +172,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         return self._async.is_stopped
 
     @property
-    def health(self) -> Health:
+    def health(self) -> InformerHealth:
         """How it is doing."""
         return self._async.health
 

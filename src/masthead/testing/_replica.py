@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from masthead._cache.factory.selection import Form, Wanted
-    from masthead._cache.informer.health import Health
+    from masthead._cache.informer.health import InformerHealth
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
     from masthead._config.model import Config
@@ -302,7 +302,7 @@ class Replica:
             await self.client.close()
 
 
-def _cache_failures(informer: str, health: Health) -> dict[str, FailedCall]:
+def _cache_failures(informer: str, health: InformerHealth) -> dict[str, FailedCall]:
     """Return the failures of the user's functions that an informer calls, and the objects that it cannot use."""
     found = {f"cache of {informer} {key}": FailedCall(problem) for key, problem in health.broken.items()}
     for index, errors in health.index_failures.items():

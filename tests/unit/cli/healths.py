@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from masthead import Health
+from masthead import InformerHealth
 
 
-def health(error: str = "", failures: int = 0, *, is_connected: bool = False) -> Health:
+def health(error: str = "", failures: int = 0, *, is_connected: bool = False) -> InformerHealth:
     """The health of an informer that has synced."""
-    return Health(
+    return InformerHealth(
         state="watching",
         is_synced=True,
         version="1",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._cache.factory.selection import Form, Tweak, Wanted
-    from masthead._cache.informer.health import Health
+    from masthead._cache.informer.health import InformerHealth
     from masthead._cache.store.storage import Hold
     from masthead._cache.store.transforms import Transform
     from masthead._client.client import Client
@@ -288,7 +288,7 @@ class SharedInformerFactory(InformerGroups):
         return Informers(self._obtain(found, lambda: self._made(found)))
 
     @property
-    def health(self) -> Mapping[str, Health]:
+    def health(self) -> Mapping[str, InformerHealth]:
         """How the informers are doing, by name; of two informers with one name, the later has a number behind it."""
         return {name: each.health for name, each in self._named().items()}
 

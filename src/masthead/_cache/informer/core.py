@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from masthead._cache.informer.handlers import EventHandler
-    from masthead._cache.informer.health import Health
+    from masthead._cache.informer.health import InformerHealth
     from masthead._cache.options import InformerOptions
     from masthead._cache.reflector.foreign import Source
     from masthead._cache.store.storage import Stored
@@ -351,7 +351,7 @@ class InformerCore(Generic[T]):
             detector.attach(self.processor.store.items)
         detector.check()
 
-    def health(self, *, is_stopped: bool) -> Health:
+    def health(self, *, is_stopped: bool) -> InformerHealth:
         """How the informer is doing."""
         if self._problem:
             return disowned_health(self._problem)

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from masthead._cache.reflector.status import ReflectorStatus
 
-__all__ = ["Health", "disowned_health", "health_of"]
+__all__ = ["InformerHealth", "disowned_health", "health_of"]
 
 
 @set_module("masthead")
 @dataclass(frozen=True, slots=True)
-class Health:
+class InformerHealth:
     """How an informer is at one moment.
 
     Attributes:
@@ -70,10 +70,10 @@ class Health:
         return self.is_synced and self.failures == 0 and self.state in {"listing", "watching"}
 
 
-def disowned_health(problem: str) -> Health:
+def disowned_health(problem: str) -> InformerHealth:
     """The health of an informer that runs in another process."""
     never = float("inf")
-    return Health(
+    return InformerHealth(
         state="forked",
         is_synced=False,
         version="",
@@ -105,7 +105,7 @@ def health_of(
     handler_failures: Mapping[str, int],
     index_failures: Mapping[str, Mapping[str, str]],
     clock: Callable[[], float],
-) -> Health:
+) -> InformerHealth:
     """Put together what the reflectors of an informer have noted down.
 
     Args:
@@ -125,7 +125,7 @@ def health_of(
     broken: dict[str, str] = {}
     for status in statuses:
         broken.update(status.broken)
-    return Health(
+    return InformerHealth(
         state=state or next(each for each in _WORST_FIRST if each in states),
         is_synced=is_synced,
         version=version,

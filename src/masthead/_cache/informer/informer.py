@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.informer.controller import InformerController
     from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
-    from masthead._cache.informer.health import Health
+    from masthead._cache.informer.health import InformerHealth
     from masthead._cache.options import Hold
     from masthead._cache.store.indexer import Indexer
     from masthead._cache.store.lister import Lister
@@ -245,7 +245,7 @@ class SharedInformer(Generic[T]):
         return self._stopped.is_set()
 
     @property
-    def health(self) -> Health:
+    def health(self) -> InformerHealth:
         """How it is doing."""
         return self._core.health(is_stopped=self.is_stopped)
 
