@@ -12,9 +12,9 @@ TYPE_CHECKING = False  # type checkers know better; importing typing would take 
 if TYPE_CHECKING:
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
     from masthead._discovery.disk_cache import DiskCache as DiskCache
-    from masthead._discovery.model import ApiGroup as ApiGroup
-    from masthead._discovery.model import ApiResource as ApiResource
     from masthead._discovery.model import DiscoveryResult as DiscoveryResult
+    from masthead._discovery.model import ServedGroup as ServedGroup
+    from masthead._discovery.model import ServedResource as ServedResource
     from masthead._discovery.model import ServerVersion as ServerVersion
     from masthead._discovery.rest_mapper import RestMapper as RestMapper
 
@@ -22,8 +22,8 @@ _HOMES = {
     "DiscoveryClient": "masthead._discovery.client",
     "DiskCache": "masthead._discovery.disk_cache",
     "RestMapper": "masthead._discovery.rest_mapper",
-    "ApiGroup": "masthead._discovery.model",
-    "ApiResource": "masthead._discovery.model",
+    "ServedGroup": "masthead._discovery.model",
+    "ServedResource": "masthead._discovery.model",
     "DiscoveryResult": "masthead._discovery.model",
     "ServerVersion": "masthead._discovery.model",
 }

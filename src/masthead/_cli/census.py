@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from masthead import aio
     from masthead._cli.failures import ExplainedFailure
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._transport.contract import Transport, TransportRequest, TransportResponse
 
 __all__ = ["Census"]
@@ -92,7 +92,7 @@ class Census:
         """What is wrong with the connection; empty if nothing is."""
         return self._connection.connection_error
 
-    async def kinds(self) -> list[ApiResource]:
+    async def kinds(self) -> list[ServedResource]:
         """The resources that can be listed.
 
         Raises:
@@ -107,7 +107,7 @@ class Census:
             if (each.namespaced or self._namespace is None) and str(each.gvr.group_resource) != "events.events.k8s.io"
         ]
 
-    async def count(self, kinds: list[ApiResource], on_done: Callable[[ApiResource], object]) -> None:
+    async def count(self, kinds: list[ServedResource], on_done: Callable[[ServedResource], object]) -> None:
         """Count the objects of all kinds.
 
         Args:
@@ -119,7 +119,7 @@ class Census:
         """
         limit = asyncio.Semaphore(_AT_ONCE)
 
-        async def count_one(resource: ApiResource) -> None:
+        async def count_one(resource: ServedResource) -> None:
             async with limit:
                 await self._count(resource)
                 on_done(resource)
@@ -134,7 +134,7 @@ class Census:
                 code=self._refusal.code,
             )
 
-    async def _count(self, resource: ApiResource) -> None:
+    async def _count(self, resource: ServedResource) -> None:
         name = str(resource.gvr.group_resource)
         self.stats[name] = found = KindStats(name)
         query, path = {"limit": _PAGE}, _path(resource, self._namespace)
@@ -154,7 +154,7 @@ class Census:
             self._refusal = explain(error)
             found.note = self._refusal.line
 
-    async def follow(self, kinds: list[ApiResource]) -> None:
+    async def follow(self, kinds: list[ServedResource]) -> None:
         """Count changes, until it is cancelled.
 
         Args:
@@ -169,7 +169,7 @@ class Census:
             for each in watched:
                 group.create_task(self._follow(each))
 
-    async def _follow(self, resource: ApiResource) -> None:
+    async def _follow(self, resource: ServedResource) -> None:
         name = str(resource.gvr.group_resource)
         place = self._namespace if resource.namespaced else None
         watched, version = self._client.dynamic(resource.gvr, namespace=place), self._versions[name]
@@ -189,7 +189,7 @@ def _decode(body: bytes, kind: str) -> _Page:
         raise DecodeError(f"the list of {kind} cannot be read: {error}") from None
 
 
-def _path(resource: ApiResource, namespace: str | None) -> str:
+def _path(resource: ServedResource, namespace: str | None) -> str:
     gvr = resource.gvr
     root = f"/apis/{gvr.group}" if gvr.group else "/api"
     place = f"/namespaces/{quote(namespace, safe='')}" if namespace and resource.namespaced else ""

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from masthead._cli.document import Span
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.metadata import ObjectMeta, OwnerReference
     from masthead._printers.printer import Column
     from masthead._printers.table import PrintedRow
 
-__all__ = ["Family", "Leaf", "FamilyMember", "Vitals", "member_of", "tree_rows", "vitals_of"]
+__all__ = ["Family", "FamilyMember", "Leaf", "Vitals", "member_of", "tree_rows", "vitals_of"]
 
 _MOST: Final = 100_000
 """How many objects with owners are remembered."""
@@ -50,7 +50,7 @@ class FamilyMember:
     kind: str
     name: str
     namespace: str = ""
-    resource: ApiResource | None = None
+    resource: ServedResource | None = None
     owners: tuple[OwnerReference, ...] = ()
     created: datetime | None = None
     version: str = ""
@@ -84,7 +84,7 @@ class Leaf:
     is_last: tuple[bool, ...]
 
 
-def member_of(metadata: ObjectMeta, resource: ApiResource) -> FamilyMember:
+def member_of(metadata: ObjectMeta, resource: ServedResource) -> FamilyMember:
     """Read what counts of an object's metadata.
 
     Args:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
     from masthead import aio
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.metadata import OwnerReference
     from masthead._meta.v1 import PartialObjectMetadata
 
@@ -50,15 +50,15 @@ class FamilySearch:
         name: Its name.
     """
 
-    def __init__(self, client: aio.Client, resource: ApiResource, namespace: str | None, name: str) -> None:
+    def __init__(self, client: aio.Client, resource: ServedResource, namespace: str | None, name: str) -> None:
         self._client = client
         self._resource = resource
         self._namespace = namespace
         self._name = name
         self._limit = asyncio.Semaphore(_AT_ONCE)
-        self._with_owners: dict[str, ApiResource] = {}
+        self._with_owners: dict[str, ServedResource] = {}
         self._informers: list[aio.SharedInformer[PartialObjectMetadata]] = []
-        self._unsynced: list[tuple[aio.SharedInformer[PartialObjectMetadata], ApiResource]] = []
+        self._unsynced: list[tuple[aio.SharedInformer[PartialObjectMetadata], ServedResource]] = []
         self.problems: dict[str, str] = {}
         self.vitals: dict[str, Vitals] = {}
         self.changed: set[str] = set()
@@ -99,7 +99,7 @@ class FamilySearch:
         # Another object of the same name is not the owner.
         return member_of(found.metadata, resource) if found.metadata.uid == reference.uid else None
 
-    async def kinds(self) -> list[ApiResource]:
+    async def kinds(self) -> list[ServedResource]:
         """The resources that can hold dependents: those of a namespaced object are in its namespace.
 
         Raises:
@@ -114,7 +114,7 @@ class FamilySearch:
             if "list" in each.verbs and each.kind != "Event" and (each.namespaced or not self._resource.namespaced)
         ]
 
-    async def search(self, kinds: Sequence[ApiResource], on_done: Callable[[ApiResource], object]) -> None:
+    async def search(self, kinds: Sequence[ServedResource], on_done: Callable[[ServedResource], object]) -> None:
         """List the metadata of all kinds, and remember what has owners.
 
         Args:
@@ -122,7 +122,7 @@ class FamilySearch:
             on_done: Is called with each resource that is done.
         """
 
-        async def search_one(resource: ApiResource) -> None:
+        async def search_one(resource: ServedResource) -> None:
             async with self._limit:
                 await self._list(resource)
                 on_done(resource)
@@ -131,7 +131,7 @@ class FamilySearch:
             for kind in kinds:
                 group.create_task(search_one(kind))
 
-    async def _list(self, resource: ApiResource) -> None:
+    async def _list(self, resource: ServedResource) -> None:
         listed = self._client.metadata(resource.gvr, namespace=self._place(resource))
         try:
             async for page in listed.list_pages():
@@ -141,7 +141,7 @@ class FamilySearch:
         except MastheadError as error:
             self.problems[str(resource.gvr.group_resource)] = explain(error).line
 
-    def _place(self, resource: ApiResource) -> str | None:
+    def _place(self, resource: ServedResource) -> str | None:
         return self._namespace if resource.namespaced else None
 
     async def catch_up(self, most: int) -> None:
@@ -161,7 +161,7 @@ class FamilySearch:
         members = (self.family.get(uid) for uid in some)
         await self.look(member for member in members if member is not None)
 
-    def _forget_unlisted(self, resource: ApiResource, listed: set[str]) -> None:
+    def _forget_unlisted(self, resource: ServedResource, listed: set[str]) -> None:
         """Forget what was deleted between the search and the first list of a watch: no event says so."""
         for member in self.family.members():
             if member.resource is not None and member.resource.gvr == resource.gvr and member.uid not in listed:
@@ -205,7 +205,7 @@ class FamilySearch:
                 self.vitals[uids[row.name]] = vitals_of(table.columns, row)
 
     @asynccontextmanager
-    async def following(self, kinds: Sequence[ApiResource]) -> AsyncGenerator[None]:
+    async def following(self, kinds: Sequence[ServedResource]) -> AsyncGenerator[None]:
         """Watch the kinds of the family, and those that are often dependents.
 
         Args:
@@ -226,7 +226,7 @@ class FamilySearch:
                 self._unsynced.append((informer, each))
             yield
 
-    def _handle(self, informer: aio.SharedInformer[PartialObjectMetadata], resource: ApiResource) -> None:
+    def _handle(self, informer: aio.SharedInformer[PartialObjectMetadata], resource: ServedResource) -> None:
         def take(obj: PartialObjectMetadata) -> None:
             member = member_of(obj.metadata, resource)
             known = self.family.get(member.uid)

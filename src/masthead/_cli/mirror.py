@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.references import Selected
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.unstructured import Unstructured
     from masthead._printers.printer import Column, Printer
     from masthead._printers.table import PrintedTable
@@ -196,7 +196,7 @@ def _with_name(selection: ObjectSelection, names: Sequence[str]) -> ObjectSelect
     return replace(selection, fields=",".join(terms))
 
 
-def _printer_with(columns: Sequence[Column], client: masthead.Client, resource: ApiResource) -> Printer | None:
+def _printer_with(columns: Sequence[Column], client: masthead.Client, resource: ServedResource) -> Printer | None:
     """What makes the same columns as the server here; None if nothing does."""
     wanted = [column.name for column in columns]
     for printer in (printer_for(resource.gvk.group, resource.kind), _custom_printer(client, resource)):
@@ -205,7 +205,7 @@ def _printer_with(columns: Sequence[Column], client: masthead.Client, resource: 
     return None
 
 
-def _custom_printer(client: masthead.Client, resource: ApiResource) -> Printer | None:
+def _custom_printer(client: masthead.Client, resource: ServedResource) -> Printer | None:
     """The printer of a custom resource, if its definition may be read."""
     from masthead._printers.custom import printer_of_version
 

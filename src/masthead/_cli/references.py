@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import masthead
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
 
 __all__ = [
     "ObjectName",
@@ -56,7 +56,7 @@ class Selected:
         namespace: The namespace; None for all, and for cluster-scoped resources.
     """
 
-    resource: ApiResource
+    resource: ServedResource
     names: tuple[str, ...]
     namespace: str | None
 
@@ -66,7 +66,7 @@ class Selected:
         return title_of(self.resource)
 
 
-def title_of(resource: ApiResource) -> str:
+def title_of(resource: ServedResource) -> str:
     """The kind as prefixes of names have it: ``pod``, ``deployment.apps``."""
     kind = resource.kind.lower()
     return f"{kind}.{resource.gvk.group}" if resource.gvk.group else kind
@@ -122,7 +122,7 @@ def resolve(client: masthead.Client, state: State, references: Sequence[ObjectNa
     return found
 
 
-def _resources(client: masthead.Client, kind: str) -> Sequence[ApiResource]:
+def _resources(client: masthead.Client, kind: str) -> Sequence[ServedResource]:
     try:
         return [client.mapper.find(kind)]
     except UnknownKindError:

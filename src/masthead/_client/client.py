@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from masthead._client.target import ResourceTarget
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Impersonation
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import StatusCause
     from masthead._printers.table import PrintedTable
@@ -287,7 +287,9 @@ class Client(ManifestVerbs):
             for each in found
         ]
 
-    async def wait_until_served(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ApiResource:
+    async def wait_until_served(
+        self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0
+    ) -> ServedResource:
         """Wait until the cluster serves a kind, such as one that was defined a moment ago, and return its resource.
 
         Args:

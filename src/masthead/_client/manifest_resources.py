@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from masthead._client.dynamic import DynamicResource
-    from masthead._discovery.model import ApiResource, DiscoveryResult
+    from masthead._discovery.model import DiscoveryResult, ServedResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.unstructured import Unstructured
 
@@ -31,9 +31,9 @@ __all__ = ["Manifest", "ManifestClient", "resolve_manifests"]
 
 
 class _Mapper(Protocol):
-    async def kind(self, gvk: GroupVersionKind) -> ApiResource: ...
+    async def kind(self, gvk: GroupVersionKind) -> ServedResource: ...
 
-    async def find(self, what: str, *, group: str | None) -> ApiResource: ...
+    async def find(self, what: str, *, group: str | None) -> ServedResource: ...
 
 
 class _Discovery(Protocol):

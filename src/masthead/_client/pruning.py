@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from masthead._client.apply_sets import ApplySet
     from masthead._client.manifest_calls import ManifestOptions
     from masthead._client.manifest_resources import Manifest, ManifestClient
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.gvk import GroupKind
     from masthead._meta.unstructured import Unstructured
 
@@ -75,7 +75,7 @@ class OpenApplySet:
 
     client: ManifestClient
     parent: ApplySetParent
-    resources: tuple[ApiResource, ...]
+    resources: tuple[ServedResource, ...]
     before: Membership
     manifests: tuple[Manifest, ...]
 
@@ -129,7 +129,7 @@ class OpenApplySet:
         names.add((self.parent.gvk.group_kind, self.parent.key))
         slots = asyncio.Semaphore(_AT_ONCE)
 
-        async def list_members(found: ApiResource, namespace: str | None) -> list[Member] | MastheadError:
+        async def list_members(found: ServedResource, namespace: str | None) -> list[Member] | MastheadError:
             async with slots:
                 try:
                     listed = await self.client.dynamic(found.gvr, namespace=namespace).list(
@@ -252,7 +252,7 @@ async def _find_parent(
     return parent
 
 
-async def _resource_of(client: ManifestClient, kind: GroupKind) -> ApiResource | None:
+async def _resource_of(client: ManifestClient, kind: GroupKind) -> ServedResource | None:
     """The resource of a kind; None if its definition is gone, and its objects with it."""
     try:
         return await client.mapper.find(kind.kind, group=kind.group)

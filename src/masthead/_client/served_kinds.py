@@ -18,7 +18,7 @@ from masthead.errors import DeadlineError, MastheadError, NotFoundError, Unknown
 
 if TYPE_CHECKING:
     from masthead._client.dynamic import DynamicResource
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.gvk import GroupVersionKind
 
 __all__ = ["wait_until_served"]
@@ -27,7 +27,7 @@ _DEFINITIONS: Final = GroupVersionResource("apiextensions.k8s.io", "v1", "custom
 
 
 class _Mapper(Protocol):
-    async def kind(self, gvk: GroupVersionKind) -> ApiResource: ...
+    async def kind(self, gvk: GroupVersionKind) -> ServedResource: ...
 
 
 class _Client(Protocol):
@@ -37,7 +37,7 @@ class _Client(Protocol):
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None = None) -> DynamicResource: ...
 
 
-async def wait_until_served(client: _Client, gvk: GroupVersionKind, *, timeout: float) -> ApiResource:
+async def wait_until_served(client: _Client, gvk: GroupVersionKind, *, timeout: float) -> ServedResource:
     """Wait until a cluster serves a kind, and return its resource.
 
     Raises:
@@ -57,7 +57,7 @@ async def wait_until_served(client: _Client, gvk: GroupVersionKind, *, timeout: 
     )
 
 
-async def _served(client: _Client, gvk: GroupVersionKind) -> ApiResource:
+async def _served(client: _Client, gvk: GroupVersionKind) -> ServedResource:
     backoff = Backoff(first=0.02, cap=1.0)
     while True:
         try:

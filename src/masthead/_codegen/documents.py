@@ -15,7 +15,7 @@ from masthead.errors import DecodeError, GenerateError
 
 if TYPE_CHECKING:
     from masthead._codegen.spec import Spec
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
 
 T = TypeVar("T")
 
@@ -136,7 +136,7 @@ def _add_resources(spec: Spec, data: bytes, origin: str) -> None:
     spec.resources.update({each.gvk: _facts(each) for each in found if each.kind})
 
 
-def _facts(found: ApiResource) -> Resource:
+def _facts(found: ServedResource) -> Resource:
     """The resource as a class describes it. Verbs are sorted, because servers list them in different orders."""
     return Resource(
         name=found.name,

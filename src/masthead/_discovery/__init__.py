@@ -2,7 +2,7 @@
 
 | module | contents |
 |---|---|
-| `model` | `DiscoveryResult`, `ApiGroup`, `ApiResource`, `ServerVersion` |
+| `model` | `DiscoveryResult`, `ServedGroup`, `ServedResource`, `ServerVersion` |
 | `aggregated`, `legacy` | decoding of the two formats of discovery |
 | `fetcher` | one full discovery, in either format |
 | `client` | `DiscoveryClient`: discovery with a cache that refreshes itself |

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from masthead._discovery.model import ApiGroup, ApiResource, DiscoveryResult
+from masthead._discovery.model import DiscoveryResult, ServedGroup, ServedResource
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.resource import Subresource
@@ -129,8 +129,8 @@ class _ResultBuilder:
     """
 
     def __init__(self) -> None:
-        self.groups: list[ApiGroup] = []
-        self.resources: list[ApiResource] = []
+        self.groups: list[ServedGroup] = []
+        self.resources: list[ServedResource] = []
         self.failures: dict[GroupVersion, MastheadError] = {}
         self.lost: list[DecodeError] = []
 
@@ -147,7 +147,7 @@ class _ResultBuilder:
             fresh = (each for each in served if each not in stale)
             # A stale version may be incomplete, so that a fresh one is preferred to it.
             preferred = next(fresh, served[0]).version
-            self.groups.append(ApiGroup(name, tuple(each.version for each in served), preferred))
+            self.groups.append(ServedGroup(name, tuple(each.version for each in served), preferred))
 
     def found(self) -> DiscoveryResult:
         return DiscoveryResult(tuple(self.groups), tuple(self.resources), self.failures)
@@ -192,9 +192,9 @@ def _stale(served: GroupVersion) -> MastheadError:
     )
 
 
-def _resource(served: GroupVersion, given: _ResourceDiscovery) -> ApiResource:
+def _resource(served: GroupVersion, given: _ResourceDiscovery) -> ServedResource:
     parts = (_part(served, each) for each in given.subresources or ())
-    return ApiResource(
+    return ServedResource(
         gvr=served.resource(given.resource),
         gvk=_kind(served, given.response_kind),
         singular=given.singular_resource or "",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from masthead._discovery.disk_cache import DiskCache
-    from masthead._discovery.model import ApiGroup, DiscoveryResult
+    from masthead._discovery.model import DiscoveryResult, ServedGroup
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.shape import JSON
     from masthead._rest.client import RestClient
@@ -121,7 +121,7 @@ class DiscoveryClient:
         held = self._held
         return held is not None and held.is_fresh and self._now() < held.until
 
-    async def groups(self) -> tuple[ApiGroup, ...]:
+    async def groups(self) -> tuple[ServedGroup, ...]:
         """Return the groups and their versions, the core group first.
 
         Raises:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._discovery.document_cache import DiscoveryDocument, DocumentCache
-    from masthead._discovery.model import ApiGroup, ApiResource
+    from masthead._discovery.model import ServedGroup, ServedResource
 
 __all__ = ["DiscoveryFetcher"]
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _AT_ONCE: Final = 8
 """The number of concurrent requests for resource lists; a cluster with many operators has hundreds of them."""
-_ROOTS: Final[Mapping[str, Callable[[bytes], tuple[ApiGroup, ...]]]] = {
+_ROOTS: Final[Mapping[str, Callable[[bytes], tuple[ServedGroup, ...]]]] = {
     "/api": read_core,
     "/apis": read_groups,
 }
@@ -80,10 +80,10 @@ class DiscoveryFetcher:
                 found += await self._resources_of(read(response.body))
         return found
 
-    async def _resources_of(self, groups: tuple[ApiGroup, ...]) -> DiscoveryResult:
+    async def _resources_of(self, groups: tuple[ServedGroup, ...]) -> DiscoveryResult:
         served = [GroupVersion(group.name, version) for group in groups for version in group.versions]
         lists = await _gather([self._list(each) for each in served])
-        resources: list[ApiResource] = []
+        resources: list[ServedResource] = []
         failures: dict[GroupVersion, MastheadError] = {}
         for each, outcome in zip(served, lists, strict=True):
             if not isinstance(outcome, MastheadError):
@@ -94,7 +94,7 @@ class DiscoveryFetcher:
                 raise outcome
         return DiscoveryResult(groups, tuple(resources), failures)
 
-    async def _list(self, served: GroupVersion) -> tuple[ApiResource, ...]:
+    async def _list(self, served: GroupVersion) -> tuple[ServedResource, ...]:
         return read_resources(served, (await self._fetch(served.path, JSON)).body)
 
     async def _fetch(self, path: str, accept: str) -> DiscoveryDocument:

@@ -12,7 +12,7 @@ from masthead.errors import ArgumentError, UnknownKindError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from masthead._discovery.model import ApiResource, DiscoveryResult
+    from masthead._discovery.model import DiscoveryResult, ServedResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 
 __all__ = ["Index", "ResourceArgument", "parse_resource_argument"]
@@ -71,17 +71,17 @@ class Index:
         """Build the index."""
         self.found: Final = found
         self._rank = found.ranking()
-        self._by_name: dict[str, list[ApiResource]] = {}
-        self._by_kind: dict[str, list[ApiResource]] = {}
-        self._by_short_name: dict[str, list[ApiResource]] = {}
-        self._by_gvk: dict[GroupVersionKind, list[ApiResource]] = {}
-        self._by_gvr: dict[GroupVersionResource, ApiResource] = {}
+        self._by_name: dict[str, list[ServedResource]] = {}
+        self._by_kind: dict[str, list[ServedResource]] = {}
+        self._by_short_name: dict[str, list[ServedResource]] = {}
+        self._by_gvk: dict[GroupVersionKind, list[ServedResource]] = {}
+        self._by_gvr: dict[GroupVersionResource, ServedResource] = {}
         for each in sorted(found.resources, key=self._rank):
             self._by_gvr.setdefault(each.gvr, each)
             if each.kind:  # without a kind, only subresources are served
                 self._add(each)
 
-    def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ApiResource | None:
+    def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ServedResource | None:
         """Find a resource by its plural, singular, kind or short name, ignoring case.
 
         Names and kinds take precedence over short names.
@@ -108,7 +108,7 @@ class Index:
                     return self._best(fitting, what)
         return None
 
-    def kind(self, gvk: GroupVersionKind) -> ApiResource | None:
+    def kind(self, gvk: GroupVersionKind) -> ServedResource | None:
         """Find the resource of a kind.
 
         Raises:
@@ -119,11 +119,11 @@ class Index:
         fitting = [each for each in fitting if each.gvr.group_version == gvk.group_version] or fitting
         return self._best(fitting, str(gvk)) if fitting else None
 
-    def resource(self, gvr: GroupVersionResource) -> ApiResource | None:
+    def resource(self, gvr: GroupVersionResource) -> ServedResource | None:
         """Find a resource by group, version and plural."""
         return self._by_gvr.get(gvr)
 
-    def category(self, name: str) -> tuple[ApiResource, ...]:
+    def category(self, name: str) -> tuple[ServedResource, ...]:
         """Return the resources of a category, each in its preferred version, in the order of groups."""
         wanted = name.lower()
         fitting = [each for each in self.found.preferred() if wanted in map(str.lower, each.categories)]
@@ -142,7 +142,7 @@ class Index:
         alike = [each for name in near for table in (self._by_name, self._by_kind) for each in table.get(name, ())]
         return list(dict.fromkeys(str(each.gvr.group_resource) for each in alike))[:_NEAR]
 
-    def _add(self, each: ApiResource) -> None:
+    def _add(self, each: ServedResource) -> None:
         for name in {each.name.lower(), each.singular.lower() or each.kind.lower()}:
             self._by_name.setdefault(name, []).append(each)
         self._by_kind.setdefault(each.kind.lower(), []).append(each)
@@ -151,7 +151,7 @@ class Index:
         for gvk in {each.gvk, each.gvr.group_version.kind(each.kind)}:
             self._by_gvk.setdefault(gvk, []).append(each)
 
-    def _best(self, fitting: list[ApiResource], what: str) -> ApiResource:
+    def _best(self, fitting: list[ServedResource], what: str) -> ServedResource:
         first = self._rank(fitting[0])
         best = [each for each in fitting if self._rank(each) == first]
         name = what.lower().partition(".")[0]
@@ -166,7 +166,7 @@ class Index:
         return best[0]
 
 
-def _fitting(argument: ResourceArgument, candidates: Iterable[ApiResource]) -> list[ApiResource]:
+def _fitting(argument: ResourceArgument, candidates: Iterable[ServedResource]) -> list[ServedResource]:
     """Filter by version and group: by the exact group or, if none matches exactly, by its prefix."""
     in_version = [candidate for candidate in candidates if argument.version in {None, candidate.gvr.version}]
     if argument.group is None:

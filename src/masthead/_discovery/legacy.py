@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from masthead._discovery.model import ApiGroup, ApiResource
+from masthead._discovery.model import ServedGroup, ServedResource
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.resource import Subresource
@@ -68,17 +68,17 @@ _decode_groups: Final = typeinfo.json_decoder(_ApiGroupList)
 _decode_resources: Final = typeinfo.json_decoder(_ApiResourceList)
 
 
-def read_core(body: bytes) -> tuple[ApiGroup, ...]:
+def read_core(body: bytes) -> tuple[ServedGroup, ...]:
     """Decode the response of ``/api``: the core group, or nothing if it has no versions.
 
     Raises:
         DecodeError: If the body is invalid.
     """
     versions = tuple(_read(_decode_core, body, "APIVersions").versions or ())
-    return (ApiGroup("", versions, versions[0]),) if versions else ()
+    return (ServedGroup("", versions, versions[0]),) if versions else ()
 
 
-def read_groups(body: bytes) -> tuple[ApiGroup, ...]:
+def read_groups(body: bytes) -> tuple[ServedGroup, ...]:
     """Decode the response of ``/apis``: the groups.
 
     Raises:
@@ -88,7 +88,7 @@ def read_groups(body: bytes) -> tuple[ApiGroup, ...]:
     return tuple(_group(each, each.versions) for each in groups if each.versions)
 
 
-def read_resources(served: GroupVersion, body: bytes) -> tuple[ApiResource, ...]:
+def read_resources(served: GroupVersion, body: bytes) -> tuple[ServedResource, ...]:
     """Decode the resource list of one group-version, each resource with its subresources.
 
     Raises:
@@ -114,19 +114,19 @@ def _read(decoder: msgspec.json.Decoder[T], body: bytes, kind: str) -> T:
     return found
 
 
-def _group(given: _ApiGroup, versions: list[_GroupVersionForDiscovery]) -> ApiGroup:
+def _group(given: _ApiGroup, versions: list[_GroupVersionForDiscovery]) -> ServedGroup:
     names = tuple(each.version for each in versions)
     preferred = given.preferred_version.version if given.preferred_version else ""
-    return ApiGroup(given.name, names, preferred if preferred in names else names[0])
+    return ServedGroup(given.name, names, preferred if preferred in names else names[0])
 
 
 def _resource(
     served: GroupVersion, name: str, owner: _ApiResource | None, parts: Iterable[_ApiResource]
-) -> ApiResource:
+) -> ServedResource:
     parts = tuple(parts)
     # If only subresources are served, their scope is that of the resource.
     given = owner or _ApiResource(name, namespaced=any(part.namespaced for part in parts))
-    return ApiResource(
+    return ServedResource(
         gvr=served.resource(name),
         gvk=_kind(served, given),
         singular=given.singular_name or "",

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from masthead._meta.resource import Subresource
     from masthead.errors import MastheadError
 
-__all__ = ["ApiGroup", "ApiResource", "DiscoveryResult", "ServerVersion"]
+__all__ = ["DiscoveryResult", "ServedGroup", "ServedResource", "ServerVersion"]
 
 
 @set_module("masthead.discovery")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiResource:
+class ServedResource:
     """A resource that the server serves.
 
     Attributes:
@@ -65,7 +65,7 @@ class ApiResource:
 
 @set_module("masthead.discovery")
 @dataclass(frozen=True, slots=True)
-class ApiGroup:
+class ServedGroup:
     """An API group and its versions.
 
     Attributes:
@@ -93,11 +93,11 @@ class DiscoveryResult:
             backend of an aggregated API is down. Its resources are missing, or may be out of date.
     """
 
-    groups: tuple[ApiGroup, ...] = ()
-    resources: tuple[ApiResource, ...] = ()
+    groups: tuple[ServedGroup, ...] = ()
+    resources: tuple[ServedResource, ...] = ()
     failures: Mapping[GroupVersion, MastheadError] = field(default_factory=dict["GroupVersion", "MastheadError"])
 
-    def __iter__(self) -> Iterator[ApiResource]:
+    def __iter__(self) -> Iterator[ServedResource]:
         return iter(self.resources)
 
     def __len__(self) -> int:
@@ -121,14 +121,14 @@ class DiscoveryResult:
     def preferred(self) -> DiscoveryResult:
         """Return each resource once: in its group's preferred version or, if missing there, in the next one."""
         rank = self.ranking()
-        best: dict[tuple[str, str], ApiResource] = {}
+        best: dict[tuple[str, str], ServedResource] = {}
         for resource in self.resources:
             key = resource.gvr.group, resource.name
             if key not in best or rank(resource) < rank(best[key]):
                 best[key] = resource
         return DiscoveryResult(self.groups, tuple(best.values()), self.failures)
 
-    def ranking(self) -> Callable[[ApiResource], tuple[int, int]]:
+    def ranking(self) -> Callable[[ServedResource], tuple[int, int]]:
         """Return a sort key that puts preferred resources first: by group, then by version."""
         order = {
             # The core group comes first, wherever the server lists it.
@@ -140,7 +140,7 @@ class DiscoveryResult:
         return lambda each: order.get((each.gvr.group, each.gvr.version), last)
 
 
-def _rank(group: ApiGroup, version: str) -> int:
+def _rank(group: ServedGroup, version: str) -> int:
     return -1 if version == group.preferred else group.versions.index(version)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._discovery.client import DiscoveryClient
-    from masthead._discovery.model import ApiResource, DiscoveryResult
+    from masthead._discovery.model import DiscoveryResult, ServedResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 
 __all__ = ["RestMapper"]
@@ -38,7 +38,7 @@ class RestMapper:
         self._discovery = discovery
         self._index: Index | None = None
 
-    async def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ApiResource:
+    async def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ServedResource:
         """Find a resource by its plural, singular, kind or short name, ignoring case.
 
         ``deployments``, ``Deployment``, ``deploy``, ``deployments.apps`` and ``deployments.v1.apps`` are the same.
@@ -62,7 +62,7 @@ class RestMapper:
             within=None if api_version is None else GroupVersion.parse(api_version),
         )
 
-    async def kind(self, gvk: GroupVersionKind) -> ApiResource:
+    async def kind(self, gvk: GroupVersionKind) -> ServedResource:
         """Find the resource whose objects are of a kind.
 
         Raises:
@@ -75,7 +75,7 @@ class RestMapper:
             within=gvk.group_version,
         )
 
-    async def resource(self, gvr: GroupVersionResource) -> ApiResource:
+    async def resource(self, gvr: GroupVersionResource) -> ServedResource:
         """Find a resource by group, version and plural.
 
         Raises:
@@ -88,7 +88,7 @@ class RestMapper:
             within=gvr.group_version,
         )
 
-    async def category(self, name: str) -> tuple[ApiResource, ...]:
+    async def category(self, name: str) -> tuple[ServedResource, ...]:
         """Return the resources of a category such as ``all``, each in its preferred version.
 
         Raises:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Config, Impersonation
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.v1 import StatusCause
     from masthead._printers.table import PrintedTable
@@ -254,7 +254,7 @@ class Client(ManifestVerbs):
             )
         )
 
-    def wait_until_served(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ApiResource:
+    def wait_until_served(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ServedResource:
         """Wait until the cluster serves a kind, such as one that was defined a moment ago, and return its resource.
 
         Args:

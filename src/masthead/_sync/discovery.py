@@ -9,7 +9,7 @@ from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
-    from masthead._discovery.model import ApiGroup, DiscoveryResult, ServerVersion
+    from masthead._discovery.model import DiscoveryResult, ServedGroup, ServerVersion
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.shape import JSON
 
@@ -40,7 +40,7 @@ class DiscoveryClient(Facade[AsyncDiscoveryClient]):
         """Whether the cached result came from the server (not from disk) and has not expired."""
         return self._async.is_fresh
 
-    def groups(self) -> tuple[ApiGroup, ...]:
+    def groups(self) -> tuple[ServedGroup, ...]:
         """Return the groups and their versions, the core group first.
 
         Raises:

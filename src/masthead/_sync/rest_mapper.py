@@ -9,7 +9,7 @@ from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 
 __all__ = ["RestMapper"]
@@ -26,7 +26,7 @@ class RestMapper(Facade[AsyncRestMapper]):
     Threads: may be shared by any number of threads.
     """
 
-    def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ApiResource:
+    def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ServedResource:
         """Find a resource by its plural, singular, kind or short name, ignoring case.
 
         ``deployments``, ``Deployment``, ``deploy``, ``deployments.apps`` and ``deployments.v1.apps`` are the same.
@@ -45,7 +45,7 @@ class RestMapper(Facade[AsyncRestMapper]):
         """
         return self._portal.call(self._async.find(what, api_version=api_version, group=group))
 
-    def kind(self, gvk: GroupVersionKind) -> ApiResource:
+    def kind(self, gvk: GroupVersionKind) -> ServedResource:
         """Find the resource whose objects are of a kind.
 
         Raises:
@@ -54,7 +54,7 @@ class RestMapper(Facade[AsyncRestMapper]):
         """
         return self._portal.call(self._async.kind(gvk))
 
-    def resource(self, gvr: GroupVersionResource) -> ApiResource:
+    def resource(self, gvr: GroupVersionResource) -> ServedResource:
         """Find a resource by group, version and plural.
 
         Raises:
@@ -63,7 +63,7 @@ class RestMapper(Facade[AsyncRestMapper]):
         """
         return self._portal.call(self._async.resource(gvr))
 
-    def category(self, name: str) -> tuple[ApiResource, ...]:
+    def category(self, name: str) -> tuple[ServedResource, ...]:
         """Return the resources of a category such as ``all``, each in its preferred version.
 
         Raises:

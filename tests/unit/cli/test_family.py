@@ -21,7 +21,7 @@ from masthead._cli.family import (
     tree_rows,
     vitals_of,
 )
-from masthead._discovery.model import ApiResource
+from masthead._discovery.model import ServedResource
 from masthead._printers.printer import Column
 from masthead._printers.table import PrintedRow
 from masthead.meta import GroupVersionKind, GroupVersionResource, ObjectMeta, OwnerReference
@@ -69,7 +69,7 @@ def test_the_controller_is_the_owner_above() -> None:
         OwnerReference(kind="Thing", name="x", uid="x"),
         OwnerReference(kind="Thing", name="y", uid="y", controller=True),
     )
-    resource = ApiResource(gvr=GroupVersionResource("", "v1", "things"), gvk=GroupVersionKind("", "v1", "Thing"))
+    resource = ServedResource(gvr=GroupVersionResource("", "v1", "things"), gvk=GroupVersionKind("", "v1", "Thing"))
     found = member_of(ObjectMeta(name="b", uid="b", owner_references=list(references)), resource)
 
     assert [each.name for each in Family(found).path()] == ["y", "b"]

@@ -23,7 +23,7 @@ from tests.unit.discovery.network import (
 
 from masthead._discovery.aggregated import ACCEPT, is_aggregated, read_aggregated
 from masthead._discovery.legacy import read_core, read_groups, read_resources
-from masthead._discovery.model import ApiGroup, DiscoveryResult, ServerVersion
+from masthead._discovery.model import DiscoveryResult, ServedGroup, ServerVersion
 from masthead._meta.gvk import GroupVersion, GroupVersionKind, GroupVersionResource
 from masthead._meta.resource import Subresource
 from masthead.errors import DecodeError, ServiceUnavailableError
@@ -38,7 +38,7 @@ def read(*items: dict[str, Any]) -> DiscoveryResult:
 def test_an_aggregated_document_has_groups_resources_and_subresources() -> None:
     found = read(CORE, APPS)
 
-    assert found.groups == (ApiGroup("", ("v1",), "v1"), ApiGroup("apps", ("v1", "v1beta1"), "v1"))
+    assert found.groups == (ServedGroup("", ("v1",), "v1"), ServedGroup("apps", ("v1", "v1beta1"), "v1"))
     pods, nodes, *deployments = found
     assert pods.gvr == GroupVersionResource("", "v1", "pods")
     assert pods.gvk == GroupVersionKind("", "v1", "Pod")
@@ -72,7 +72,7 @@ def test_the_preferred_version_need_not_be_the_first() -> None:
         b'"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}}]}'
     )
 
-    assert found == ApiGroup("apps", ("v2", "v1"), "v1")
+    assert found == ServedGroup("apps", ("v2", "v1"), "v1")
 
 
 def test_a_preferred_version_that_is_not_served_does_not_count() -> None:
@@ -87,7 +87,7 @@ def test_a_preferred_version_that_is_not_served_does_not_count() -> None:
 def test_a_stale_group_version_is_a_failure_and_keeps_its_resources() -> None:
     found = read(group("m.io", version("v2", resource("x", "X"), freshness="Stale"), version("v1")))
 
-    assert found.groups == (ApiGroup("m.io", ("v2", "v1"), "v1"),)
+    assert found.groups == (ServedGroup("m.io", ("v2", "v1"), "v1"),)
     assert [each.name for each in found] == ["x"]
     [(served, failure)] = found.failures.items()
     assert served == GroupVersion("m.io", "v2")

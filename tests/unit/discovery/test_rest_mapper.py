@@ -35,7 +35,7 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
 
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 
@@ -62,7 +62,7 @@ async def test_names_kinds_and_resources_lead_to_the_same() -> None:
     assert len(network.asked) == 2
 
 
-LOOKS: dict[str, Callable[[RestMapper], Awaitable[ApiResource]]] = {
+LOOKS: dict[str, Callable[[RestMapper], Awaitable[ServedResource]]] = {
     "short name": lambda mapper: mapper.find("wd"),
     "kind": lambda mapper: mapper.kind(WIDGET),
     "resource": lambda mapper: mapper.resource(WIDGET.group_version.resource("widgets")),
@@ -139,7 +139,7 @@ async def test_definitions_that_come_one_after_the_other_are_all_found_at_once()
 
 
 DOWN = GroupVersionKind("down.io", "v1", "Widget")
-IN_WHAT_IS_DOWN: dict[str, Callable[[RestMapper], Awaitable[ApiResource]]] = {
+IN_WHAT_IS_DOWN: dict[str, Callable[[RestMapper], Awaitable[ServedResource]]] = {
     "kind": lambda mapper: mapper.kind(DOWN),
     "resource": lambda mapper: mapper.resource(DOWN.group_version.resource("widgets")),
     "name": lambda mapper: mapper.find("widgets", api_version="down.io/v1"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from masthead._cli.family_search import FamilySearch
     from masthead._cli.references import Selected
     from masthead._cli.state import State
-    from masthead._discovery.model import ApiResource
+    from masthead._discovery.model import ServedResource
 
 __all__ = ["command"]
 
@@ -103,7 +103,7 @@ class _Tree:
                     await self._draw(search)
                 await self._print(search)
 
-    async def _search(self, search: FamilySearch) -> list[ApiResource]:
+    async def _search(self, search: FamilySearch) -> list[ServedResource]:
         from masthead._cli.progress import Work
 
         kinds = await search.kinds()
