@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.indexer import Indexer as Indexer
     from masthead._cache.store.lister import Lister as Lister
     from masthead._cache.store.lister import NamespaceLister as NamespaceLister
+    from masthead._cache.store.mutable_indexer import MutableIndexer as MutableIndexer
     from masthead._cache.store.store import Store as Store
     from masthead._cache.store.transforms import compose as compose
     from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
@@ -62,6 +63,7 @@ _HOMES = {
     "Registration": "masthead._cache.informer.registration",
     "ListSelectors": "masthead._cache.factory.selection",
     "Indexer": "masthead._cache.store.indexer",
+    "MutableIndexer": "masthead._cache.store.mutable_indexer",
     "Store": "masthead._cache.store.store",
     "compose": "masthead._cache.store.transforms",
     "drop_managed_fields": "masthead._cache.store.transforms",

@@ -104,7 +104,7 @@ class Census:
         return [
             each
             for each in listable
-            if (each.namespaced or self._namespace is None) and str(each.gvr.group_resource) != "events.events.k8s.io"
+            if (each.namespaced or self._namespace is None) and each.gvr.group_resource != "events.events.k8s.io"
         ]
 
     async def count(self, kinds: list[ServedResource], on_done: Callable[[ServedResource], object]) -> None:
@@ -135,7 +135,7 @@ class Census:
             )
 
     async def _count(self, resource: ServedResource) -> None:
-        name = str(resource.gvr.group_resource)
+        name = resource.gvr.group_resource
         self.stats[name] = found = KindStats(name)
         query, path = {"limit": _PAGE}, _path(resource, self._namespace)
         try:
@@ -160,17 +160,17 @@ class Census:
         Args:
             kinds: The kinds that were counted.
         """
-        listed = [kind for kind in kinds if str(kind.gvr.group_resource) in self._versions]
-        listed.sort(key=lambda each: -self.stats[str(each.gvr.group_resource)].objects)
+        listed = [kind for kind in kinds if kind.gvr.group_resource in self._versions]
+        listed.sort(key=lambda each: -self.stats[each.gvr.group_resource].objects)
         watched = [each for each in listed if "watch" in each.verbs][:_WATCHES]
-        for name in {str(each.gvr.group_resource) for each in listed if each not in watched}:
+        for name in {each.gvr.group_resource for each in listed if each not in watched}:
             self.stats[name].note = "not watched"
         async with asyncio.TaskGroup() as group:
             for each in watched:
                 group.create_task(self._follow(each))
 
     async def _follow(self, resource: ServedResource) -> None:
-        name = str(resource.gvr.group_resource)
+        name = resource.gvr.group_resource
         place = self._namespace if resource.namespaced else None
         watched, version = self._client.dynamic(resource.gvr, namespace=place), self._versions[name]
         found = self.stats[name]

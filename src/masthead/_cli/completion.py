@@ -97,9 +97,7 @@ def _kinds(client: masthead.Client) -> list[str]:
         if "list" in preferred_resource.verbs
     ]
     names = [each.name for each in served]
-    return [
-        str(each.gvr.group_resource) if names.count(each.name) > 1 and each.gvr.group else each.name for each in served
-    ]
+    return [each.gvr.group_resource if names.count(each.name) > 1 and each.gvr.group else each.name for each in served]
 
 
 def _names_of_kind(client: masthead.Client, state: State, kind: str) -> list[str]:

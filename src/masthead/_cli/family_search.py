@@ -139,7 +139,7 @@ class FamilySearch:
                     if self.family.add(member_of(item.metadata, resource)):
                         self._with_owners[str(resource.gvr)] = resource
         except MastheadError as error:
-            self.problems[str(resource.gvr.group_resource)] = explain(error).line
+            self.problems[resource.gvr.group_resource] = explain(error).line
 
     def _place(self, resource: ServedResource) -> str | None:
         return self._namespace if resource.namespaced else None

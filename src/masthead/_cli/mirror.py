@@ -211,7 +211,7 @@ def _custom_printer(client: masthead.Client, resource: ServedResource) -> Printe
 
     definitions = client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
     try:
-        found = definitions.get(str(resource.gvr.group_resource)).to_dict()
+        found = definitions.get(resource.gvr.group_resource).to_dict()
     except MastheadError:
         return None
     versions = cast("list[dict[str, object]]", cast("dict[str, object]", found["spec"])["versions"])

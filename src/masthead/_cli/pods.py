@@ -119,7 +119,7 @@ def refuse_missing(client: masthead.Client, target: Selected) -> None:
 
 
 def _is_pod(target: Selected) -> bool:
-    return str(target.resource.gvr.group_resource) == "pods"
+    return target.resource.gvr.group_resource == "pods"
 
 
 def selector_of(obj: Plain) -> str:

@@ -243,7 +243,7 @@ async def _find_parent(
         allowed = {
             each.metadata.name for each in await definitions.list(label_selector=IS_PARENT_TYPE, timeout=timeout)
         }
-        if str(found.gvr.group_resource) not in allowed:
+        if found.gvr.group_resource not in allowed:
             raise ArgumentError(
                 f"{found.gvr.group_resource} cannot be the parent of an apply set; use a ConfigMap or a Secret, or label its "
                 f"CustomResourceDefinition with {IS_PARENT_TYPE}",

@@ -58,7 +58,7 @@ class ResourceTarget(Generic[T]):
     @property
     def name(self) -> str:
         """The resource as messages name it: ``pods``, ``deployments.apps``."""
-        return str(self.resource.group_resource)
+        return self.resource.group_resource
 
 
 _known: dict[type[Object], ResourceTarget[Any]] = {}

@@ -79,7 +79,7 @@ class CacheReader:
         self._indices = sorted(indexers)
         self._by_resource: dict[str, list[SharedInformer[Any]]] = {}
         for spec, informer in informers:
-            known = self._by_resource.setdefault(str(spec.resource.group_resource), [])
+            known = self._by_resource.setdefault(spec.resource.group_resource, [])
             if informer not in known:
                 known.append(informer)
             if spec.role == "owns":

@@ -69,7 +69,7 @@ class EnqueueHandler(EventHandler[Object]):
         self._reader = reader
         self._sink = sink
         self._failures = failures
-        self._resource = str(spec.resource.group_resource)
+        self._resource = spec.resource.group_resource
         self._takes_reader = spec.mapper is not None and positional_count(spec.mapper) > 1
 
     @property

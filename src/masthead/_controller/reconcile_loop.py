@@ -100,7 +100,7 @@ class ReconcileLoop:
         self.flights: Final[dict[Request, Flight]] = {}
         informers = [(spec, informer_of(services.factory, spec)) for spec in controller.specs]
         self._informers: list[SharedInformer[Any]] = [informer for _, informer in informers]
-        self._primary_resource = str(controller.primary.resource.group_resource)
+        self._primary_resource = controller.primary.resource.group_resource
         self.reader: Final = CacheReader(controller.name, informers, controller.indexers)
         self._invocation: Invocation | None = None
         self._registrations: list[Registration] = []

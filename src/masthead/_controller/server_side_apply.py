@@ -75,7 +75,7 @@ class ServerSideApply:
         target = await target_of(self._client, given)
         owner: Object | None = self._primary.latest if owned else None
         wanted = owned_copy(given, owner, self._flight.request.namespace if target.namespaced else "")
-        config = Configuration(wanted, str(target.resource.group_resource), field_manager)
+        config = Configuration(wanted, target.resource.group_resource, field_manager)
         resource: ResourceClient[Object] = resource_client(self._client, wanted, target)
         given_version = wanted.metadata.resource_version
         live = await self._live(wanted, target, resource, is_owned=owned)
@@ -116,7 +116,7 @@ class ServerSideApply:
 
         Without a look, a field manager that has applied the reference to another owner would silently replace it.
         """
-        if not self._reader.holds(str(target.resource.group_resource)):
+        if not self._reader.holds(target.resource.group_resource):
             return await _read(resource, wanted) if is_owned else None
         if self._flight.has_written(wanted):
             # The cache is behind this reconcile's own write, and would compare with the past.

@@ -140,7 +140,7 @@ class Index:
         known = sorted({*self._by_name, *self._by_kind})
         near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=_NEAR)
         alike = [each for name in near for table in (self._by_name, self._by_kind) for each in table.get(name, ())]
-        return list(dict.fromkeys(str(each.gvr.group_resource) for each in alike))[:_NEAR]
+        return list(dict.fromkeys(each.gvr.group_resource for each in alike))[:_NEAR]
 
     def _add(self, each: ServedResource) -> None:
         for name in {each.name.lower(), each.singular.lower() or each.kind.lower()}:

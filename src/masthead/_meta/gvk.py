@@ -57,17 +57,6 @@ class GroupKind(msgspec.Struct, frozen=True, order=True):
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
-@set_module("masthead.meta")
-class GroupResource(msgspec.Struct, frozen=True, order=True):
-    """A resource without a version."""
-
-    group: str
-    resource: str
-
-    def __str__(self) -> str:
-        return f"{self.resource}.{self.group}" if self.group else self.resource
-
-
 @set_module("masthead")
 class GroupVersionKind(msgspec.Struct, frozen=True, order=True):
     """The type of an object: ``GroupVersionKind("apps", "v1", "Deployment")``."""
@@ -122,6 +111,6 @@ class GroupVersionResource(msgspec.Struct, frozen=True, order=True):
         return GroupVersion(self.group, self.version)
 
     @property
-    def group_resource(self) -> GroupResource:
-        """The resource without its version."""
-        return GroupResource(self.group, self.resource)
+    def group_resource(self) -> str:
+        """The resource without its version, as kubectl prints it: ``deployments.apps``, or ``pods``."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource

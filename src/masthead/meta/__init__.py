@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from masthead._meta.finalizers import is_deleting as is_deleting
     from masthead._meta.finalizers import remove_finalizer as remove_finalizer
     from masthead._meta.gvk import GroupKind as GroupKind
-    from masthead._meta.gvk import GroupResource as GroupResource
     from masthead._meta.gvk import GroupVersion as GroupVersion
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
@@ -108,7 +107,6 @@ _HOMES = {
     "is_deleting": "masthead._meta.finalizers",
     "remove_finalizer": "masthead._meta.finalizers",
     "GroupKind": "masthead._meta.gvk",
-    "GroupResource": "masthead._meta.gvk",
     "GroupVersion": "masthead._meta.gvk",
     "GroupVersionKind": "masthead._meta.gvk",
     "GroupVersionResource": "masthead._meta.gvk",

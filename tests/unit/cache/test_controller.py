@@ -13,7 +13,7 @@ from tests.unit.cache.fake_list_watch import FakeListWatch
 from masthead._cache.informer.controller import InformerController
 from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.metrics import InformerMetrics
-from masthead._cache.store.store import Store
+from masthead._cache.store.mutable_indexer import MutableIndexer
 from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected, SyncAll
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap
@@ -134,7 +134,7 @@ async def test_it_has_synced_only_after_the_initial_list_is_processed(source: Fa
 async def test_a_standalone_store_can_be_maintained_by_it(source: FakeListWatch) -> None:
     source.put("a")
     source.put("b")
-    store: Store[ConfigMap] = Store(ConfigMap, {"value": lambda obj: [obj.data["value"]]})
+    store: MutableIndexer[ConfigMap] = MutableIndexer(ConfigMap, {"value": lambda obj: [obj.data["value"]]})
 
     def process(changes: Sequence[Change[Any]], _: bool) -> None:
         for change in changes:

@@ -11,7 +11,7 @@ import pytest
 
 from masthead._cache.store.indexer import Indexer
 from masthead._cache.store.lister import Lister
-from masthead._cache.store.store import Store
+from masthead._cache.store.mutable_indexer import MutableIndexer
 from masthead._sansio.store import IndexedStore
 from masthead.api.core.v1 import ConfigMap, ConfigMapList, Namespace
 from masthead.errors import ArgumentError, NotFoundError
@@ -24,8 +24,8 @@ BROKEN_LABELS = b"""{"metadata": {"resourceVersion": "3"}, "items": [
     {"metadata": {"name": "other", "namespace": "shop", "labels": {"app": "db"}}}]}"""
 
 
-def maps_of(*names: str) -> Store[ConfigMap]:
-    store: Store[ConfigMap] = Store(ConfigMap)
+def maps_of(*names: str) -> MutableIndexer[ConfigMap]:
+    store: MutableIndexer[ConfigMap] = MutableIndexer(ConfigMap)
     for name in names:
         store.add(ConfigMap.new(name, namespace="shop"))
     return store
@@ -58,7 +58,7 @@ def test_a_namespaced_object_is_not_found_without_its_namespace() -> None:
     lister: Lister[ConfigMap] = Lister(maps_of("a"), "configmaps")
     with pytest.raises(NotFoundError, match=r"The configmaps live in namespaces: lister\.namespace\("):
         lister.get("a")
-    nothing: Lister[Namespace] = Lister(Store(Namespace), "namespaces")
+    nothing: Lister[Namespace] = Lister(MutableIndexer(Namespace), "namespaces")
     with pytest.raises(NotFoundError, match="It is not in the store"):
         nothing.get("shop")
 
@@ -105,8 +105,8 @@ def test_listers_have_a_readable_repr() -> None:
     assert repr(lister) == "<Lister of configmaps, 2 objects>"
     assert repr(lister.namespace("shop")) == "<NamespaceLister of configmaps in shop, 2 objects>"
     assert repr(lister.namespace("bank")) == "<NamespaceLister of configmaps in bank, 0 objects>"
-    assert repr(maps_of("a")) == "<Store: 1 object, indexed by namespace>"
+    assert repr(maps_of("a")) == "<MutableIndexer: 1 object, indexed by namespace>"
     store.add_indexers({"app": lambda obj: [obj.metadata.labels.get("app", "")]})
-    assert repr(store) == "<Store: 2 objects, indexed by namespace, app>"
+    assert repr(store) == "<MutableIndexer: 2 objects, indexed by namespace, app>"
     bare: Indexer[Any] = Indexer(IndexedStore(opened=lambda stored: stored), store._storage)
     assert repr(bare) == "<Indexer: 0 objects, indexed by nothing>"

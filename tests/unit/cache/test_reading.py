@@ -8,6 +8,7 @@ import pytest
 
 from masthead._cache.store.indexer import Indexer
 from masthead._cache.store.lister import Lister
+from masthead._cache.store.mutable_indexer import MutableIndexer
 from masthead._cache.store.store import Store
 from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.errors import (
@@ -27,8 +28,8 @@ def config_map(name: str, namespace: str = "shop", version: str = "5", **labels:
     return made
 
 
-def filled(hold: Any = "lazy", **indexers: Any) -> Store[ConfigMap]:
-    store: Store[ConfigMap] = Store(ConfigMap, indexers, hold=hold)
+def filled(hold: Any = "lazy", **indexers: Any) -> MutableIndexer[ConfigMap]:
+    store: MutableIndexer[ConfigMap] = MutableIndexer(ConfigMap, indexers, hold=hold)
     store.replace(
         [
             config_map("a", app="web", tier="front"),
@@ -160,12 +161,15 @@ def test_a_lister_raises_not_found_for_a_missing_object() -> None:
 
 
 def test_a_cluster_scoped_object_is_found_by_its_name() -> None:
-    store: Store[Namespace] = Store(Namespace)
+    store: MutableIndexer[Namespace] = MutableIndexer(Namespace)
     store.add(Namespace.new("shop"))
     lister: Lister[Namespace] = Lister(store, "namespaces")
     assert lister.get("shop").metadata.name == "shop"
     assert store.list_index_values("namespace") == []
 
 
-def test_a_store_is_an_indexer() -> None:
+def test_an_indexer_is_a_store_and_only_a_mutable_one_is_filled_by_its_owner() -> None:
     assert isinstance(filled(), Indexer)
+    assert issubclass(Indexer, Store)
+    assert not {"add", "update", "delete", "replace"} & set(dir(Indexer))
+    assert not {"index", "by_index", "add_indexers"} & set(dir(Store))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masthead._meta.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
+from masthead._meta.gvk import GroupKind, GroupVersion, GroupVersionKind, GroupVersionResource
 from masthead.errors import ArgumentError
 
 
@@ -35,13 +35,11 @@ def test_kinds_and_resources_know_their_parts() -> None:
     assert kind == GroupVersionKind("apps", "v1", "Deployment") == kind.group_version.kind("Deployment")
     assert kind.api_version == "apps/v1"
     assert (kind.group_kind, str(kind.group_kind)) == (GroupKind("apps", "Deployment"), "Deployment.apps")
-    assert (resource.group_resource, str(resource.group_resource)) == (
-        GroupResource("apps", "deployments"),
-        "deployments.apps",
-    )
+    assert resource.group_resource == "deployments.apps"
+    assert GroupVersionResource("", "v1", "pods").group_resource == "pods"
     assert str(GroupVersionKind("", "v1", "Pod")) == "v1, kind Pod"
     assert str(GroupVersionResource("", "v1", "pods")) == "v1, resource pods"
-    assert (str(GroupKind("", "Pod")), str(GroupResource("", "pods"))) == ("Pod", "pods")
+    assert str(GroupKind("", "Pod")) == "Pod"
 
 
 def test_names_are_values_that_sort_and_serve_as_keys() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from masthead._cache.store.indexer import count_of
+from masthead._cache.store.store import count_of
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.lister import Lister
     from masthead._meta.gvk import GroupVersion
 
-__all__ = ["InformerGroup", "Informers", "Provide", "FACTORY_NAMESPACES"]
+__all__ = ["FACTORY_NAMESPACES", "InformerGroup", "Informers", "Provide"]
 
 T = TypeVar("T", bound=Object)
 

@@ -26,9 +26,10 @@ from masthead._cache.informer.registration import Registration
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.reflector.sources import log_label, sources_of
 from masthead._cache.reflector.status import ReflectorStatus
-from masthead._cache.store.indexer import NAMESPACE, Indexer, by_namespace, count_of, disown
+from masthead._cache.store.indexer import NAMESPACE, Indexer, by_namespace
 from masthead._cache.store.lister import Lister
 from masthead._cache.store.storage import storage_for
+from masthead._cache.store.store import count_of, disown
 from masthead._client.listwatch import ListWatch
 from masthead._meta.object import Object
 from masthead._sansio.resync import ResyncSchedule

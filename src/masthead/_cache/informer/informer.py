@@ -33,7 +33,7 @@ from masthead._cache.informer.handlers import handler_of, is_async
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.informer.registration import Registration
 from masthead._cache.options import InformerOptions
-from masthead._cache.store.indexer import count_of
+from masthead._cache.store.store import count_of
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import PartialObjectMetadata

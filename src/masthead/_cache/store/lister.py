@@ -6,7 +6,8 @@ import logging
 import warnings
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-from masthead._cache.store.indexer import NAMESPACE, count_of
+from masthead._cache.store.indexer import NAMESPACE
+from masthead._cache.store.store import count_of
 from masthead._client.options import label_selector_of
 from masthead._meta.object import Object
 from masthead._module import set_module
