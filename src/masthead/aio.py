@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from masthead._customresource.sources import crds as crds
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
     from masthead._discovery.rest_mapper import RestMapper as RestMapper
-    from masthead._leaderelection.elector import LeaderElector as LeaderElector
+    from masthead._leaderelection.leader_elector import LeaderElector as LeaderElector
     from masthead._leaderelection.leadership import FencingToken as FencingToken
     from masthead._leaderelection.leadership import Leadership as Leadership
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
@@ -182,7 +182,7 @@ _HOMES = {
     "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",
     "upgrade_managed_fields_patch": "masthead._schema.managed_fields_upgrade",
     "validate": "masthead._client.validation",
-    "LeaderElector": "masthead._leaderelection.elector",
+    "LeaderElector": "masthead._leaderelection.leader_elector",
     "Leadership": "masthead._leaderelection.leadership",
     "LogStream": "masthead._client.logs",
     "LogLine": "masthead._client.log_line",

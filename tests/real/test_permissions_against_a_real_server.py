@@ -19,7 +19,7 @@ from tests.real_server import ASSETS, RestartableServer, missing_programs
 import masthead
 import masthead.aio
 from masthead._cli.main import main
-from masthead._controller.rules import Grant, grants_of, rules_of
+from masthead._controller.rbac_rules import Grant, grants_of, rules_of
 from masthead.api.authorization.v1 import SubjectAccessReview
 from masthead.api.rbac.v1 import ClusterRole, Role
 

@@ -38,7 +38,7 @@ AWAITED = (
     "masthead._controller.probe_server",
     "masthead._controller.shard_member",
     "masthead._discovery",
-    "masthead._leaderelection.elector",
+    "masthead._leaderelection.leader_elector",
     "masthead._record.recorder",
     "masthead._rest",
     "masthead._workqueue.queue",

@@ -55,7 +55,7 @@ FOR_REAL_CLUSTERS = {
 ENDLESS = {
     "masthead._client.log_verbs:logs",
     "masthead._controller.shard_member:ShardMember",
-    "masthead._leaderelection.elector:LeaderElector",
+    "masthead._leaderelection.leader_elector:LeaderElector",
     "masthead._sync.leader_election:LeaderElector",
     "masthead._sync.log_verbs:logs",
 }

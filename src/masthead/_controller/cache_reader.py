@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from masthead._cache.factory.selection import resource_of
 from masthead._client.listwatch import ListWatch
 from masthead._controller.declarations import kind_of
+from masthead._controller.owner_index import add_indexers, add_owner_index, list_owned
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
 from masthead._sansio.own_writes import CachedVersion, is_visible, may_select
-from masthead.errors import IndexConflictError, NotCachedError, UnknownIndexError, UnknownKindError
+from masthead.errors import NotCachedError, UnknownIndexError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,14 +30,11 @@ if TYPE_CHECKING:
     from masthead._sansio.own_writes import OwnWrite
     from masthead._sansio.store import IndexFunc
 
-__all__ = ["OWNER_INDEX", "CacheReader", "informer_of"]
+__all__ = ["CacheReader", "informer_of"]
 
 T = TypeVar("T", bound=Object)
 V = TypeVar("V")
 ListOf: TypeAlias = list[V]  # the class below has a method of that name
-
-OWNER_INDEX: Final = "masthead.controller/owner"
-"""The index of owned objects: by the uids of their owners."""
 
 
 def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInformer[Any]:
@@ -54,10 +52,6 @@ def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInform
         label_selector=spec.label_selector,
         field_selector=spec.field_selector,
     ).informer
-
-
-def _owner_uids(obj: Object) -> list[str]:
-    return [owner_reference.uid for owner_reference in obj.metadata.owner_references]
 
 
 @set_module("masthead")
@@ -83,9 +77,9 @@ class CacheReader:
             if informer not in known:
                 known.append(informer)
             if spec.role == "owns":
-                _add_indexers(informer, {OWNER_INDEX: _owner_uids})
+                add_owner_index(informer)
             elif spec.role == "for":
-                _add_indexers(informer, {self._index(indexer): indexers[indexer] for indexer in indexers})
+                add_indexers(informer, {self._index(indexer): indexers[indexer] for indexer in indexers})
 
     @overload
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None: ...
@@ -194,7 +188,7 @@ class CacheReader:
         for spec, informer in self._informers:
             if spec.role == "owns" and spec.resource.group_resource == resource.group_resource:
                 is_declared = True
-                found |= {each.key: each for each in informer.indexer.by_index(OWNER_INDEX, owner.metadata.uid)}
+                found |= list_owned(informer, owner)
         if not is_declared:
             raise NotCachedError(
                 f"controller {self._name} has not declared that it owns {resource.group_resource}; add owns=[...] to it"
@@ -291,10 +285,3 @@ def _may_hold(informer: SharedInformer[Any], write: OwnWrite) -> bool:
         not isinstance(source, ListWatch) or may_select(write, source.namespace, source.selectors)
         for source in core.sources.values()
     )
-
-
-def _add_indexers(informer: SharedInformer[Any], indexers: Mapping[str, IndexFunc[Any]]) -> None:
-    """Add indexers, unless an earlier run of the controller has added them to the shared informer."""
-    for name, function in indexers.items():
-        with contextlib.suppress(IndexConflictError):
-            informer.add_indexers({name: function})

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from masthead._client.client import Client
     from masthead._client.options import LabelSelection
     from masthead._controller.cache_reader import CacheReader
+    from masthead._controller.controller_services import ControllerServices
     from masthead._controller.declarations import KindLike
     from masthead._controller.flight import Flight
     from masthead._controller.requests import Request
-    from masthead._controller.services import ControllerServices
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus

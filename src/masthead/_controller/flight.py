@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead._controller.observation import own_writes_of
+from masthead._controller.write_detection import own_writes_of
 from masthead._sansio.own_writes import OwnWrites
 
 if TYPE_CHECKING:

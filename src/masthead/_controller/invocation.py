@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from masthead._controller.context import ReconcileContext
     from masthead._controller.controller import Controller
-    from masthead._controller.services import ThreadRunner
+    from masthead._controller.thread_runner import ThreadRunner
     from masthead._meta.object import Object
 
 __all__ = ["Invocation", "ReconcileOutcome", "ReconcilePanicError", "ReconcileTimeoutError"]

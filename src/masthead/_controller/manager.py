@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
 
 from masthead._cache.options import InformerOptions
 from masthead._client.client import Client
-from masthead._controller.background import SourceSpec, TimerSpec, check_interval
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
+from masthead._controller.controller_services import utc_now
 from masthead._controller.declarations import kind_of
 from masthead._controller.logs import setup_logging
 from masthead._controller.main_loop import StopTimeoutError, run_main
 from masthead._controller.options import RunOptions
 from masthead._controller.permissions import checked_permissions
 from masthead._controller.runtime import ManagerRuntime, default_metrics
-from masthead._controller.services import NoThreads, utc_now
 from masthead._controller.signals import stop_on_signals
+from masthead._controller.sources import SourceSpec
+from masthead._controller.thread_runner import NoThreads
+from masthead._controller.timers import TimerSpec, check_interval
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.object import Object
 from masthead.errors import ArgumentError, ManagerStateError
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from masthead._controller.permissions import Permission
     from masthead._controller.predicates import PredicateLike
     from masthead._controller.requests import Request
-    from masthead._controller.services import ThreadRunner
+    from masthead._controller.thread_runner import ThreadRunner
     from masthead._sansio.rate_limiters import QueueRateLimiter
     from masthead._sansio.sharding import ShardKey
     from masthead._sansio.store import IndexFunc

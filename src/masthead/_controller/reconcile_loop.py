@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from masthead._cache.informer.informer import SharedInformer
     from masthead._cache.informer.registration import Registration
     from masthead._controller.controller import Controller
-    from masthead._controller.services import ControllerServices, ReplicaShare
+    from masthead._controller.controller_services import ControllerServices, ReplicaShare
     from masthead._meta.object import Object
     from masthead._sansio.own_writes import ObjectChange, OwnWrite
     from masthead._sansio.sharding import ShardSet

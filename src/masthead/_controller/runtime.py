@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.factory.factory import SharedInformerFactory
 from masthead._cache.informer import mutation_detector
-from masthead._controller.background import describe_background, drain_timers, start_sources, start_timers
 from masthead._controller.cache_reader import informer_of
-from masthead._controller.inspection import describe_manager
+from masthead._controller.controller_services import ControllerServices, utc_now
+from masthead._controller.debug_snapshot import describe_manager
 from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
-from masthead._controller.services import ControllerServices, utc_now
+from masthead._controller.sources import SOURCE_TASK_PREFIX, start_sources
+from masthead._controller.stacks import describe_task
+from masthead._controller.timers import TIMER_TASK_PREFIX, drain_timers, start_timers
 from masthead._controller.user_errors import FailureLog, describe_error, with_user_frames
 from masthead._controller.watchdog import Watchdog
 from masthead._leaderelection.leadership import WorkAbandonedError
@@ -36,11 +38,11 @@ if TYPE_CHECKING:
     from masthead._controller.controller import Controller
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOptions
-    from masthead._controller.services import ThreadRunner
     from masthead._controller.shard_member import ShardMember
     from masthead._controller.sharded_run import ShardedRun
+    from masthead._controller.thread_runner import ThreadRunner
     from masthead._controller.user_errors import RepeatedFailure
-    from masthead._leaderelection.elector import LeaderElector
+    from masthead._leaderelection.leader_elector import LeaderElector
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
     from masthead._sansio.own_writes import OwnWrite
@@ -427,7 +429,7 @@ class ManagerRuntime:
 
     def _stubborn_work(self, tasks: Iterable[asyncio.Task[None]]) -> list[str]:
         reconciles = [f"{name} {work}" for name, loop in self._loops.items() for work in loop.running()]
-        return reconciles + describe_background([*tasks, *self._sources])
+        return reconciles + _describe_background([*tasks, *self._sources])
 
     async def _until_stopping(self, tasks: Sequence[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
         """Wait until tasks have ended, or the process is to end; returns those that have not."""
@@ -451,7 +453,7 @@ class ManagerRuntime:
         options = self._options
         if not options.leader_election_id:
             raise ManagerStateError("leader election needs the name of a Lease: Manager(leader_election='my-operator')")
-        from masthead._leaderelection.elector import LeaderElector
+        from masthead._leaderelection.leader_elector import LeaderElector
 
         return LeaderElector(
             self._client,
@@ -571,6 +573,15 @@ def _resync_periods(
             resource = controller.primary.resource
             found[resource] = min(controller.resync, found.get(resource, controller.resync))
     return found
+
+
+def _describe_background(tasks: Iterable[asyncio.Task[None]]) -> list[str]:
+    """Name the running timers and sources among tasks, with the current line of their coroutines."""
+    return sorted(
+        describe_task(task.get_name(), task)
+        for task in tasks
+        if task.get_name().startswith((TIMER_TASK_PREFIX, SOURCE_TASK_PREFIX)) and not task.done()
+    )
 
 
 def _start_label(controller: str) -> str:

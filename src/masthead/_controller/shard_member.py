@@ -18,8 +18,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._controller.shard_group import DIVISION_LABEL, GROUP_LABEL, ShardGroup
-from masthead._leaderelection.elections import default_identity, utc_now
-from masthead._leaderelection.elector import LeaderElector
+from masthead._leaderelection.election_options import default_identity, utc_now
+from masthead._leaderelection.leader_elector import LeaderElector
 from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._leaderelection.own_clock import OwnClock
 from masthead._module import set_module

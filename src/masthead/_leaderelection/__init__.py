@@ -4,13 +4,13 @@
 |---|---|
 | `own_clock` | the clock by which leases are judged |
 | `lease_lock` | reads, creates and updates the Lease; records from and to its spec |
-| `failures` | what a failed request means, and what to do about it |
+| `failures` | explanations and delays after failed requests |
 | `callbacks` | calls users' functions, isolated and in order |
-| `leadership` | what the work is given: validity, and the fencing token |
-| `candidate` | tries to acquire, to renew and to release |
-| `term` | a time of leading: renews, and notices when it is over |
-| `elections` | campaigns and terms, for both façades |
-| `elector` | `masthead.aio.LeaderElector` |
+| `leadership` | the work's view of its term: validity, and the fencing token |
+| `candidate` | attempts to acquire, to renew and to release |
+| `election_options` | options of an elector, as one value |
+| `elector` | campaigns, terms and the renew deadline, for both façades |
+| `leader_elector` | `masthead.aio.LeaderElector` |
 
 The decisions are made in `masthead._sansio.leases`.
 """

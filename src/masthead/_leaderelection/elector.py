@@ -1,230 +1,360 @@
-"""The async leader elector."""
+"""The elector of both façades: campaigns for a lease, renews it, and enforces the renew deadline.
+
+::
+
+    sent ──────────── renew deadline ───────────────── lease duration ──────>  own clock, since the last renewal
+          may work    │ must stop: revoked, work cancelled │ overdue: another may lead
+
+Renewals go on until the work has ended, even if it must stop: as long as they succeed, nobody else leads.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-from typing import TYPE_CHECKING, TypeVar
+import logging
+from typing import TYPE_CHECKING, Final
 
-from masthead._leaderelection.elections import ElectionOptions, Elections, utc_now
-from masthead._leaderelection.leadership import Leadership
-from masthead._module import set_module
-from masthead._sansio.lease_records import LeaseTiming
-from masthead.errors import ArgumentError, LeadershipLostError
-from masthead.metrics import NO_METRICS
+from masthead._leaderelection.callbacks import CallbackQueue
+from masthead._leaderelection.candidate import Candidate
+from masthead._leaderelection.election_options import default_identity
+from masthead._leaderelection.leadership import FencingToken, TermState, WorkAbandonedError
+from masthead._leaderelection.lease_lock import LeaseLock
+from masthead._leaderelection.own_clock import OwnClock
+from masthead._meta import names
+from masthead._sansio.lease_records import TryOutcome
+from masthead._sansio.leases import Election
+from masthead.errors import ArgumentError, ClosedError, LeadershipLostError, NameFormatError
+from masthead.metrics import (
+    LEADER_ELECTION_MASTER_STATUS,
+    LEADER_ELECTION_OVERDUE,
+    LEADER_ELECTION_SLOWPATH,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable, Mapping
 
     from masthead._client.client import Client
-    from masthead._leaderelection.term import Term
-    from masthead._record.recorder import EventRecorder
+    from masthead._leaderelection.election_options import ElectionOptions
     from masthead.errors import MastheadError
-    from masthead.metrics import Metrics
 
-__all__ = ["LeaderElector"]
+__all__ = ["Elector", "Term"]
 
-T = TypeVar("T")
+_log: Final = logging.getLogger("masthead.leaderelection")
+_EVENT_REASON: Final = "LeaderElection"
 
 
-@set_module("masthead.aio")
-class LeaderElector:
-    """Runs work in at most one of several replicas at a time, by a Lease as client-go's elector does.
+_EARLY: Final = 0.001
+"""Seconds by which the renew deadline counts as reached before its time, because timers may be early, too."""
 
-    ::
 
-        async def work(leadership: masthead.aio.Leadership) -> None:
-            while True:
-                leadership.check()  # before each step that must not be done by two
-                await asyncio.sleep(1)
+class Elector:
+    """The elections of one elector at one lease, one term at a time.
 
-        async with masthead.aio.Client() as client:
-            await LeaderElector(client, "my-operator", "default").run(work)
+    Raises:
+        NameFormatError: If the name or the namespace is invalid.
+        ArgumentError: If the identity is empty, or a label is invalid.
 
-    Guarantees:
-        The work runs only while the lease is held. When it cannot be renewed for `renew_deadline` seconds, the work is
-        cancelled; it has until the end of `lease_duration` to stop before another replica may lead. The lease is
-        released after the work has ended, and renewed until then. That holds if clocks run at rates that differ by less
-        than `lease_duration` / `renew_deadline`, and if the work stops when it is cancelled. A process that is paused
-        cannot stop; `Leadership.check` and the fencing token are for that.
-
-    Threads: belongs to one event loop; its properties and `health_check` may be used from any thread.
+    Threads: belongs to the client's event loop; its properties may be read from any thread.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        name: str,
-        namespace: str | None = None,
-        *,
-        identity: str | None = None,
-        lease_duration: float = 15.0,
-        renew_deadline: float = 10.0,
-        retry_period: float = 2.0,
-        release_on_exit: bool = True,
-        recampaign: bool = True,
-        labels: Mapping[str, str] | None = None,
-        clock: Callable[[], datetime] = utc_now,
-        metrics: Metrics = NO_METRICS,
-        on_started_leading: Callable[[], object] | None = None,
-        on_stopped_leading: Callable[[], object] | None = None,
-        on_new_leader: Callable[[str], object] | None = None,
-        on_overdue: Callable[[], object] | None = None,
-        recorder: EventRecorder | None = None,
-    ) -> None:
-        """Create an elector. Nothing is sent before it runs.
-
-        Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. What
-        they raise is logged; the election goes on.
-
-        Args:
-            client: The client.
-            name: The name of the lease. Elections of different names are independent.
-            namespace: The namespace of the lease; None for the client's default namespace.
-            identity: The name of this replica; unique among all, also after a restart. By default the host name and
-                a UUID.
-            lease_duration: How many seconds candidates wait without a renewal before they take over.
-            renew_deadline: How many seconds the leader goes on working without a renewal.
-            retry_period: Seconds between two tries to acquire or renew.
-            release_on_exit: Whether the lease is released when `run` ends, so that another can lead at once.
-            recampaign: Whether `run` campaigns again after the leadership was lost, or raises.
-            labels: Labels for the lease; others on it are kept.
-            clock: The wall clock, for the times that the lease shows. No decision depends on it.
-            metrics: Where ``leader_election_master_status``, ``leader_election_slowpath_total`` and
-                ``leader_election_overdue`` are recorded.
-            on_started_leading: Called when a term begins.
-            on_stopped_leading: Called when a term has ended, and its work before. Never without a term.
-            on_new_leader: Called with the identity of each new leader, this one included.
-            on_overdue: Called if the work has not ended though its lease has expired, so that another may lead.
-                To be sure, exit the process there: ``lambda: os._exit(1)``.
-            recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends. It is
-                started and closed by the caller.
-
-        Raises:
-            ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
-                empty, or a label invalid.
-            NameFormatError: If the name or the namespace is invalid.
-        """
-        options = ElectionOptions(
-            timing=LeaseTiming(lease_duration, renew_deadline, retry_period),
-            identity=identity,
-            release_on_exit=release_on_exit,
-            recampaign=recampaign,
-            labels=labels or {},
-            clock=clock,
-            metrics=metrics,
-            on_started_leading=on_started_leading,
-            on_stopped_leading=on_stopped_leading,
-            on_new_leader=on_new_leader,
-            on_overdue=on_overdue,
-            record=None if recorder is None else recorder.record,
+    def __init__(self, client: Client, name: str, namespace: str, options: ElectionOptions) -> None:
+        _check_names(name, namespace, options.labels)
+        self.options: Final = options
+        self.timing: Final = options.timing
+        identity = default_identity() if options.identity is None else options.identity
+        self.election: Final = Election(identity, options.timing)
+        self.lock: Final = LeaseLock(
+            client, name, namespace, labels=options.labels, timeout=options.timing.request_timeout
         )
-        self._elections = Elections(client, name, client.namespace if namespace is None else namespace, options)
-
-    @property
-    def identity(self) -> str:
-        """The name of this replica."""
-        return self._elections.election.identity
+        self.callbacks: Final = CallbackQueue(f"lease {self.lock}")
+        self._urgent = CallbackQueue(f"lease {self.lock}")
+        self.term: Term | None = None
+        self._candidate: Candidate | None = None
+        self._is_running = False
+        metrics = options.metrics
+        self._status = metrics.gauge(LEADER_ELECTION_MASTER_STATUS, name=name)
+        self._overdue = metrics.gauge(LEADER_ELECTION_OVERDUE, name=name)
+        self._slowpath = metrics.counter(LEADER_ELECTION_SLOWPATH, name=name)
+        self._status.set(0)
 
     @property
     def is_leader(self) -> bool:
-        """Whether this replica leads now, by its own clock."""
-        return self._elections.is_leader
-
-    @property
-    def leader(self) -> str:
-        """The identity of the last known leader; empty if none is known, or the lease was released."""
-        return self._elections.election.holder
+        """Whether it leads now, by the own clock."""
+        return self.term is not None and self.term.state.remaining > 0
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the work still runs though its lease has expired, so that another may lead."""
-        return self._elections.is_overdue
+        """Whether its work still runs though the lease has expired."""
+        return self.term is not None and self.term.is_overdue
 
     @property
     def last_error(self) -> MastheadError | None:
-        """The error of the last request; None if the last one succeeded."""
-        return self._elections.last_error
+        """The error of the last request; None if it succeeded."""
+        return self._candidate.failures.last if self._candidate is not None else None
 
-    def health_check(self, tolerance: float = 20.0) -> None:
-        """Check, for ``/healthz``, that no work runs for longer than this after its lease has expired.
-
-        Args:
-            tolerance: Seconds.
+    def health_check(self, tolerance: float) -> None:
+        """Check that no work runs for longer than this after its lease has expired.
 
         Raises:
-            LeadershipLostError: If the process should be restarted.
+            LeadershipLostError: If it does.
         """
-        self._elections.health_check(tolerance)
+        term = self.term
+        if term is not None and term.overdue_seconds > tolerance:
+            raise LeadershipLostError(
+                f"lease {self.lock}: the work has not ended {term.overdue_seconds:.0f} s after its lease expired; "
+                "restart the process"
+            )
 
-    async def run(self, work: Callable[[Leadership], Awaitable[T]]) -> T:
-        """Campaign, and run the work while leading; again after each loss.
-
-        It returns what the work returns, and raises what it raises, when it ends by itself. Work that ends after its
-        leadership was lost is run again in the next term; what it raises then is logged.
-
-        Args:
-            work: Called with the leadership of each term. It is cancelled when the leadership is lost.
+    def enter(self) -> None:
+        """Begin to run.
 
         Raises:
-            LeadershipLostError: If the leadership was lost, and not `recampaign`.
-            ArgumentError: If `work` does not return an awaitable.
+            RuntimeError: If it runs already.
+        """
+        if self._is_running:
+            raise RuntimeError(f"the elector of lease {self.lock} runs already; make another one to run it twice")
+        self._is_running = True
+
+    async def leave(self) -> None:
+        """End the run, when all callbacks have returned."""
+        try:
+            await self.callbacks.drain(self.timing.renew_deadline)
+        finally:
+            self._is_running = False
+
+    async def campaign(self) -> Term:
+        """Wait for the leadership, however long it takes.
+
+        Raises:
             ClosedError: If the client is closed.
-            RuntimeError: If the elector runs already.
-            Exception: Whatever the work raises.
-
-        Cancellation:
-            Cancels the work, waits for its end while the lease is renewed, and releases the lease.
         """
-        elections = self._elections
-        elections.enter()
+        candidate = self._candidate = self._candidate or self._new_candidate()
+        _log.info("lease %s: campaigning as %s", self.lock, self.election.identity)
+        try:
+            return await self._acquire(candidate)
+        except asyncio.CancelledError:
+            # A write whose response was not awaited may have acquired it; then others would wait until it expires.
+            if self.options.release_on_exit and self.election.may_hold:
+                await candidate.release_quietly()
+            raise
+
+    async def _acquire(self, candidate: Candidate) -> Term:
+        while True:
+            result = await candidate.attempt()
+            now = candidate.clock.now()
+            is_held = result.outcome is TryOutcome.HELD
+            if is_held and self.election.valid_from <= now < self.election.valid_until:
+                return self._begin_term(candidate)
+            # Lost while it could not work yet; or the response took too long, or the process was paused, so that it may
+            # be another's already.
+            if result.outcome is TryOutcome.LOST or (is_held and now >= self.election.valid_until):
+                self.election.end_term()
+            await asyncio.sleep(candidate.delay())
+
+    async def end_term(self, term: Term, error: BaseException | None, *, is_lost: bool, is_stopped: bool) -> bool:
+        """End a term after its work has ended, and decide whether the elector campaigns again.
+
+        Args:
+            term: The term.
+            error: What the work has raised.
+            is_lost: Whether its leadership was over before it ended.
+            is_stopped: Whether the elector is to end in any case.
+
+        Returns:
+            Whether that was the last term, so that the caller gets the work's result or error.
+
+        Raises:
+            LeadershipLostError: If the leadership was lost, and it does not campaign again.
+            Exception: What has ended the renewals, if that was neither time nor another holder.
+        """
+        if is_lost:  # by the clock, if nothing else has noticed
+            term.state.revoke("the lease was not renewed in time")
+        # Who leads again must not work beside what goes on of the last term.
+        abandoned = error if isinstance(error, WorkAbandonedError) else None
+        is_last = is_stopped or not is_lost or abandoned is not None
+        releases = self.options.release_on_exit and (is_last or not self.options.recampaign)
+        if releases and abandoned is not None and abandoned.may_act:
+            _log.warning("lease %s: not released, so that it has to expire: work of it goes on", self.lock)
+            releases = False
+        await self._end(term, releases=releases)
+        if is_last:
+            return True
+        if error is not None and not isinstance(error, LeadershipLostError | asyncio.CancelledError):
+            _log.error("lease %s: the work failed after its leadership was lost", self.lock, exc_info=error)
+        if term.error is not None:
+            raise term.error
+        if not self.options.recampaign:
+            raise LeadershipLostError(f"lease {self.lock}: {term.state.reason}")
+        return False
+
+    async def _end(self, term: Term, *, releases: bool) -> None:
+        term.note_work_ended()
+        self._status.set(0)
+        self._overdue.set(0)
+        try:
+            await term.end(releases=releases)
+        finally:
+            self.term = None
+            self.election.end_term()
+            self._call("on_stopped_leading", self.options.on_stopped_leading)
+            self._record("stopped leading")
+
+    def _new_candidate(self) -> Candidate:
+        return Candidate(
+            self.election,
+            self.lock,
+            OwnClock(asyncio.get_running_loop()),
+            wall_clock=self.options.clock,
+            slowpath=self._slowpath,
+            on_new_leader=self._on_new_leader,
+        )
+
+    def _begin_term(self, candidate: Candidate) -> Term:
+        lease, transitions = self.election.observed, self.election.transitions
+        assert lease is not None
+        assert transitions is not None
+        state = TermState(
+            f"lease {self.lock}, held as {self.election.identity}",
+            FencingToken(transitions, lease.uid),
+            candidate.clock,
+            self.election.valid_until,
+        )
+        state.on_revoked.append(lambda: self._status.set(0))
+        self.term = Term(candidate, state, self._on_overdue)
+        self._status.set(1)
+        _log.info("lease %s: leading as %s, term %d", self.lock, self.election.identity, transitions)
+        self._record("became leader")
+        self._call("on_started_leading", self.options.on_started_leading)
+        return self.term
+
+    def _on_new_leader(self, identity: str) -> None:
+        call = self.options.on_new_leader
+        if call is not None:
+            self.callbacks.put("on_new_leader", lambda: call(identity))
+
+    def _on_overdue(self) -> None:
+        self._overdue.set(1)
+        # At once, and not behind other callbacks: it may be the one that exits the process.
+        if self.options.on_overdue is not None:
+            self._urgent.put("on_overdue", self.options.on_overdue)
+
+    def _call(self, name: str, call: Callable[[], object] | None) -> None:
+        if call is not None:
+            self.callbacks.put(name, call)
+
+    def _record(self, text: str) -> None:
+        record = self.options.record
+        if record is not None:
+            subject, message = self.lock.reference, f"{self.election.identity} {text}"
+            self.callbacks.put("recorder", lambda: record(subject, "Normal", _EVENT_REASON, message))
+
+
+class Term:
+    """One term of an elector.
+
+    Args:
+        candidate: Renews.
+        state: What the work sees.
+        on_overdue: Called if the work has not ended when the lease expires.
+
+    Attributes:
+        state: What the work sees.
+        error: The defect, or the closed client, that has ended the renewals.
+    """
+
+    def __init__(self, candidate: Candidate, state: TermState, on_overdue: Callable[[], object]) -> None:
+        self.state: Final = state
+        self.error: Exception | None = None
+        self._candidate = candidate
+        self._on_overdue = on_overdue
+        self._loop = asyncio.get_running_loop()
+        self._has_ended = False
+        self._is_overdue_reported = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._renewals = self._loop.create_task(self._renew(), name=f"renewals of lease {candidate.lock}")
+        self._watch_deadlines()
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the work still runs though the lease has expired."""
+        return not self._has_ended and self._candidate.clock.now() >= self._candidate.election.lease_until
+
+    @property
+    def overdue_seconds(self) -> float:
+        """For how long it is overdue; 0 if it is not."""
+        left = self._candidate.election.lease_until - self._candidate.clock.now()
+        return max(0.0, -left) if not self._has_ended else 0.0
+
+    def note_work_ended(self) -> None:
+        """Note that the work has ended, so that another may lead."""
+        self._has_ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def end(self, *, releases: bool) -> None:
+        """Stop renewing after the work has ended, and release the lease if asked to."""
+        self.note_work_ended()
+        self._renewals.cancel()
+        await asyncio.wait({self._renewals})
+        self.state.revoke("its work has ended")
+        if releases:
+            await self._candidate.release_quietly()
+        self._candidate.election.end_term()
+
+    async def _renew(self) -> None:
+        candidate, election = self._candidate, self._candidate.election
         try:
             while True:
-                term = await elections.campaign()
-                ended = await self._lead(term, work)
-                if ended is not None:
-                    return ended.result()
+                await asyncio.sleep(candidate.delay())
+                result = await candidate.attempt()
+                if result.outcome is TryOutcome.HELD:
+                    self.state.until = election.valid_until
+                    self._is_overdue_reported = False
+                elif result.outcome is TryOutcome.LOST:
+                    _log.error("lease %s: lost: %s", candidate.lock, result.reason)
+                    self.state.revoke(result.reason)
+                    return
+        except ClosedError as error:
+            self.error = error
+            self.state.revoke("the client was closed")
+        except Exception as error:  # noqa: BLE001 - a defect, which `run` raises after the work has ended
+            self.error = error
+            self.state.revoke(f"renewals failed: {error!r}")
         finally:
-            await elections.leave()
+            # Cancelled by others than `end`: the event loop is being closed.
+            self.state.revoke("renewals were cancelled")
 
-    async def _lead(self, term: Term, work: Callable[[Leadership], Awaitable[T]]) -> asyncio.Task[T] | None:
-        """Run the work in a term; return its task if that was the last one."""
-        elections = self._elections
-        call = _call(work, Leadership(term.state))
-        task = asyncio.get_running_loop().create_task(call, name=f"work of lease {elections.lock}")
-        term.state.on_revoked.append(task.cancel)
-        if term.state.reason:  # over before it began
-            task.cancel()
-        is_stopped = False
-        while not task.done():
-            try:
-                await asyncio.wait({task})
-            except asyncio.CancelledError:
-                # Not the end yet: the lease is renewed until the work has ended.
-                is_stopped = True
-                task.cancel()
-        term.state.on_revoked.remove(task.cancel)
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        is_lost = not term.state.is_valid
-        if not await elections.end_term(term, error, is_lost=is_lost, is_stopped=is_stopped):
-            return None
-        if is_stopped and is_lost and isinstance(error, LeadershipLostError):
-            raise asyncio.CancelledError
-        return task
+    def _watch_deadlines(self) -> None:
+        """Revoke the leadership at the renew deadline, and report work that has not ended when the lease expires."""
+        candidate = self._candidate
+        now = candidate.clock.now()
+        lease_until = candidate.election.lease_until
+        if now + _EARLY >= self.state.until and not self.state.reason:
+            self._miss_renewal()
+        if now >= lease_until and not self._is_overdue_reported:
+            self._is_overdue_reported = True
+            _log.error(
+                "lease %s: the work has not ended though its lease has expired; another replica may lead now. Work "
+                "must stop when it is cancelled or its leadership is over.",
+                candidate.lock,
+            )
+            self._on_overdue()
+        next_at = lease_until if self.state.reason else self.state.until - _EARLY
+        wait = next_at - now if next_at > now else candidate.election.timing.retry_period
+        self._timer = self._loop.call_later(max(wait, _EARLY), self._watch_deadlines)
 
-    def __repr__(self) -> str:
-        elections = self._elections
-        role = "leading" if self.is_leader else "not leading"
-        return f"<{type(self).__name__} {elections.lock} as {self.identity}, {role}>"
+    def _miss_renewal(self) -> None:
+        deadline, error = self._candidate.election.timing.renew_deadline, self._candidate.failures.last
+        cause = f": {error}" if error is not None else ""
+        _log.error("lease %s: not renewed for %g s; the work is stopped%s", self._candidate.lock, deadline, cause)
+        self.state.revoke(f"the lease was not renewed for {deadline:g} s")
 
 
-async def _call(work: Callable[[Leadership], Awaitable[T]], leadership: Leadership) -> T:
-    awaitable = work(leadership)
-    if not inspect.isawaitable(awaitable):
-        raise ArgumentError(
-            f"the work returned {type(awaitable).__name__}; give a coroutine function, or use masthead.LeaderElector for "
-            "plain functions",
-            value=work,
-        )
-    return await awaitable
+def _check_names(name: str, namespace: str, labels: Mapping[str, str]) -> None:
+    if problem := names.problem_with_dns1123_subdomain(name):
+        raise NameFormatError(f"the name of the lease: {names.quote(name)} {problem}", value=name)
+    if problem := names.problem_with_dns1123_label(namespace):
+        raise NameFormatError(f"the namespace of the lease: {names.quote(namespace)} {problem}", value=namespace)
+    for key, value in labels.items():
+        if problem := names.problem_with_qualified_name(key) or names.problem_with_label_value(value):
+            raise ArgumentError(f"the label {names.quote(key)}: {problem}", value=key)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._controller.rules import CLUSTER, grants_of, rules_of
+from masthead._controller.rbac_rules import CLUSTER, grants_of, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from masthead._controller.rules import RbacRule
+    from masthead._controller.rbac_rules import RbacRule
     from masthead._scaffold.settings import Deploy
 
 __all__ = ["access_objects"]

@@ -10,7 +10,8 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead._controller.user_errors import raise_in_future
-from masthead._leaderelection.elections import ElectionOptions, Elections, utc_now
+from masthead._leaderelection.election_options import ElectionOptions, utc_now
+from masthead._leaderelection.elector import Elector
 from masthead._leaderelection.leadership import LeadershipView
 from masthead._module import set_module
 from masthead._sansio.lease_records import LeaseTiming
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import ParamSpec
 
+    from masthead._leaderelection.elector import Term
     from masthead._leaderelection.leadership import TermState
-    from masthead._leaderelection.term import Term
     from masthead._sync.client import Client
     from masthead._sync.event_recorder import EventRecorder
     from masthead.errors import MastheadError
@@ -161,34 +162,34 @@ class LeaderElector:
         )
         self._portal, inner = behind(client)
         self._client = client  # which must not be collected while this is in use
-        self._elections = Elections(inner, name, inner.namespace if namespace is None else namespace, options)
+        self._elector = Elector(inner, name, inner.namespace if namespace is None else namespace, options)
         self._campaign: asyncio.Task[object] | None = None
         self._stopping = threading.Event()
 
     @property
     def identity(self) -> str:
         """The name of this replica."""
-        return self._elections.election.identity
+        return self._elector.election.identity
 
     @property
     def is_leader(self) -> bool:
         """Whether this replica leads now, by its own clock."""
-        return self._elections.is_leader
+        return self._elector.is_leader
 
     @property
     def leader(self) -> str:
         """The identity of the last known leader; empty if none is known, or the lease was released."""
-        return self._elections.election.holder
+        return self._elector.election.holder
 
     @property
     def is_overdue(self) -> bool:
         """Whether the work still runs though its lease has expired, so that another may lead."""
-        return self._elections.is_overdue
+        return self._elector.is_overdue
 
     @property
     def last_error(self) -> MastheadError | None:
         """The error of the last request; None if the last one succeeded."""
-        return self._elections.last_error
+        return self._elector.last_error
 
     def health_check(self, tolerance: float = 20.0) -> None:
         """Check, for ``/healthz``, that no work runs for longer than this after its lease has expired.
@@ -199,7 +200,7 @@ class LeaderElector:
         Raises:
             LeadershipLostError: If the process should be restarted.
         """
-        self._elections.health_check(tolerance)
+        self._elector.health_check(tolerance)
 
     def stop(self) -> None:
         """End `run`, from any thread or signal handler, without waiting.
@@ -230,7 +231,7 @@ class LeaderElector:
         """
         if inspect.iscoroutinefunction(work):
             raise ArgumentError("the work is a coroutine function; use masthead.aio.LeaderElector for it", value=work)
-        self._elections.enter()
+        self._elector.enter()
         self._stopping.clear()
         try:
             while True:
@@ -254,7 +255,7 @@ class LeaderElector:
         is_lost = not term.state.is_valid
         # An interrupt, or an exit, ends everything.
         is_stopped = self._stopping.is_set() or not isinstance(error, Exception | None)
-        end = self._elections.end_term(term, error, is_lost=is_lost, is_stopped=is_stopped)
+        end = self._elector.end_term(term, error, is_lost=is_lost, is_stopped=is_stopped)
         try:
             is_last = self._portal.call(end)
         except ClosedError:
@@ -271,7 +272,7 @@ class LeaderElector:
             return None
         self._campaign = asyncio.current_task()
         try:
-            return await self._elections.campaign()
+            return await self._elector.campaign()
         except asyncio.CancelledError:
             if not self._stopping.is_set():
                 raise
@@ -282,11 +283,11 @@ class LeaderElector:
     def _stop_on_loop(self) -> None:
         if self._campaign is not None:
             self._campaign.cancel()
-        if self._elections.term is not None:
-            self._elections.term.state.revoke("stop() was called")
+        if self._elector.term is not None:
+            self._elector.term.state.revoke("stop() was called")
 
     def _leave(self) -> None:
-        leave = self._elections.leave()
+        leave = self._elector.leave()
         try:
             self._portal.call(leave)
         except ClosedError:
@@ -294,7 +295,7 @@ class LeaderElector:
 
     def __repr__(self) -> str:
         role = "leading" if self.is_leader else "not leading"
-        return f"<{type(self).__name__} {self._elections.lock} as {self.identity}, {role}>"
+        return f"<{type(self).__name__} {self._elector.lock} as {self.identity}, {role}>"
 
 
 def _called(call: Callable[[], object]) -> None:

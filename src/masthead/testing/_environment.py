@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from masthead._cache.informer import mutation_detector
 from masthead._client.client import Client
+from masthead._controller.controller_services import utc_now
 from masthead._controller.manager import Manager
-from masthead._controller.services import utc_now
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ManagerStateError

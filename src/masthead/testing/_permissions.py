@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from masthead._controller.rules import Grant, is_granted
+from masthead._controller.rbac_rules import Grant, is_granted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from masthead._cache.factory.selection import ListSelectors, wanted
 from masthead._controller.cache_reader import informer_of
-from masthead._controller.rules import grants_of
+from masthead._controller.rbac_rules import grants_of
 from masthead._module import set_module
 from masthead.errors import MutationError
 from masthead.testing._failures import FailedCall

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from masthead._leaderelection.term import Term
+from masthead._leaderelection.elector import Term
 from masthead._sansio.leases import Election
 from masthead.aio import LeaderElector
 

@@ -8,7 +8,7 @@ import pytest
 
 import masthead
 from masthead import Permission
-from masthead._controller.rules import Grant
+from masthead._controller.rbac_rules import Grant
 from masthead._transport.contract import TransportRequest
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.testing import BlockingEnvironment, Environment, in_virtual_time

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import masthead
 from masthead import Manager, Permission
-from masthead._controller.rules import Grant, RbacRule, grants_of, is_granted, rules_of
+from masthead._controller.rbac_rules import Grant, RbacRule, grants_of, is_granted, rules_of
 from masthead._meta import fields
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Node, Pod, Secret, Service

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from masthead._controller.observation import own_writes_of
+from masthead._controller.write_detection import own_writes_of
 from masthead._rest.call import Call, Subject
 from masthead._rest.response import Response
 from masthead._sansio.own_writes import CachedVersion, ObjectChange, OwnWrite, is_echo, is_visible
