@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from typing import Any, cast
 
 import pytest
 
 from masthead._meta import shape
 from masthead_server.resources import go_types
+from masthead_server.resources.go_types_table import TYPES
 
-PACKAGES = sorted(
-    f"{module.name}.{version}"
-    for module in pkgutil.iter_modules(go_types.__path__)
-    for version in importlib.import_module(f"{go_types.__name__}.{module.name}").TYPES
-)
+PACKAGES = sorted(TYPES)
 
 
 def classes_of(package: str) -> Any:

@@ -57,15 +57,15 @@ NOT_STORED: Final = ResourceDescription(is_stored=False)
 """A resource whose objects are answered and not stored, such as a review."""
 
 
-def builtin_behavior(package: str) -> Callable[[], Behavior]:
-    """Return what imports the behavior of a built-in resource.
+def builtin_behavior(module: str) -> Callable[[], Behavior]:
+    """Return a function that imports the behavior of a built-in resource.
 
     Args:
-        package: The package of its kind below ``builtin``, such as ``core.pod``.
+        module: The module below ``builtin`` that defines ``BEHAVIOR``: ``apps.replicaset`` for a kind in one file,
+            ``core.pod.behavior`` for a kind with a folder.
     """
-    return partial(_load, package)
+    return partial(_load, module)
 
 
-def _load(package: str) -> Behavior:
-    module = importlib.import_module(f"masthead_server.resources.builtin.{package}.behavior")
-    return cast("Behavior", module.BEHAVIOR)
+def _load(module: str) -> Behavior:
+    return cast("Behavior", importlib.import_module(f"masthead_server.resources.builtin.{module}").BEHAVIOR)

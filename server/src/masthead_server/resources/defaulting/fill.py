@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from masthead._meta.quantity import Quantity, QuantityFormat
 from masthead_server.resources.go_values import write_quantity
+from masthead_server.wire.plain import part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +75,7 @@ def _copies(values: Mapping[str, Any]) -> tuple[tuple[str, Any, Callable[[Any], 
     )
 
 
-def each(fill: Fill) -> Inner:
+def for_each(fill: Fill) -> Inner:
     """Set the defaults of every struct of a list."""
 
     def fill_each(found: list[Plain]) -> None:
@@ -114,3 +115,25 @@ def _round_up(amount: str | int) -> str:
 
 AMOUNTS: Fill = shape(inside={"limits": round_up, "requests": round_up})
 """A container's or a claim's resources."""
+
+
+SERVICE_REFERENCE: Final = shape(unset={"port": 443})
+"""Defaults of a reference to a Service, such as that of a webhook."""
+
+
+ROLLING_UPDATE: Final = "RollingUpdate"
+
+
+def rolling_update(**unset: int | str) -> Fill:
+    """A strategy that rolls unless it says otherwise, with these settings then."""
+    settings = shape(unset=unset)
+
+    def fill(strategy: Plain) -> None:
+        if not strategy.get("type"):
+            strategy["type"] = ROLLING_UPDATE
+        if strategy["type"] == ROLLING_UPDATE:
+            rolling = part(strategy, "rollingUpdate")
+            settings(rolling)
+            strategy["rollingUpdate"] = rolling
+
+    return fill

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.resources.defaulting.fill import AMOUNTS, each, round_up, shape
+from masthead_server.resources.defaulting.fill import AMOUNTS, for_each, round_up, shape
 from masthead_server.wire.plain import text
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ _FIELD_REFS: Final = shape(
 CONTAINER: Final = shape(
     blank={"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"},
     inside={
-        "ports": each(shape(blank={"protocol": "TCP"})),
-        "env": each(shape(inside={"valueFrom": _FIELD_REFS})),
+        "ports": for_each(shape(blank={"protocol": "TCP"})),
+        "env": for_each(shape(inside={"valueFrom": _FIELD_REFS})),
         "resources": AMOUNTS,
         "livenessProbe": _PROBE,
         "readinessProbe": _PROBE,
@@ -81,7 +81,7 @@ CONTAINER: Final = shape(
 _RBD: Final = shape(blank={"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"})
 CLAIM_SPEC: Final = shape(unset={"volumeMode": "Filesystem"}, inside={"resources": AMOUNTS})
 """What a claim of storage asks for."""
-_DOWNWARD: Final = {"items": each(_FIELD_REFS)}
+_DOWNWARD: Final = {"items": for_each(_FIELD_REFS)}
 _PROJECTION: Final = shape(
     inside={
         "downwardAPI": shape(inside=_DOWNWARD),
@@ -112,7 +112,7 @@ _VOLUME: Final = shape(
         "secret": shape(unset=_IN_MODE),
         "configMap": shape(unset=_IN_MODE),
         "downwardAPI": shape(unset=_IN_MODE, inside=_DOWNWARD),
-        "projected": shape(unset=_IN_MODE, inside={"sources": each(_PROJECTION)}),
+        "projected": shape(unset=_IN_MODE, inside={"sources": for_each(_PROJECTION)}),
         "image": _fill_image_volume,
         "ephemeral": shape(inside={"volumeClaimTemplate": shape(always={"spec": CLAIM_SPEC})}),
     },
@@ -131,10 +131,10 @@ POD_SPEC: Final = shape(
     blank={"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler"},
     unset={"terminationGracePeriodSeconds": 30, "securityContext": {}},
     inside={
-        "volumes": each(_VOLUME),
-        "initContainers": each(CONTAINER),
-        "containers": each(CONTAINER),
-        "ephemeralContainers": each(CONTAINER),
+        "volumes": for_each(_VOLUME),
+        "initContainers": for_each(CONTAINER),
+        "containers": for_each(CONTAINER),
+        "ephemeralContainers": for_each(CONTAINER),
         "overhead": round_up,
         "resources": AMOUNTS,
     },

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead_server.wire.plain import Plain
 
 _UNMATCHED: Final = "`selector` does not match template `labels`"
-TEMPLATE: Final = "spec.template"
+TEMPLATE_PATH: Final = "spec.template"
 
 
 def number_errors(spec: Plain, *fields: str) -> Errors:
@@ -47,7 +47,7 @@ def mismatch_errors(selector: Plain | None, template: Plain) -> Errors:
     labels = part(template, "metadata").get("labels")
     if selector is not None and selects(selector, labels or {}):
         return []
-    return [invalid(f"{TEMPLATE}.metadata.labels", shown_map(labels), _UNMATCHED)]
+    return [invalid(f"{TEMPLATE_PATH}.metadata.labels", shown_map(labels), _UNMATCHED)]
 
 
 def restart_policy_errors(spec: Plain, kind: str) -> Errors:
@@ -55,10 +55,10 @@ def restart_policy_errors(spec: Plain, kind: str) -> Errors:
     errors: Errors = []
     pod = part(part(spec, "template"), "spec")
     if pod.get("restartPolicy") != "Always":
-        errors.append(unsupported(f"{TEMPLATE}.spec.restartPolicy", pod.get("restartPolicy"), ("Always",)))
+        errors.append(unsupported(f"{TEMPLATE_PATH}.spec.restartPolicy", pod.get("restartPolicy"), ("Always",)))
     if pod.get("activeDeadlineSeconds") is not None:
         why = f"activeDeadlineSeconds in {kind} is not Supported"
-        errors.append(forbidden(f"{TEMPLATE}.spec.activeDeadlineSeconds", why))
+        errors.append(forbidden(f"{TEMPLATE_PATH}.spec.activeDeadlineSeconds", why))
     return errors
 
 
@@ -68,7 +68,7 @@ def controller_template_errors(spec: Plain, kind: str) -> Errors:
     if label_selector("", selector or {}):
         return [invalid("spec.selector", shown_selector(selector), "invalid label selector")]
     errors = mismatch_errors(selector, template)
-    errors += template_errors(template, TEMPLATE)
+    errors += template_errors(template, TEMPLATE_PATH)
     return errors + restart_policy_errors(spec, kind)
 
 

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from masthead._meta.quoting import quoted
+from masthead_server.wire.plain import Plain, items, part, text
 
 _SLOPPY: Final = re.compile(r"0*\d{1,3}(\.0*\d{1,3}){3}", re.ASCII)
 
@@ -53,3 +54,12 @@ def _standard(path: str, value: str, better: str) -> str:
 
 def _canonical(path: str, what: str, value: str, better: str) -> str:
     return f"{path}: IPv6 {what} {quoted(value)} should be in RFC 5952 canonical format ({quoted(better)})"
+
+
+def load_balancer_status_warnings(new: Plain, _: Plain) -> list[str]:
+    """Return the warnings about the addresses in a load balancer status."""
+    balancer = part(part(new, "status"), "loadBalancer")
+    found: list[str] = []
+    for index, each in enumerate(items(balancer, "ingress")):
+        found += address_warnings(f"status.loadBalancer.ingress[{index}]", text(each, "ip"))
+    return found

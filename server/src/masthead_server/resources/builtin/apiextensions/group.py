@@ -25,7 +25,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
         strategy=Strategy.of(
             status(), SPEC_GENERATION, CONDITIONAL_UPDATE, ANY_FINALIZER, {"name_rule": names.as_definition}
         ),
-        behavior=builtin_behavior("apiextensions.customresourcedefinition"),
+        behavior=builtin_behavior("apiextensions.customresourcedefinition.behavior"),
         is_reviewed_ahead=True,
         stored_as=GroupVersion("apiextensions.k8s.io", "v1beta1"),
     ),

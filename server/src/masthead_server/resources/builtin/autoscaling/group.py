@@ -15,7 +15,7 @@ __all__ = ["RESOURCES"]
 RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     "horizontalpodautoscalers": ResourceDescription(
         strategy=Strategy.of(status()),
-        behavior=builtin_behavior("autoscaling.horizontalpodautoscaler"),
+        behavior=builtin_behavior("autoscaling.horizontalpodautoscaler.behavior"),
         converted=frozenset({"v1", "v2"}),
     ),
 }

@@ -27,7 +27,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     ),
     "jobs": ResourceDescription(
         strategy=Strategy.of(status(), SPEC_GENERATION, WHOLE_THEN_UPDATE, ORPHANS_DEPENDENTS),
-        behavior=builtin_behavior("batch.job"),
+        behavior=builtin_behavior("batch.job.behavior"),
         selectable=SelectableFields(
             readers={"status.successful": count_at("status.succeeded")},
             unsupported="field label {quoted} not supported for Job",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.resources import names
-from masthead_server.resources.builtin.core.event.field_selectors import (
+from masthead_server.resources.builtin.event_field_selectors import (
     EVENT_READERS,
     read_reporter,
     read_source,
@@ -100,7 +100,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
             UPDATE_THEN_WHOLE,
             {"graceful": True},
         ),
-        behavior=builtin_behavior("core.pod"),
+        behavior=builtin_behavior("core.pod.behavior"),
         selectable=SelectableFields(
             readers={
                 **texts_at(
@@ -141,7 +141,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     ),
     "services": ResourceDescription(
         strategy=Strategy.of(status(), CREATE_ON_UPDATE, RETURNS_DELETED, {"name_rule": names.as_label}),
-        behavior=builtin_behavior("core.service"),
+        behavior=builtin_behavior("core.service.behavior"),
         selectable=SelectableFields(readers=texts_at("spec.clusterIP", "spec.type")),
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion
-from masthead_server.resources.builtin.core.event.field_selectors import (
+from masthead_server.resources.builtin.event_field_selectors import (
     EVENT_READERS,
     read_reporter,
     reference_readers,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.resources.defaulting.fill import each, shape
+from masthead_server.resources.defaulting.fill import for_each, shape
 
 if TYPE_CHECKING:
     from masthead_server.resources.behavior import Fill
     from masthead_server.wire.plain import Plain
 
-_TOLERATIONS: Final = {"tolerations": each(shape(blank={"operator": "Equal"}))}
+_TOLERATIONS: Final = {"tolerations": for_each(shape(blank={"operator": "Equal"}))}
 
 
 def _fill_count(request: Plain) -> None:
@@ -27,17 +27,17 @@ def _fill_old_request(request: Plain) -> None:
 
 
 _REQUEST: Final = shape(inside=_TOLERATIONS, then=_fill_count)
-DEVICE_REQUEST: Final = shape(inside={"exactly": _REQUEST, "firstAvailable": each(_REQUEST)})
-OLD_REQUEST: Final = shape(inside={**_TOLERATIONS, "firstAvailable": each(_REQUEST)}, then=_fill_old_request)
+DEVICE_REQUEST: Final = shape(inside={"exactly": _REQUEST, "firstAvailable": for_each(_REQUEST)})
+OLD_REQUEST: Final = shape(inside={**_TOLERATIONS, "firstAvailable": for_each(_REQUEST)}, then=_fill_old_request)
 
 
 def _claim_spec(request: Fill) -> Fill:
-    return shape(inside={"devices": shape(inside={"requests": each(request)})})
+    return shape(inside={"devices": shape(inside={"requests": for_each(request)})})
 
 
 def claim_defaults(request: Fill) -> Fill:
     """Return the defaults of a ResourceClaim, for one shape of device requests."""
-    results = shape(inside={"devices": shape(inside={"results": each(shape(inside=_TOLERATIONS))})})
+    results = shape(inside={"devices": shape(inside={"results": for_each(shape(inside=_TOLERATIONS))})})
     return shape(inside={"spec": _claim_spec(request), "status": shape(inside={"allocation": results})})
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.resources.defaulting.fill import shape
-from masthead_server.resources.defaulting.service_reference import SERVICE_REFERENCE
+from masthead_server.resources.defaulting.fill import SERVICE_REFERENCE, shape
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

@@ -140,7 +140,6 @@ def _set_values(value: object) -> object:
 _VERBATIM: Final = frozenset({"default", "enum", "example"})
 """The fields of a schema that hold any JSON."""
 
-
 _POINTERS: Final = frozenset(
     [
         "$ref",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.resources.defaulting.fill import each, shape
+from masthead_server.resources.defaulting.fill import for_each, shape
 from masthead_server.resources.defaulting.pod_template import TEMPLATE
 from masthead_server.wire.plain import metadata, part
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 2**31 - 1
 _FAILURE_PATTERN: Final = shape(blank={"status": "True"})
-_FAILURE_RULES: Final = shape(inside={"rules": each(shape(inside={"onPodConditions": each(_FAILURE_PATTERN)}))})
+_FAILURE_RULES: Final = shape(inside={"rules": for_each(shape(inside={"onPodConditions": for_each(_FAILURE_PATTERN)}))})
 
 
 def _fill_counts(spec: Plain) -> None:

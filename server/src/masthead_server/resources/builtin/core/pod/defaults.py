@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead_server.resources.builtin.core.pod.pod_level_resources import fill_pod_resources
-from masthead_server.resources.defaulting.fill import AMOUNTS, each, round_up, shape
+from masthead_server.resources.defaulting.fill import AMOUNTS, for_each, round_up, shape
 from masthead_server.resources.defaulting.pod_template import POD_SPEC
 from masthead_server.wire.plain import items, part
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _CONTAINER_STATUS: Final = shape(inside={"allocatedResources": round_up, "resources": AMOUNTS})
 _STATUS: Final = shape(
     inside={
-        "initContainerStatuses": each(_CONTAINER_STATUS),
-        "containerStatuses": each(_CONTAINER_STATUS),
-        "ephemeralContainerStatuses": each(_CONTAINER_STATUS),
+        "initContainerStatuses": for_each(_CONTAINER_STATUS),
+        "containerStatuses": for_each(_CONTAINER_STATUS),
+        "ephemeralContainerStatuses": for_each(_CONTAINER_STATUS),
         "allocatedResources": round_up,
         "resources": AMOUNTS,
     }

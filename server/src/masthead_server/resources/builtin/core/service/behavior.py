@@ -23,7 +23,7 @@ from masthead_server.resources.builtin.core.service.validation import (
 from masthead_server.resources.builtin.core.service.warnings import service_warnings
 from masthead_server.resources.validation.checks import words
 from masthead_server.resources.validation.load_balancer_status import service_status_errors
-from masthead_server.resources.warnings.load_balancer_status import load_balancer_status_warnings
+from masthead_server.resources.warnings.addresses import load_balancer_status_warnings
 from masthead_server.wire.failures import StatusFailure, refused_fields
 from masthead_server.wire.plain import items, metadata, part, text
 

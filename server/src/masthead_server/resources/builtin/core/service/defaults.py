@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.resources.defaulting.fill import each, shape
+from masthead_server.resources.defaulting.fill import for_each, shape
 from masthead_server.wire.plain import items, part
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _SERVICE: Final = shape(
     always={
         "spec": shape(
             blank={"sessionAffinity": "None", "type": "ClusterIP"},
-            inside={"ports": each(shape(blank={"protocol": "TCP"}, then=_fill_service_port))},
+            inside={"ports": for_each(shape(blank={"protocol": "TCP"}, then=_fill_service_port))},
             then=_fill_service_type,
         )
     }

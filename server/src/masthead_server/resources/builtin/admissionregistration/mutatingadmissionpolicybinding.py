@@ -1,0 +1,13 @@
+"""MutatingAdmissionPolicyBindings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from masthead_server.resources.behavior import Behavior, always
+from masthead_server.resources.builtin.admissionregistration.defaults import ALPHA_BINDING, BINDING
+from masthead_server.resources.builtin.admissionregistration.warnings import admission_warnings
+
+BEHAVIOR: Final = Behavior(
+    defaults=BINDING, defaults_by_version={"v1alpha1": ALPHA_BINDING}, warnings=always(admission_warnings)
+)

@@ -1,0 +1,183 @@
+"""PersistentVolumes: defaults, validation and warnings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.errors import forbidden, invalid, required
+from masthead_server.resources.behavior import Behavior, StrategyHooks, always
+from masthead_server.resources.builtin.core.persistentvolumeclaim import (
+    CLASS_ANNOTATION,
+    CLASS_FIELD_WARNING,
+    annotation_warnings,
+)
+from masthead_server.resources.defaulting.fill import round_up, shape
+from masthead_server.resources.defaulting.pod_template import STORAGE
+from masthead_server.resources.protection import protect
+from masthead_server.resources.validation.checks import (
+    amount,
+    follows,
+    immutable,
+    known_or_nothing,
+    same,
+    shown_map,
+    unsupported,
+)
+from masthead_server.resources.validation.internal_types import difference, inner
+from masthead_server.resources.validation.volume_claims import POSITIVE, class_name, mode_errors
+from masthead_server.resources.validation.volume_sources import SOURCES
+from masthead_server.resources.warnings.node_labels import expression_warnings
+from masthead_server.resources.warnings.volumes import REMOVED
+from masthead_server.wire.plain import items, metadata, part
+
+if TYPE_CHECKING:
+    from masthead_server.resources.allocator import Allocator
+    from masthead_server.resources.behavior import Errors, Fill
+    from masthead_server.wire.plain import Plain
+
+DEFAULTS: Final[Fill] = shape(
+    always={
+        "spec": shape(
+            blank={"persistentVolumeReclaimPolicy": "Retain"},
+            unset={"volumeMode": "Filesystem"},
+            inside={"capacity": round_up, **STORAGE},
+        ),
+        "status": shape(blank={"phase": "Pending"}),
+    }
+)
+
+_RECLAIM: Final = ("Delete", "Recycle", "Retain")
+_VOLUME_SOURCES: Final = (
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+)
+
+
+def volume_errors(volume: Plain) -> Errors:
+    """Return the errors of a PersistentVolume."""
+    spec = part(volume, "spec")
+    errors: Errors = [] if spec.get("accessModes") else [required("spec.accessModes")]
+    errors += mode_errors("spec.accessModes", spec)
+    errors += _capacity_errors(spec.get("capacity"))
+    policy = spec.get("persistentVolumeReclaimPolicy")
+    errors += known_or_nothing("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
+    # Only the first source is validated; further ones are refused whatever they contain.
+    stated = [volume_source for volume_source in _VOLUME_SOURCES if spec.get(volume_source) is not None]
+    errors += _held_errors(stated[0], spec) if stated else [required("spec", "must specify a volume type")]
+    why = "may not specify more than 1 volume type"
+    errors += [forbidden(f"spec.{each}", why) for each in stated[1:]]
+    errors += follows("spec.storageClassName", spec.get("storageClassName"), class_name)
+    return errors + known_or_nothing("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
+
+
+def _held_errors(kind: str, spec: Plain) -> Errors:
+    source, path = part(spec, kind), f"spec.{kind}"
+    if kind == "local":
+        errors = [] if source.get("path") else [required(f"{path}.path")]
+        if not part(spec, "nodeAffinity").get("required"):
+            errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
+        return errors
+    if kind == "csi":
+        return [required(f"{path}.{each}") for each in ("driver", "volumeHandle") if not source.get(each)]
+    return SOURCES[kind](path, source)
+
+
+def _capacity_errors(capacity: Plain | None) -> Errors:
+    path = "spec.capacity"
+    errors: Errors = [] if capacity else [required(path)]
+    if set(capacity or {}) != {"storage"}:
+        errors.append(unsupported(path, shown_map(capacity), ("storage",)))
+    for name, value in (capacity or {}).items():
+        quantity = amount(value)
+        # A negative quantity gets both errors.
+        if quantity.sign < 0:
+            errors.append(invalid(f"{path}[{name}]", quantity.value(), "must be a valid resource quantity"))
+        if quantity.sign <= 0:
+            errors.append(invalid(f"{path}[{name}]", str(quantity), POSITIVE))
+    return errors
+
+
+def volume_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a PersistentVolume."""
+    after, before = part(new, "spec"), part(old, "spec")
+    # kube-apiserver checks the volume twice, and says twice what is wrong with it.
+    errors = volume_errors(new) + volume_errors(new)
+    now, then = ({key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before))
+    if not same(now, then):
+        changed = difference(inner("VolumeSource", then), inner("VolumeSource", now))
+        why = f"spec.persistentvolumesource is immutable after creation\n{changed}"
+        errors.append(forbidden("spec.persistentvolumesource", why))
+    return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
+
+
+_VOLUME_ANNOTATIONS: Final = {
+    CLASS_ANNOTATION: CLASS_FIELD_WARNING,
+    "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
+}
+_DEPRECATED_SOURCES: Final = ("cephfs", "photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "rbd")
+"""The sources that a volume is warned of: not all that a pod is warned of."""
+_RECYCLED: Final = (
+    "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+)
+
+
+def volume_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a PersistentVolume."""
+    spec = part(obj, "spec")
+    found = annotation_warnings(obj, _VOLUME_ANNOTATIONS)
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLED}")
+    required = part(part(spec, "nodeAffinity"), "required")
+    for index, term in enumerate(items(required, "nodeSelectorTerms")):
+        found += expression_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
+    return found + [f"spec.{REMOVED[name]}" for name in _DEPRECATED_SOURCES if name in spec]
+
+
+def _prepare_volume(volume: Plain, _allocate: Allocator) -> None:
+    protect(volume, "kubernetes.io/pv-protection")
+    since = metadata(volume).get("creationTimestamp")
+    volume["status"] = {"phase": "Pending"}
+    if since:
+        volume["status"]["lastPhaseTransitionTime"] = since
+
+
+def stamp_phase(new: Plain, old: Plain, allocate: Allocator) -> None:
+    """Write down when the phase of a volume changed, if the writer does not."""
+    after, before, field = new.setdefault("status", {}), part(old, "status"), "lastPhaseTransitionTime"
+    if after.get("phase") != before.get("phase"):
+        if after.get(field) in {None, before.get(field)}:
+            after[field] = allocate.now()
+    elif after.get(field) is None and before.get(field) is not None:
+        after[field] = before[field]
+
+
+BEHAVIOR: Final = Behavior(
+    defaults=DEFAULTS,
+    hooks=StrategyHooks(
+        prepare_create=_prepare_volume,
+        validate_create=volume_errors,
+        validate_update=volume_changes,
+        prepare_status=stamp_phase,
+    ),
+    warnings=always(volume_warnings),
+)

@@ -1,1 +1,0 @@
-"""Events of events.k8s.io."""

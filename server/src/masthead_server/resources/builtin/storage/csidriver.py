@@ -1,0 +1,103 @@
+"""CSIDrivers: defaults, validation and warnings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.errors import invalid
+from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks
+from masthead_server.resources.defaulting.disabled import dropped_on_create, dropped_on_update
+from masthead_server.resources.defaulting.fill import shape
+from masthead_server.resources.validation.checks import each_of, immutable, known_or_nothing, unique, unsupported, words
+from masthead_server.wire.plain import part, text
+
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Errors, Fill
+    from masthead_server.wire.plain import Plain
+
+DEFAULTS: Final[Fill] = shape(
+    always={
+        "spec": shape(
+            blank={"volumeLifecycleModes": ["Persistent"]},
+            unset={
+                "attachRequired": True,
+                "podInfoOnMount": False,
+                "storageCapacity": False,
+                "fsGroupPolicy": "ReadWriteOnceWithFSType",
+                "requiresRepublish": False,
+                "seLinuxMount": False,
+            },
+        )
+    }
+)
+
+
+def driver_errors(driver: Plain) -> Errors:
+    """Return the errors of a CSIDriver."""
+    spec = part(driver, "spec")
+    known = ("File", "None", "ReadWriteOnceWithFSType")
+    errors = known_or_nothing("spec.fsGroupPolicy", spec.get("fsGroupPolicy"), known)
+    seen: set[str] = set()
+    for at, request in each_of(spec, "tokenRequests", "spec"):
+        errors += unique(f"{at}.audience", text(request, "audience"), seen)
+        seconds = request.get("expirationSeconds")
+        if seconds is not None and seconds < 600:
+            why = "may not specify a duration less than 10 minutes"
+            errors.append(invalid(f"{at}.expirationSeconds", seconds, why))
+    for mode in words(spec, "volumeLifecycleModes"):
+        if mode not in _LIVES:
+            errors.append(unsupported("spec.volumeLifecycleModes", mode, _LIVES))
+    seconds = spec.get("nodeAllocatableUpdatePeriodSeconds")
+    if seconds is not None and seconds < 10:
+        why = "must be greater than or equal to 10 seconds"
+        errors.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", seconds, why))
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        errors.append(invalid("spec.serviceAccountTokenInSecrets", in_secrets, why))
+    return errors
+
+
+_LIVES: Final = ("Persistent", "Ephemeral")
+
+
+def driver_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a CSIDriver."""
+    after, before = part(new, "spec"), part(old, "spec")
+    field = "attachRequired"
+    errors = driver_errors(new) + immutable("spec.attachedRequired", after.get(field), before.get(field))
+    field = "volumeLifecycleModes"
+    return errors + immutable(f"spec.{field}", after.get(field), before.get(field))
+
+
+_TOKENS_IN_SECRETS: Final = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible"
+    " logging of tokens in volume attributes"
+)
+
+
+def driver_warnings(obj: Plain) -> list[str]:
+    """Return the warnings about a CSIDriver."""
+    spec = part(obj, "spec")
+    is_unsaid = spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None
+    return [_TOKENS_IN_SECRETS] if is_unsaid else []
+
+
+def driver_change_warnings(new: Plain, old: Plain) -> list[str]:
+    """Return the warnings about a change of a CSIDriver."""
+    is_same = part(new, "spec").get("tokenRequests") == part(old, "spec").get("tokenRequests")
+    return [] if is_same else driver_warnings(new)
+
+
+_VOLUME_LIMIT_SCALING: Final = ("spec", "preventPodSchedulingIfMissing")
+
+BEHAVIOR: Final = Behavior(
+    defaults=DEFAULTS,
+    hooks=StrategyHooks(
+        prepare_create=dropped_on_create(*_VOLUME_LIMIT_SCALING),
+        prepare_update=dropped_on_update(*_VOLUME_LIMIT_SCALING),
+        validate_create=driver_errors,
+        validate_update=driver_changes,
+    ),
+    warnings=WarningHooks(driver_warnings, driver_change_warnings),
+)

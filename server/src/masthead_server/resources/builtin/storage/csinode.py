@@ -1,0 +1,83 @@
+"""CSINodes: validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.errors import duplicate, invalid, required, too_long
+from masthead_server.resources import names
+from masthead_server.resources.behavior import Behavior, StrategyHooks
+from masthead_server.resources.validation.checks import IMMUTABLE, each_of, follows, not_negative, unique, words
+from masthead_server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Errors
+    from masthead_server.wire.plain import Plain
+
+_LONGEST_ID: Final = 256
+_LONGEST_NAME: Final = 63
+
+
+def node_errors(node: Plain) -> Errors:
+    """Return the errors of a CSINode."""
+    errors: Errors = []
+    seen: set[str] = set()
+    for path, driver in each_of(part(node, "spec"), "drivers", "spec"):
+        errors += _name_errors(text(driver, "name"), f"{path}.name")
+        errors += _id_errors(text(driver, "nodeID"), f"{path}.nodeID")
+        count = part(driver, "allocatable").get("count")
+        if count is not None:
+            errors += not_negative(f"{path}.allocatable.count", count)
+        errors += unique(f"{path}.name", text(driver, "name"), seen)
+        errors += _topology_errors(words(driver, "topologyKeys"), path)
+    return errors
+
+
+def _name_errors(name: str, path: str) -> Errors:
+    if not name:
+        return [required(path)]
+    errors = [too_long(path, _LONGEST_NAME)] if len(name.encode()) > _LONGEST_NAME else []
+    return errors + [invalid(path, name, each) for each in names.SUBDOMAIN(name.lower())]
+
+
+def _id_errors(node_id: str, path: str) -> Errors:
+    if not node_id:
+        return [required(path)]
+    if len(node_id.encode()) > _LONGEST_ID:
+        return [invalid(path, node_id, f"must be {_LONGEST_ID} characters or less")]
+    return []
+
+
+def _topology_errors(keys: list[str], path: str) -> Errors:
+    errors: Errors = []
+    for index, key in enumerate(keys):
+        if not key:
+            errors.append(required(path))
+        if key in keys[:index]:
+            errors.append(duplicate(path, key))
+        errors += follows(path, key, names.qualified_name)
+    return errors
+
+
+def node_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a CSINode: a driver stays as it is, but for what it can allocate."""
+    errors = node_errors(new)
+    stored = {text(each, "name"): each for each in items(part(old, "spec"), "drivers")}
+    for driver in items(part(new, "spec"), "drivers"):
+        before = stored.get(text(driver, "name"))
+        if before is not None and _fixed(driver) != _fixed(before):
+            errors.append(invalid("spec.drivers", _fixed(driver), IMMUTABLE))
+    return errors
+
+
+def _fixed(driver: Plain) -> Plain:
+    """What of a driver cannot be changed, as kube-apiserver's messages show it."""
+    return {
+        "Name": text(driver, "name"),
+        "NodeID": text(driver, "nodeID"),
+        "TopologyKeys": driver.get("topologyKeys"),
+        "Allocatable": None,
+    }
+
+
+BEHAVIOR: Final = Behavior(hooks=StrategyHooks(validate_create=node_errors, validate_update=node_changes))
