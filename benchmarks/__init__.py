@@ -14,5 +14,5 @@
 
 A benchmark prints tables and, as its last line, the same figures as JSON. It reports, and its exit status says
 nothing: figures over their target are marked. Peers are measured beside us where they are installed
-(``pip install 'masthead[peers]'``); nothing needs them.
+(``pip install 'masthead-k8s[peers]'``); nothing needs them.
 """

@@ -67,7 +67,7 @@ def start_part(bench: Bench, size: Size) -> Measured:
     present = {name: each for name, each in OPERATORS.items() if not each.peer or each.peer in versions}
     if len(present) < len(OPERATORS):
         notes.append(
-            "Not installed, so not measured: kopf (pip install 'masthead[peers]', or name another interpreter that has "
+            "Not installed, so not measured: kopf (pip install 'masthead-k8s[peers]', or name another interpreter that has "
             "it with --peers-python)."
         )
     found = {name: operators.measured(bench, each, size.changes) for name, each in present.items()}

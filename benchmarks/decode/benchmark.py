@@ -165,7 +165,7 @@ def _notes() -> tuple[str, ...]:
     ]
     missing = sorted({each.peer for each in LISTS.values() if not each.is_installed})
     if missing:
-        notes.append(f"Not installed, so not measured: {', '.join(missing)} (pip install 'masthead[peers]').")
+        notes.append(f"Not installed, so not measured: {', '.join(missing)} (pip install 'masthead-k8s[peers]').")
     return tuple(notes)
 
 

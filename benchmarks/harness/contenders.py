@@ -87,6 +87,6 @@ def missing(contenders: Mapping[str, Contender], versions: Mapping[str, str], *,
     absent = sorted({contender.peer for contender in contenders.values() if contender.peer} - versions.keys())
     if absent:
         yield (
-            f"{why}, so not measured: {', '.join(absent)} (pip install 'masthead[peers]', or name another "
+            f"{why}, so not measured: {', '.join(absent)} (pip install 'masthead-k8s[peers]', or name another "
             "interpreter that has them with --peers-python)."
         )

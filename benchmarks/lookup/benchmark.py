@@ -113,7 +113,7 @@ def run(lab: Lab, size: Size) -> Report:
     notes = ["The least of several slices counts. Compact objects are decoded when they are read."]
     holds = [name for name in (LAZY, COMPACT) if CONTENDERS[name].is_there]
     if COMPACT not in holds:
-        notes.append("Compact objects are not measured: they need the extra masthead[compact].")
+        notes.append("Compact objects are not measured: they need the extra masthead-k8s[compact].")
     best = measured(lab, holds, size.objects, size)
     best[SMALLER] = measured(lab, [LAZY], size.objects // _SMALLER_BY, size)[LAZY]
     tables: tuple[Table, ...] = (lookup_table(best, size), judged_table(best))

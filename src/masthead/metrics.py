@@ -6,7 +6,7 @@ thread-safe::
     lists = metrics.counter(REFLECTOR_LISTS, name="pods", resource="v1/pods")
     lists.inc()
 
-By default no metrics are recorded. `PrometheusMetrics` needs the extra ``masthead[metrics]``. To use another metrics
+By default no metrics are recorded. `PrometheusMetrics` needs the extra ``masthead-k8s[metrics]``. To use another metrics
 system, implement the three methods of `Metrics`.
 """
 
@@ -464,7 +464,7 @@ class PrometheusMetrics:
         try:
             import prometheus_client
         except ImportError:
-            raise ConfigError("metrics need prometheus-client: pip install 'masthead[metrics]'") from None
+            raise ConfigError("metrics need prometheus-client: pip install 'masthead-k8s[metrics]'") from None
         self._registry = prometheus_client.REGISTRY if registry is None else registry
         self._lock = threading.Lock()
         self._families: dict[Metric, MetricWrapperBase] = {}

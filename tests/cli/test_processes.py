@@ -268,7 +268,7 @@ sys.exit(main(sys.argv[1:]))
             ["get", "pods"],
             1,
             "",
-            "masthead: this command needs click; install it with pip install 'masthead[cli]'\n",
+            "masthead: this command needs click; install it with pip install 'masthead-k8s[cli]'\n",
         ),
         (["--version"], 0, "masthead ", ""),
         (["--help"], 0, "usage: masthead", ""),

@@ -199,7 +199,7 @@ except ConfigError as error:
     print(error)
 """
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert "masthead[metrics]" in run.stdout
+    assert "masthead-k8s[metrics]" in run.stdout
 
 
 def test_prometheus_client_is_loaded_only_where_it_is_used() -> None:

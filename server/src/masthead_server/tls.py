@@ -41,7 +41,7 @@ class Certificates:
         try:
             import trustme
         except ImportError:
-            raise ConfigError("TLS needs trustme: pip install 'masthead[tls]'") from None
+            raise ConfigError("TLS needs trustme: pip install 'masthead-k8s[tls]'") from None
         maker = trustme.CA() if file is None else _load_or_create(file)
         # trustme also takes pyOpenSSL's contexts, whose types need not be installed.
         certificate = cast("Any", maker.issue_cert(*dict.fromkeys(names)))

@@ -10,7 +10,7 @@ from typing import Final
 
 __all__ = ["CATALOG", "Entry", "EXTRA", "GLOBAL_OPTIONS", "hint_for_unknown", "usage"]
 
-EXTRA: Final = "pip install 'masthead[cli]'"
+EXTRA: Final = "pip install 'masthead-k8s[cli]'"
 """What installs what the commands need that talk to a cluster."""
 
 

@@ -256,7 +256,7 @@ def run(program: str) -> str:
 
 
 def test_without_zstandard_the_message_names_the_extra() -> None:
-    assert "masthead[compact]" in run(WITHOUT_ZSTANDARD)
+    assert "masthead-k8s[compact]" in run(WITHOUT_ZSTANDARD)
 
 
 def test_zstandard_is_loaded_only_where_it_is_used() -> None:

@@ -270,5 +270,5 @@ except ConfigError as error:
     print(error)
 """
     run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, capture_output=True, text=True)
-    assert "masthead[compact]" in run.stdout
+    assert "masthead-k8s[compact]" in run.stdout
     assert [each.name for each in tmp_path.iterdir()] == ["pods"]

@@ -99,7 +99,7 @@ def test_all_that_a_project_needs_is_there(project: Path) -> None:
 def test_its_environment_has_the_commands_of_its_readme(project: Path) -> None:
     declared = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
 
-    assert "masthead[cli]" in declared["optional-dependencies"]["dev"]
+    assert "masthead-k8s[cli]" in declared["optional-dependencies"]["dev"]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")

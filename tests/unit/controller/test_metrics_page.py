@@ -131,7 +131,7 @@ asyncio.run(main())
 """
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert "404 Not Found" in run.stdout
-    assert "pip install 'masthead[metrics]'" in run.stdout
+    assert "pip install 'masthead-k8s[metrics]'" in run.stdout
 
 
 class HangingCollector:

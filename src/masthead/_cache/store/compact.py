@@ -312,5 +312,5 @@ def _zstandard() -> ModuleType:
     try:
         import zstandard
     except ImportError:
-        raise ConfigError("storage objects \"compact\" needs zstandard: pip install 'masthead[compact]'") from None
+        raise ConfigError("storage objects \"compact\" needs zstandard: pip install 'masthead-k8s[compact]'") from None
     return zstandard

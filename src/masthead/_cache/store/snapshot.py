@@ -280,7 +280,7 @@ def _zstandard(path: Path) -> ModuleType:
         import zstandard
     except ImportError:
         raise ConfigError(
-            f"the snapshot {path} is compressed, which needs zstandard: pip install 'masthead[compact]', or give it a "
+            f"the snapshot {path} is compressed, which needs zstandard: pip install 'masthead-k8s[compact]', or give it a "
             f"name without {_COMPRESSED}"
         ) from None
     return zstandard
