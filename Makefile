@@ -89,11 +89,12 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 constraints: $(READY) ## Write constraints/oldest.txt from the lower bounds in pyproject.toml
 	$(BIN)/python -m tools.constraints --write
 
-dist: $(READY) ## Build the wheel and the sdist in dist/
+dist: $(READY) ## Build the wheels and sdists of library and server in dist/
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir dist server
 
-test-dist: $(READY) ## Install the wheel and the sdist of dist/ in fresh environments, and use them
+test-dist: $(READY) ## Install the archives of dist/ in fresh environments, and use them
 	$(BIN)/python -m tools.release.installs dist
 
 release-check: dist ## Build, and check all that a release must be; writes an SBOM to dist/; PYTHONS=3.11,3.12 must be at hand, TAG must fit
@@ -108,7 +109,7 @@ conformance-record: $(READY) ## Record the real server's responses anew
 bench: $(BENCH)/.ready ## Run all benchmarks beside the peers, and draw docs/benchmarks.md; QUICK=1 in two minutes, ONLY=sync,watch
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
-$(BENCH)/.ready: pyproject.toml
+$(BENCH)/.ready: pyproject.toml server/pyproject.toml
 	$(call environment,$(BENCH),compact$(COMMA)metrics$(COMMA)peers$(COMMA)speed$(COMMA)tls)
 
 docs: $(DOCS)/.ready build/docs ## Build the documentation site in site/; warnings are errors
@@ -121,7 +122,7 @@ docs-serve: $(DOCS)/.ready build/docs ## Serve the documentation site, and build
 build/docs:
 	mkdir -p $@
 
-$(DOCS)/.ready: pyproject.toml
+$(DOCS)/.ready: pyproject.toml server/pyproject.toml
 	$(call environment,$(DOCS),docs$(COMMA)metrics)
 
 clean: ## Remove what the commands above made

@@ -1,6 +1,6 @@
 """Write the oldest supported dependencies as a constraints file: ``python -m tools.constraints [--write]``.
 
-Each dependency of the package and of its extras for users is constrained to its lower bound in ``pyproject.toml``. Without
+Each dependency of library and server, and of their extras for users, is constrained to its lower bound in ``pyproject.toml``. Without
 ``--write``, the command fails if the file is out of date.
 """
 
@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 
 ROOT: Final = Path(__file__).parents[1]
 OLDEST: Final = ROOT / "constraints" / "oldest.txt"
+_PROJECTS: Final = (ROOT / "pyproject.toml", ROOT / "server" / "pyproject.toml")
 _NOT_FOR_USERS: Final = frozenset({"dev", "docs", "peers"})
 _HEADER: Final = (
     "# The oldest supported dependencies: the lower bounds of pyproject.toml. Written by `make constraints`.\n"
@@ -23,18 +24,19 @@ _HEADER: Final = (
 
 def oldest() -> str:
     """Return the content of the constraints file."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needs = [need for path in _PROJECTS for need in _needs(path) if not need.name.startswith("masthead-k8s")]
+    return _HEADER + "".join(sorted({_lower_bound(need) for need in needs}, key=str.lower))
+
+
+def _needs(path: Path) -> list[Requirement]:
+    project = tomllib.loads(path.read_text("utf-8"))["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
-    needed = [
-        *project["dependencies"],
-        *(need for name, needs in extras.items() if name not in _NOT_FOR_USERS for need in needs),
-    ]
-    return _HEADER + "".join(sorted(map(_lower_bound, needed), key=str.lower))
+    for_users = [need for name, needs in extras.items() if name not in _NOT_FOR_USERS for need in needs]
+    return [Requirement(need) for need in (*project["dependencies"], *for_users)]
 
 
-def _lower_bound(text: str) -> str:
-    need = Requirement(text)
-    (bound,) = (each.version for each in need.specifier if each.operator == ">=")
+def _lower_bound(need: Requirement) -> str:
+    (bound,) = (bound.version for bound in need.specifier if bound.operator == ">=")
     marker = f"; {need.marker}" if need.marker else ""
     return f"{need.name}=={bound}{marker}\n"
 

@@ -19,25 +19,30 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS: Final = ("cli", "compact", "metrics", "speed", "tls")
-"""What users may install beside; not ``dev`` and ``peers``."""
+EXTRAS: Final = ("cli", "compact", "metrics", "server", "speed", "tls")
+"""The extras for users; ``dev``, ``docs`` and ``peers`` are for development."""
 _REQUEST_S: Final = "5"
 _ALL_S: Final = 60
 
 
-def installed(root: str = "masthead", extras: tuple[str, ...] = EXTRAS) -> dict[str, str]:
-    """The version of everything that comes with a distribution, by name; itself aside."""
+def installed(root: str = "masthead-k8s", extras: tuple[str, ...] = EXTRAS) -> dict[str, str]:
+    """Return the versions of all distributions that come with ours, by name, without our own."""
     found: dict[str, str] = {}
-    waiting = [(root, ("", *extras))]
+    waiting = [(root, extras)]
+    visited = {(root, extras)}
     while waiting:
-        name, wanted = waiting.pop()
-        for text in importlib.metadata.requires(name) or ():
-            need = Requirement(text)
+        name, chosen = waiting.pop()
+        for need in map(Requirement, importlib.metadata.requires(name) or ()):
+            if need.marker is not None and not any(need.marker.evaluate({"extra": extra}) for extra in ("", *chosen)):
+                continue
             key = canonicalize_name(need.name)
-            is_needed = need.marker is None or any(need.marker.evaluate({"extra": each}) for each in wanted)
-            if is_needed and key not in found:
+            if not key.startswith(root):
                 found[key] = importlib.metadata.version(need.name)
-                waiting.append((need.name, ("", *need.extras)))
+            # The same distribution may be required again, with other extras.
+            step = (key, tuple(sorted(need.extras)))
+            if step not in visited:
+                visited.add(step)
+                waiting.append(step)
     return found
 
 

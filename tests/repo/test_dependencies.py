@@ -16,8 +16,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.repo.audit import EXTRAS, installed, verdict
 
+import masthead
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+SERVER = tomllib.loads((ROOT / "server" / "pyproject.toml").read_text("utf-8"))["project"]
+OURS = {"masthead-k8s", "masthead-k8s-server"}
 TOOLS = {"build", "coverage", "import-linter", "mypy", "pip-audit", "pyright", "ruff", "types-pyyaml"}
 """Programs, and what programs read: not imported by any module."""
 PLUGINS = {"anyio", "pytest-asyncio", "pytest-random-order", "pytest-timeout", "pytest-xdist"}
@@ -53,14 +57,32 @@ def unused(requirements: set[str], *folders: str) -> set[str]:
     return {name for name in requirements if MODULES.get(name, name) not in imported_in(*folders)}
 
 
-def test_every_dependency_is_imported_by_the_package() -> None:
+def test_every_dependency_is_imported_by_its_package() -> None:
     assert unused(names(PROJECT["dependencies"]), "src") == set()
+    assert unused(names(SERVER["dependencies"]) - OURS, "server/src") == set()
+    assert unused(names(SERVER["optional-dependencies"]["tls"]), "server/src") == set()
+
+
+def test_the_library_needs_four_distributions() -> None:
+    assert names(PROJECT["dependencies"]) == {"httptools", "msgspec", "pyyaml", "websockets"}
+
+
+def test_library_and_server_are_released_in_lockstep() -> None:
+    version = PROJECT["version"]
+    extras = PROJECT["optional-dependencies"]
+
+    assert SERVER["version"] == version == masthead.__version__
+    assert f"masthead-k8s=={version}" in SERVER["dependencies"]
+    assert extras["server"] == [f"masthead-k8s-server=={version}"]
+    assert extras["tls"] == [f"masthead-k8s-server[tls]=={version}"]
+    assert SERVER["requires-python"] == PROJECT["requires-python"]
 
 
 def test_the_security_policy_names_every_dependency_and_nothing_private() -> None:
     text = (ROOT / "SECURITY.md").read_text("utf-8")
     extras = PROJECT["optional-dependencies"]
-    declared = names([*PROJECT["dependencies"], *(name for extra in EXTRAS for name in extras[extra])])
+    requirements = [*PROJECT["dependencies"], *(name for extra in EXTRAS for name in extras[extra])]
+    declared = names([*requirements, *SERVER["dependencies"], *SERVER["optional-dependencies"]["tls"]]) - OURS
     quoted = {canonicalize_name(name) for name in re.findall(r"`([\w-]+)`", text)}
     assert declared - quoted == set()
     assert re.findall(r"masthead\._\w+", text) == []
@@ -68,7 +90,7 @@ def test_the_security_policy_names_every_dependency_and_nothing_private() -> Non
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_every_extra_is_imported_by_the_package(extra: str) -> None:
-    assert unused(names(PROJECT["optional-dependencies"][extra]), "src") == set()
+    assert unused(names(PROJECT["optional-dependencies"][extra]) - OURS, "src") == set()
 
 
 def test_there_are_no_other_extras_for_users() -> None:
@@ -83,14 +105,22 @@ def test_every_peer_is_measured() -> None:
 
 def test_everything_for_development_is_a_tool_or_imported() -> None:
     asked = names(PROJECT["optional-dependencies"]["dev"]) - TOOLS - PLUGINS
-    assert unused(asked, "src", "tests", "benchmarks") == set()
+    assert unused(asked, "src", "server/src", "tests", "benchmarks") == set()
 
 
-def test_everything_that_the_package_imports_is_asked_for() -> None:
+def test_everything_that_the_library_imports_is_asked_for() -> None:
     extras = [each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra]]
     asked = names([*PROJECT["dependencies"], *extras, "pytest", "pytest-asyncio"])  # they load the plugin for them
-    known = {MODULES.get(name, name) for name in asked} | {"masthead"} | sys.stdlib_module_names
+    known = {MODULES.get(name, name) for name in asked} | {"masthead", "masthead_server"} | sys.stdlib_module_names
     assert imported_in("src") - known == set()
+
+
+def test_everything_that_the_server_imports_is_asked_for() -> None:
+    needs = [*PROJECT["dependencies"], *SERVER["dependencies"], *SERVER["optional-dependencies"]["tls"]]
+    # Optional ones: rich draws the demo, uvloop drives a server process where it is installed.
+    extras = [*PROJECT["optional-dependencies"]["cli"], *PROJECT["optional-dependencies"]["speed"]]
+    known = {MODULES.get(name, name) for name in names([*needs, *extras])} | {"masthead", "masthead_server"}
+    assert imported_in("server/src") - known - sys.stdlib_module_names == set()
 
 
 def test_what_judges_the_code_is_pinned() -> None:
@@ -105,7 +135,7 @@ def test_what_judges_the_code_is_pinned() -> None:
 def test_all_that_users_get_is_audited() -> None:
     found = installed()
     assert names(PROJECT["dependencies"]) <= found.keys()
-    assert "yarl" in found  # which aiohttp brings
+    assert "cryptography" in found  # a requirement of trustme, which the server needs for TLS
     assert "ruff" not in found
     assert found["msgspec"] == importlib.metadata.version("msgspec")
 

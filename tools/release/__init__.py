@@ -5,7 +5,7 @@
 | `pythons` | the interpreters at hand |
 | `archives` | what is in the wheel and the sdist, and what their metadata say |
 | `installs` | the archives in clean environments |
-| `smoke` | the program that is run there |
+| `smoke`, `smoke_alone` | the programs that are run there, with and without the server |
 | `inventory` | the program that lists what an environment has |
 | `licences` | the licences of dependencies, and which of them are allowed |
 | `sbom` | a CycloneDX software bill of materials |

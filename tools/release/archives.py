@@ -15,17 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-MOST_BYTES: Final = {".whl": 4_000_000, ".gz": 8_000_000}
-"""How large an archive may be. The generated types are most of it; whatever doubles it was not meant to be in it."""
-_TYPED: Final = "masthead/py.typed"
-_IN_SDIST: Final = (
-    "CHANGELOG.md",
-    "LICENSE",
-    "Makefile",
-    "README.md",
-    "pyproject.toml",
-    "src/masthead/py.typed",
-)
+MAX_BYTES: Final = {".whl": 4_000_000, ".gz": 8_000_000}
+"""The maximum size of an archive. Generated types are most of it; a file that doubles it is there by mistake."""
+_IN_SDIST: Final = ("LICENSE", "README.md", "pyproject.toml")
 _CLUTTER: Final = (".pyc", ".orig", ".rej", ".swp", ".DS_Store")
 
 
@@ -65,32 +57,40 @@ def read_archive(path: Path) -> Archive:
     return Archive(path.name, path.stat().st_size, frozenset(files), files[found[0]])
 
 
-def problems(archive: Archive, project: Mapping[str, Any]) -> list[str]:
-    """What is wrong with an archive of a project, as pyproject.toml describes it."""
-    return [*_content_problems(archive), *_metadata_problems(archive, project)]
+def problems(archive: Archive, project: Mapping[str, Any], package: str) -> list[str]:
+    """Return the problems of an archive.
+
+    Args:
+        archive: The archive.
+        project: The project table of its pyproject.toml.
+        package: Its import package.
+    """
+    return [*_content_problems(archive, package), *_metadata_problems(archive, project)]
 
 
-def _content_problems(archive: Archive) -> Iterator[str]:
-    most = MOST_BYTES[PurePosixPath(archive.name).suffix]
-    if archive.size > most:
-        yield f"{archive.size:,} bytes are more than {most:,}"
+def _content_problems(archive: Archive, package: str) -> Iterator[str]:
+    limit = MAX_BYTES[PurePosixPath(archive.name).suffix]
+    if archive.size > limit:
+        yield f"{archive.size:,} bytes are more than {limit:,}"
     for name in sorted(archive.files):
         if name.endswith(_CLUTTER) or "__pycache__" in name:
             yield f"{name} does not belong into an archive"
     if archive.is_wheel:
-        yield from _wheel_problems(archive)
+        yield from _wheel_problems(archive, package)
     else:
-        yield from (f"{name} is missing" for name in _IN_SDIST if name not in archive.files)
+        needed = (*_IN_SDIST, f"src/{package}/py.typed")
+        yield from (f"{name} is missing" for name in needed if name not in archive.files)
 
 
-def _wheel_problems(archive: Archive) -> Iterator[str]:
-    if _TYPED not in archive.files:
-        yield f"{_TYPED} is missing: type checkers would see no types"
+def _wheel_problems(archive: Archive, package: str) -> Iterator[str]:
+    marker = f"{package}/py.typed"
+    if marker not in archive.files:
+        yield f"{marker} is missing: type checkers would see no types"
     if not any(name.endswith(".dist-info/licenses/LICENSE") for name in archive.files):
         yield "LICENSE is missing"
     tops = {PurePosixPath(name).parts[0] for name in archive.files}
     for top in sorted(tops):
-        if top != "masthead" and not top.endswith(".dist-info"):
+        if top != package and not top.endswith(".dist-info"):
             yield f"{top} does not belong into the wheel"
     if not archive.name.endswith("-py3-none-any.whl"):
         yield "it is not a pure wheel for every platform"
@@ -101,7 +101,7 @@ def _metadata_problems(archive: Archive, project: Mapping[str, Any]) -> Iterator
         found = Metadata.from_email(archive.metadata, validate=True)
     except (ExceptionGroup, InvalidMetadata) as error:
         causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-        yield from (f"metadata: {caus}" for caus in causes)
+        yield from (f"metadata: {cause}" for cause in causes)
         return
     expected = {
         "name": project["name"],

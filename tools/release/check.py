@@ -24,28 +24,36 @@ NOT_FOR_USERS: Final = frozenset({"bench", "dev", "docs", "peers"})
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check a release and write its SBOM; return the exit code: 0 if nothing is wrong."""
     options = _parser().parse_args(arguments)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    project, server = _read_project(ROOT), _read_project(ROOT / "server")
     try:
         found = installs.archives_of(options.folder)
         wrong = [
-            *version_problems(project, options.tag),
+            *version_problems(project, server, options.tag),
             *changelog.problems((ROOT / "CHANGELOG.md").read_text("utf-8"), project["version"]),
-            *_archive_problems(found, project),
+            *_archive_problems([pair.library for pair in found], project, "masthead"),
+            *_archive_problems([pair.server for pair in found], server, "masthead_server"),
             *_licence_problems(found, project, options.folder),
             *_install_problems(found, project, options.pythons),
         ]
     except installs.InstallError as error:
         wrong = [str(error)]
-    for each in wrong:
-        print(f"WRONG: {each}", file=sys.stderr)
+    for problem in wrong:
+        print(f"WRONG: {problem}", file=sys.stderr)
     print("Not ready to be released." if wrong else f"{project['name']} {project['version']} can be released.")
     return 1 if wrong else 0
 
 
-def version_problems(project: Mapping[str, Any], tag: str) -> list[str]:
-    """What is wrong with the version: the package, its metadata and the tag must agree."""
+def _read_project(folder: Path) -> Mapping[str, Any]:
+    project: Mapping[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    return project
+
+
+def version_problems(project: Mapping[str, Any], server: Mapping[str, Any], tag: str) -> list[str]:
+    """Return the problems of the version: library, server, metadata and tag must agree."""
     version = project["version"]
     found: list[str] = []
+    if server["version"] != version or f"{project['name']}=={version}" not in server["dependencies"]:
+        found.append(f"the server must have the version {version} and require {project['name']}=={version}")
     if __version__ != version:
         found.append(f"masthead.__version__ is {__version__}, and pyproject.toml has {version}")
     if tag and tag != f"v{version}":
@@ -65,31 +73,36 @@ def user_extras(project: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(project["optional-dependencies"].keys() - NOT_FOR_USERS))
 
 
-def _archive_problems(found: list[Path], project: Mapping[str, Any]) -> list[str]:
+def _archive_problems(found: list[Path], project: Mapping[str, Any], package: str) -> list[str]:
     wrong: list[str] = []
     for path in found:
         archive = archives.read_archive(path)
         print(f"{archive.name}: {archive.size:,} bytes, {len(archive.files):,} files")
-        wrong += [f"{archive.name}: {problem}" for problem in archives.problems(archive, project)]
+        wrong += [f"{archive.name}: {problem}" for problem in archives.problems(archive, project, package)]
     return wrong
 
 
-def _licence_problems(found: list[Path], project: Mapping[str, Any], folder: Path) -> list[str]:
+def _licence_problems(
+    found: tuple[installs.Archives, installs.Archives], project: Mapping[str, Any], folder: Path
+) -> list[str]:
     """Check the licences of what is installed with all extras, and write the SBOM."""
-    (wheel,) = (each for each in found if each.suffix == ".whl")
+    wheels, sdists = found
     name, extras = project["name"], user_extras(project)
-    listed = installs.inventory(wheel, Path(sys.executable), extras)
-    installed = {each.name: each for each in map(licences.Distribution.from_json, listed)}
+    listed = installs.inventory(wheels, Path(sys.executable), extras)
+    installed = {distribution.name: distribution for distribution in map(licences.Distribution.from_json, listed)}
     brought = licences.closure(name, extras, installed).values()
     print(f"Licences of what {name}[{','.join(extras)}] brings:", *licences.table(brought), sep="\n")
-    hashes = {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in found}
+    paths = [wheels.library, wheels.server, sdists.library, sdists.server]
+    hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
     path = folder / f"{name}-{project['version']}.cdx.json"
     path.write_text(sbom.to_text(sbom.bom(name, extras, installed, hashes)), encoding="utf-8")
     print(f"{path}: {len(brought)} components")
     return licences.refused(brought)
 
 
-def _install_problems(found: list[Path], project: Mapping[str, Any], required: list[str]) -> list[str]:
+def _install_problems(
+    found: tuple[installs.Archives, installs.Archives], project: Mapping[str, Any], required: list[str]
+) -> list[str]:
     minors = supported(project)
     at_hand = pythons.find(minors)
     print("Pythons at hand:", ", ".join(map(str, at_hand.values())) or "none")
@@ -100,18 +113,19 @@ def _install_problems(found: list[Path], project: Mapping[str, Any], required: l
     if not at_hand:
         wrong.append("there is no Python at hand that is supported")
     for interpreter in at_hand.values():
-        for archive in found:
+        for pair in found:
+            title = f"Python {interpreter.minor}, {pair.library.name} and {pair.server.name}"
             try:
-                installs.use(archive, interpreter.path)
-                print(f"Python {interpreter.minor}, {archive.name}: installed and used", flush=True)
+                installs.use(pair, interpreter.path)
+                print(f"{title}: installed and used", flush=True)
             except installs.InstallError as error:
-                wrong.append(f"Python {interpreter.minor}, {archive.name}: {error}")
+                wrong.append(f"{title}: {error}")
     return wrong
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the wheel and the sdist are; the SBOM is written there")
+    parser.add_argument("folder", type=Path, help="the folder of the archives; the SBOM is written there")
     parser.add_argument(
         "--pythons",
         type=lambda text: [each for each in text.split(",") if each],

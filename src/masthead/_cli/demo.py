@@ -16,7 +16,11 @@ def main(arguments: Sequence[str], *, name: str = "masthead demo") -> int:  # no
     Args:
         arguments: The arguments after ``demo``.
         name: The name of the command in messages.
+
+    Raises:
+        ModuleNotFoundError: If the server is not installed.
     """
+    import masthead.server  # noqa: F401 - names the extra if the server is not installed
     from masthead_server.demo.show import main as show
 
     return show(arguments)

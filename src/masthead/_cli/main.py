@@ -96,12 +96,17 @@ def run_program(module: str, arguments: Sequence[str], command: str) -> int:
     from masthead._cli.terminal import report
     from masthead.errors import MastheadError
 
-    program = cast("Callable[..., int]", import_module(module).main)
     name = f"masthead {command}"
     try:
+        program = cast("Callable[..., int]", import_module(module).main)
         return program(arguments, name=name)
     except BrokenPipeError:  # not an error of the command
         raise
+    except ModuleNotFoundError as error:
+        if error.name != "masthead_server":
+            raise
+        sys.stderr.write(f"{name}: {error}\n")
+        return _FAILED
     except (CommandError, MastheadError, OSError) as error:
         failure = explain(error)
         report(name, failure)

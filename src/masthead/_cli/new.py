@@ -45,8 +45,8 @@ def main(arguments: Sequence[str], *, name: str = "masthead new") -> int:
     sys.stdout.write(
         f"wrote {folder}: an operator for {project.kind} objects of {project.group}\n"
         "\n"
-        "Masthead has no release yet, and the package of that name on PyPI is another one. So put its wheel into the project:\n"
-        f"  {_command_for_wheel(folder / 'wheels')}\n"
+        "Masthead has no release yet. So put the wheels of masthead-k8s and masthead-k8s-server into the project:\n"
+        f"  {_command_for_wheels(folder / 'wheels')}\n"
         "then install everything, and run the tests:\n"
         f"  cd {shlex.quote(str(folder))} && make install test\n"
         "README.md says more.\n"
@@ -54,21 +54,23 @@ def main(arguments: Sequence[str], *, name: str = "masthead new") -> int:
     return ExitCode.OK
 
 
-def _command_for_wheel(folder: Path) -> str:
-    """What puts the wheel of this package into a folder, by where it was installed from."""
-    origin = _origin()
+def _command_for_wheels(folder: Path) -> str:
+    """Return the command that puts the wheels of library and server into a folder."""
+    origins = [_origin(name) for name in ("masthead-k8s", "masthead-k8s-server")]
+    sources = " ".join(shlex.quote(str(origin)) for origin in origins if origin is not None)
     into = shlex.quote(str(folder))
-    if origin is not None and origin.suffix == ".whl":
-        return f"mkdir -p {into} && cp {shlex.quote(str(origin))} {into}"
-    if origin is not None:
-        return f"pip wheel {shlex.quote(str(origin))} --no-deps -w {into}"
-    return f"pip wheel . --no-deps -w {shlex.quote(str(folder.absolute()))}   # in a checkout of Masthead"
+    # The origins may differ in kind only if someone mixed wheels and checkouts; the general answer fits then.
+    if all(origin is not None and origin.suffix == ".whl" for origin in origins):
+        return f"mkdir -p {into} && cp {sources} {into}"
+    if all(origin is not None and origin.is_dir() for origin in origins):
+        return f"pip wheel {sources} --no-deps -w {into}"
+    return f"pip wheel . ./server --no-deps -w {shlex.quote(str(folder.absolute()))}   # in a checkout of Masthead"
 
 
-def _origin() -> Path | None:
-    """The checkout or the wheel that this package was installed from, as pip notes it; None if it is not there."""
+def _origin(name: str) -> Path | None:
+    """Return the checkout or wheel from which pip installed a distribution; None if it is unknown or no longer exists."""
     try:
-        text = metadata.distribution("masthead").read_text("direct_url.json")
+        text = metadata.distribution(name).read_text("direct_url.json")
         url = urlsplit(str(json.loads(text or "{}").get("url", "")))
     except (metadata.PackageNotFoundError, ValueError):
         return None

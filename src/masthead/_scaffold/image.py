@@ -9,9 +9,9 @@ __all__ = ["DOCKERFILE"]
 DOCKERFILE: Final = """\
 FROM python:3.13-slim AS build
 COPY . /src
-# Masthead has no release yet, and the package of that name on PyPI is another one: without its wheel in wheels/, this fails.
+# Masthead has no release yet: without its wheel in wheels/, this fails. The embedded server is for tests, not for the image.
 RUN python -m venv /venv && \\
-    /venv/bin/pip install --no-cache-dir /src/wheels/*.whl /src
+    /venv/bin/pip install --no-cache-dir /src/wheels/masthead_k8s-*.whl /src
 
 FROM python:3.13-slim
 COPY --from=build /venv /venv

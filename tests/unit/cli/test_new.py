@@ -99,7 +99,7 @@ def test_all_that_a_project_needs_is_there(project: Path) -> None:
 def test_its_environment_has_the_commands_of_its_readme(project: Path) -> None:
     declared = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
 
-    assert "masthead-k8s[cli]" in declared["optional-dependencies"]["dev"]
+    assert "masthead-k8s[cli,server]" in declared["optional-dependencies"]["dev"]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
@@ -107,24 +107,24 @@ def test_no_other_package_is_installed_in_place_of_masthead(project: Path) -> No
     done = subprocess.run(["make", "install"], cwd=project, capture_output=True, text=True, check=False)
 
     assert done.returncode != 0
-    assert done.stderr.startswith("make install: there is no masthead: put its wheel into wheels/")
-    assert f"  pip wheel . --no-deps -w {project}/wheels\n" in done.stderr
+    assert done.stderr.startswith("make install: Masthead is missing: put its wheels into wheels/")
+    assert f"  pip wheel . ./server --no-deps -w {project}/wheels\n" in done.stderr
     assert not (project / ".venv").exists()
 
 
 @pytest.mark.parametrize(
     ("origin", "command"),
     [
-        ("", "pip wheel . --no-deps -w {folder}/wheels   # in a checkout of Masthead"),
-        ('{{"url": "https://example.com/masthead.whl"}}', "pip wheel . --no-deps -w {folder}/wheels   # in"),
-        ('{{"url": "file:///no/such/file.whl"}}', "pip wheel . --no-deps -w {folder}/wheels   # in"),
+        ("", "pip wheel . ./server --no-deps -w {folder}/wheels   # in a checkout of Masthead"),
+        ('{{"url": "https://example.com/masthead.whl"}}', "pip wheel . ./server --no-deps -w {folder}/wheels   # in"),
+        ('{{"url": "file:///no/such/file.whl"}}', "pip wheel . ./server --no-deps -w {folder}/wheels   # in"),
         (
             '{{"url": "file://{here}/check%20out"}}',
-            "pip wheel '{here}/check out' --no-deps -w {folder}/wheels",
+            "pip wheel '{here}/check out' '{here}/check out' --no-deps -w {folder}/wheels",
         ),
         (
             '{{"url": "file://{here}/masthead-0.1.0.whl"}}',
-            "mkdir -p {folder}/wheels && cp {here}/masthead-0.1.0.whl {folder}/wheels",
+            "mkdir -p {folder}/wheels && cp {here}/masthead-0.1.0.whl {here}/masthead-0.1.0.whl {folder}/wheels",
         ),
     ],
 )
@@ -137,11 +137,12 @@ def test_the_next_steps_say_where_masthead_comes_from(
 ) -> None:
     (tmp_path / "check out").mkdir()
     (tmp_path / "masthead-0.1.0.whl").touch()
-    installed = tmp_path / "masthead-0.1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Name: masthead\nVersion: 0.1.0\n", "utf-8")
-    if origin:
-        (installed / "direct_url.json").write_text(origin.format(here=tmp_path), "utf-8")
+    for name in ("masthead-k8s", "masthead-k8s-server"):
+        installed = tmp_path / f"{name.replace('-', '_')}-0.1.0.dist-info"
+        installed.mkdir()
+        (installed / "METADATA").write_text(f"Name: {name}\nVersion: 0.1.0\n", "utf-8")
+        if origin:
+            (installed / "direct_url.json").write_text(origin.format(here=tmp_path), "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     folder = tmp_path / "new"
 

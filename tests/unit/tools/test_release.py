@@ -76,7 +76,7 @@ INSTALLED = {
 
 
 def test_a_good_wheel_has_no_problems() -> None:
-    assert problems(wheel(), PROJECT) == []
+    assert problems(wheel(), PROJECT, "masthead") == []
 
 
 @pytest.mark.parametrize(
@@ -100,20 +100,20 @@ def test_a_good_wheel_has_no_problems() -> None:
     ],
 )
 def test_what_is_wrong_with_a_wheel_is_said(archive: Archive, problem: str) -> None:
-    assert problem in "\n".join(problems(archive, PROJECT))
+    assert problem in "\n".join(problems(archive, PROJECT, "masthead"))
 
 
 def test_a_wheel_for_one_platform_is_refused() -> None:
     found = Archive("boat-1.2.0-cp311-cp311-linux_x86_64.whl", 1, WHEEL_FILES, METADATA.encode())
 
-    assert problems(found, PROJECT) == ["it is not a pure wheel for every platform"]
+    assert problems(found, PROJECT, "masthead") == ["it is not a pure wheel for every platform"]
 
 
 def test_an_sdist_has_what_builds_and_describes_it() -> None:
     found = Archive("boat-1.2.0.tar.gz", 1, frozenset({"README.md", "LICENSE"}), METADATA.encode())
 
-    assert "pyproject.toml is missing" in problems(found, PROJECT)
-    assert "README.md is missing" not in problems(found, PROJECT)
+    assert "pyproject.toml is missing" in problems(found, PROJECT, "masthead")
+    assert "README.md is missing" not in problems(found, PROJECT, "masthead")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_the_licences_of_what_is_installed_here_are_allowed() -> None:
     found = {each.name: each for each in map(Distribution.from_json, distributions())}
     extras = user_extras(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"])
 
-    assert licences.refused(closure("masthead", extras, found).values()) == []
+    assert licences.refused(closure("masthead-k8s", extras, found).values()) == []
 
 
 def test_an_sbom_lists_components_with_licences_and_edges() -> None:
@@ -271,9 +271,12 @@ def test_our_changelog_has_the_form_of_a_release() -> None:
 def test_tag_metadata_and_package_must_have_one_version() -> None:
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
-    assert version_problems(ours, "") == version_problems(ours, f"v{ours['version']}") == []
-    assert "the tag is v9" in version_problems(ours, "v9")[0]
-    assert "pyproject.toml has 99" in version_problems({"version": "99"}, "")[0]
+    server = tomllib.loads((ROOT / "server" / "pyproject.toml").read_text("utf-8"))["project"]
+    assert version_problems(ours, server, "") == version_problems(ours, server, f"v{ours['version']}") == []
+    assert "the tag is v9" in version_problems(ours, server, "v9")[0]
+    wrong = version_problems({**ours, "version": "99"}, server, "")
+    assert "the server must have the version 99 and require masthead-k8s==99" in wrong[0]
+    assert "pyproject.toml has 99" in wrong[1]
 
 
 def test_supported_pythons_and_extras_are_those_of_the_project() -> None:
