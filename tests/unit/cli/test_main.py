@@ -48,7 +48,7 @@ def test_help_and_version_are_words_too(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["help"]) == main(["version"]) == main(["help", "completion"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("usage: masthead [options] COMMAND")
-    assert f"masthead {version('masthead')}\n" in printed
+    assert f"masthead {version('masthead-k8s')}\n" in printed
     assert "usage: masthead completion" in printed
 
 
@@ -94,12 +94,12 @@ def test_generate_names_itself_in_errors(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_it_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"masthead {version('masthead')}\n"
+    assert capsys.readouterr().out == f"masthead {version('masthead-k8s')}\n"
 
 
 def test_it_runs_as_a_module_too() -> None:
     ran = subprocess.run([sys.executable, "-m", "masthead", "--version"], capture_output=True, check=True, text=True)
-    assert ran.stdout == f"masthead {version('masthead')}\n"
+    assert ran.stdout == f"masthead {version('masthead-k8s')}\n"
 
 
 def test_the_package_installs_it() -> None:
