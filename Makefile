@@ -64,6 +64,7 @@ lint: audit ## Check format, style, types (also of the documents), the import co
 	$(BIN)/python -m tools.document_types
 	$(BIN)/python -m tools.verify_types
 	$(BIN)/python -m tools.public_api
+	$(BIN)/python -m tools.traced_calls
 
 audit: $(READY) ## Look for known vulnerabilities in what is installed with the package, where that can be asked
 	$(BIN)/python -m tests.repo.audit
