@@ -27,7 +27,7 @@ def objects_of(client: masthead.Client, namespace: str) -> Iterator[masthead.Uns
     """What somebody has made in a namespace. What has an owner is left out: the owner will make it again."""
     for resource in client.discovery.preferred_resources():
         if resource.namespaced and {"list", "create"} <= {*resource.verbs} and resource.name not in SKIPPED:
-            for each in client.dynamic(resource.gvr, namespace=namespace).iterate():
+            for each in client.dynamic(resource.gvr, namespace=namespace).iter():
                 known = {(each.kind, each.metadata.name), (each.kind, each.get("type"))}
                 if known.isdisjoint(MADE_BY_THE_CLUSTER) and not each.metadata.owner_references:
                     yield each

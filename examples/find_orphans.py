@@ -36,16 +36,16 @@ def mentions(data: JSON, field: str = "") -> Iterator[tuple[str, str]]:
 
 def find_orphans(client: masthead.Client, namespace: str | None = None) -> Iterator[str]:
     """Yield lines such as "ConfigMap shop/settings"."""
-    users = [each for user in USERS for each in client.dynamic(user, namespace=namespace).iterate()]
+    users = [each for user in USERS for each in client.dynamic(user, namespace=namespace).iter()]
     used = {(each.metadata.namespace, *mention) for each in users for mention in mentions(each.to_dict())}
     for kind, fields in FIELDS.items():
-        for each in client.dynamic(kind, namespace=namespace).iterate():
+        for each in client.dynamic(kind, namespace=namespace).iter():
             meta = each.metadata
             is_kept = meta.owner_references or {meta.name, meta.namespace, each.get("type")} & KEPT
             if not is_kept and not any((meta.namespace, field, meta.name) in used for field in fields):
                 yield f"{each.kind} {each.key}"
     pods = [each.metadata for each in users if each.kind == "Pod"]
-    for service in client.core_v1.services(namespace).iterate():
+    for service in client.core_v1.services(namespace).iter():
         wanted = service.spec.selector.items()
         here = [pod.labels.items() for pod in pods if pod.namespace == service.metadata.namespace]
         if wanted and not any(wanted <= labels for labels in here):

@@ -238,7 +238,7 @@ _IN_CALLER: Final = frozenset(
     }
 )
 _LIMITS: Final[Mapping[str, int]] = {
-    "ReadVerbs.list_pages": 1,
+    "ReadVerbs.iter_pages": 1,
     "LogStream.chunks": 16,
     "ProxyStream.chunks": 16,
     "ResponseStream.batches": 16,

@@ -3,7 +3,7 @@
 ::
 
     async with masthead.aio.Client() as client:
-        async for pod in client.core_v1.pods("default").iterate():
+        async for pod in client.core_v1.pods("default").iter():
             print(pod.metadata.name)
 
 Names that are the same in both façades are exported by both. Each is imported when it is first used.

@@ -87,7 +87,7 @@ def test_each_thread_gets_its_own_errors(client: masthead.Client) -> None:
 async def test_it_works_inside_a_running_event_loop(client: masthead.Client) -> None:
     """As in a notebook, whose cells run in a loop."""
     assert client.core_v1.namespaces().get("default").metadata.name == "default"
-    assert "default" in [each.metadata.name for each in client.core_v1.namespaces().iterate(page_size=1)]
+    assert "default" in [each.metadata.name for each in client.core_v1.namespaces().iter(page_size=1)]
     with client.core_v1.namespaces().watch() as events:
         assert next(events).type == "ADDED"
 
@@ -116,7 +116,7 @@ def test_closing_twice_is_fine_and_using_it_after_is_not(config: Config) -> None
     client.close()
     client.close()
 
-    for use in (lambda: namespaces.get("default"), namespaces.list, lambda: list(namespaces.iterate())):
+    for use in (lambda: namespaces.get("default"), namespaces.list, lambda: list(namespaces.iter())):
         with pytest.raises(ClosedError, match="make a new one"):
             use()
     with pytest.raises(ClosedError):
@@ -186,7 +186,7 @@ def test_leaving_a_loop_early_releases_its_connection(server: Server, config: Co
         for _ in client.core_v1.namespaces().watch():
             break
         gc.collect()
-        for _ in client.core_v1.namespaces().iterate(page_size=1):
+        for _ in client.core_v1.namespaces().iter(page_size=1):
             break
         gc.collect()
         client.core_v1.namespaces().list()

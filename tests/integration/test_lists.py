@@ -53,18 +53,18 @@ async def test_a_limit_requests_one_page_and_its_token_the_next(maps: Any) -> No
 
 
 async def test_pages_are_yielded_one_at_a_time(maps: Any) -> None:
-    pages = [names(page) async for page in maps.list_pages(label_selector=OURS, page_size=3)]
+    pages = [names(page) async for page in maps.iter_pages(label_selector=OURS, page_size=3)]
 
     assert pages == [ALL[:3], ALL[3:6], ALL[6:]]
 
 
 async def test_items_are_yielded_one_by_one(maps: Any) -> None:
-    assert [item.data["index"] async for item in maps.iterate(label_selector=OURS, page_size=3)] == list("0123456")
+    assert [item.data["index"] async for item in maps.iter(label_selector=OURS, page_size=3)] == list("0123456")
 
 
 async def test_iterating_may_stop_early(maps: Any) -> None:
     seen = []
-    async for item in maps.iterate(page_size=2, label_selector=OURS):
+    async for item in maps.iter(page_size=2, label_selector=OURS):
         seen.append(item.metadata.name)
         if len(seen) == 3:
             break
@@ -133,7 +133,7 @@ async def test_a_server_without_initial_events_is_listed_and_remembered(cluster:
 async def test_an_expired_continue_token_advises_to_list_again(cluster: Cluster, maps: Any) -> None:
     server = cluster.embedded
     assert server is not None
-    pages = maps.list_pages(label_selector=OURS, page_size=3)
+    pages = maps.iter_pages(label_selector=OURS, page_size=3)
     await anext(pages)
     server.faults.expire(times=1, verb="list", resource="configmaps")
 

@@ -44,7 +44,7 @@ async def test_a_metadata_list_is_complete_and_has_no_content(maps: Any) -> None
     assert isinstance(listed, PartialObjectMetadataList)
     assert [each.metadata.name for each in listed] == ["a", "b", "c"]
     assert all("data" not in each.to_dict() for each in listed)
-    assert [each.metadata.name async for each in maps.iterate(label_selector=OURS)] == ["a", "b", "c"]
+    assert [each.metadata.name async for each in maps.iter(label_selector=OURS)] == ["a", "b", "c"]
 
 
 async def test_a_watch_delivers_metadata(maps: Any) -> None:

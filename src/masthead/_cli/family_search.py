@@ -134,7 +134,7 @@ class FamilySearch:
     async def _list(self, resource: ServedResource) -> None:
         listed = self._client.metadata(resource.gvr, namespace=self._place(resource))
         try:
-            async for page in listed.list_pages():
+            async for page in listed.iter_pages():
                 for item in page.items:
                     if self.family.add(member_of(item.metadata, resource)):
                         self._with_owners[str(resource.gvr)] = resource

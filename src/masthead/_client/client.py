@@ -59,7 +59,7 @@ class Client(ManifestVerbs):
     ::
 
         async with Client() as client:
-            async for pod in client.core_v1.pods("default").iterate(label_selector="app=web"):
+            async for pod in client.core_v1.pods("default").iter(label_selector="app=web"):
                 print(pod.metadata.name, pod.status.phase)
 
     Without arguments it finds the cluster as kubectl does: ``KUBECONFIG``, ``~/.kube/config``, or the service

@@ -173,7 +173,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                     async for event in events:
                         yield cast("WatchEvent[Object]", event)
                 return
-            async for page in self.list_pages(label_selector=label_selector, field_selector=field_selector):
+            async for page in self.iter_pages(label_selector=label_selector, field_selector=field_selector):
                 for pod in page.items:
                     yield WatchEvent("ADDED", cast("Object", pod))
 

@@ -92,7 +92,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         )
         return await list_all(self._fetcher(timeout, timeout_seconds, on_error), query, self._page_size(page_size))
 
-    async def list_pages(
+    async def iter_pages(
         self,
         *,
         label_selector: LabelSelection | None = None,
@@ -126,7 +126,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         async for page in iter_pages(fetch, query, self._page_size(page_size)):
             yield page
 
-    async def iterate(
+    async def iter(
         self,
         *,
         label_selector: LabelSelection | None = None,
@@ -147,7 +147,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        async for page in self.list_pages(
+        async for page in self.iter_pages(
             label_selector=label_selector,
             field_selector=field_selector,
             resource_version=resource_version,

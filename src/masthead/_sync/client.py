@@ -50,7 +50,7 @@ class Client(ManifestVerbs):
     ::
 
         with Client() as client:
-            for pod in client.core_v1.pods("default").iterate(label_selector="app=web"):
+            for pod in client.core_v1.pods("default").iter(label_selector="app=web"):
                 print(pod.metadata.name, pod.status.phase)
 
     Without arguments it finds the cluster as kubectl does: ``KUBECONFIG``, ``~/.kube/config``, or the service

@@ -89,7 +89,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             )
         )
 
-    def list_pages(
+    def iter_pages(
         self,
         *,
         label_selector: LabelSelection | None = None,
@@ -112,7 +112,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return Items(
             self._portal,
-            self._async.list_pages(
+            self._async.iter_pages(
                 label_selector=label_selector,
                 field_selector=field_selector,
                 resource_version=resource_version,
@@ -127,7 +127,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             limit=1,
         )
 
-    def iterate(
+    def iter(
         self,
         *,
         label_selector: LabelSelection | None = None,
@@ -150,7 +150,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return Items(
             self._portal,
-            self._async.iterate(
+            self._async.iter(
                 label_selector=label_selector,
                 field_selector=field_selector,
                 resource_version=resource_version,

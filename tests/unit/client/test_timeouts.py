@@ -43,7 +43,7 @@ def maps_over(network: FakeTransport) -> Maps:
 
 
 async def consume(maps: Maps) -> None:
-    async for _ in maps.iterate(timeout_seconds=5, page_size=1):
+    async for _ in maps.iter(timeout_seconds=5, page_size=1):
         pass
 
 
@@ -60,7 +60,7 @@ def respond_with_a_page(request: SentRequest) -> FakeResponse:
         lambda maps: maps.as_table(timeout_seconds=5, page_size=1),
         consume,
     ],
-    ids=["list", "as_table", "iterate"],
+    ids=["list", "as_table", "iter"],
 )
 @in_virtual_time
 async def test_a_list_of_endless_pages_ends_with_its_timeout(

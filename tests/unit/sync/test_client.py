@@ -63,8 +63,8 @@ def test_lists_can_be_read_whole_in_pages_or_item_by_item(maps: ResourceClient[C
         maps.create(ConfigMap.new(name))
 
     assert [each.metadata.name for each in maps.list(page_size=3)] == names
-    assert [len(page.items) for page in maps.list_pages(page_size=3)] == [3, 3, 1]
-    assert [each.metadata.name for each in maps.iterate(page_size=3)] == names
+    assert [len(page.items) for page in maps.iter_pages(page_size=3)] == [3, 3, 1]
+    assert [each.metadata.name for each in maps.iter(page_size=3)] == names
 
 
 def test_a_watch_delivers_existing_objects_and_changes(maps: ResourceClient[ConfigMap]) -> None:

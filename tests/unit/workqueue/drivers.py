@@ -30,7 +30,7 @@ class Driver(Protocol):
 
     def drain(self, timeout: float | None = None) -> Future[bool]: ...
 
-    def iterate(self, work: Callable[[Any], object]) -> Future[None]:
+    def iter(self, work: Callable[[Any], object]) -> Future[None]:
         """Call a function with each key, then be done with it, until the queue is shut down and empty."""
         ...
 
@@ -50,7 +50,7 @@ class ThreadsDriver:
     def drain(self, timeout: float | None = None) -> Future[bool]:
         return self._start(lambda: self._queue.drain(timeout=timeout))
 
-    def iterate(self, work: Callable[[Any], object]) -> Future[None]:
+    def iter(self, work: Callable[[Any], object]) -> Future[None]:
         return self._start(lambda: self._iterate(work))
 
     def _iterate(self, work: Callable[[Any], object]) -> None:
@@ -96,7 +96,7 @@ class LoopDriver:
     def drain(self, timeout: float | None = None) -> Future[bool]:
         return self._run(self._queue.drain(timeout=timeout))
 
-    def iterate(self, work: Callable[[Any], object]) -> Future[None]:
+    def iter(self, work: Callable[[Any], object]) -> Future[None]:
         return self._run(self._iterate(work))
 
     async def _iterate(self, work: Callable[[Any], object]) -> None:

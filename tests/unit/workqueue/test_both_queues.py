@@ -134,7 +134,7 @@ def test_bad_calls_are_refused_and_change_nothing(driver: Driver) -> None:
 def test_shutting_down_ends_all_workers_once_the_queue_is_empty(driver: Driver) -> None:
     worked = list[Any]()
     driver.queue.add("a")
-    workers = [driver.iterate(worked.append) for _ in range(3)]
+    workers = [driver.iter(worked.append) for _ in range(3)]
     driver.queue.add("b")
     driver.queue.shut_down()
     driver.queue.add("c")
@@ -191,7 +191,7 @@ def test_draining_never_ends_before_the_last_key_is_done(make: Callable[..., Dri
         driver, done = make(), list[int]()
         for key in range(50):
             driver.queue.add(key)
-        workers = [driver.iterate(done.append) for _ in range(3)]
+        workers = [driver.iter(done.append) for _ in range(3)]
         assert driver.drain().result(SOON)
         stats = driver.queue.stats()
         assert (sorted(done), dict(stats.processing), dict(stats.ready)) == ([*range(50)], {}, {})

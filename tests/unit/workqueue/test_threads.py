@@ -75,7 +75,7 @@ class Workshop:
 def test_no_key_is_in_two_workers_and_the_last_change_of_each_is_seen(make: Callable[..., Driver], seed: int) -> None:
     driver = make(rate_limiter=FastSlowRateLimiter[Any](0.0001, 0.001, 5))
     workshop = Workshop(driver)
-    workers = [driver.iterate(workshop.work) for _ in range(6)]
+    workers = [driver.iter(workshop.work) for _ in range(6)]
     producers = [threading.Thread(target=workshop.produce, args=[4 * seed + number]) for number in range(4)]
     for producer in producers:
         producer.start()
@@ -95,7 +95,7 @@ def test_shutting_down_in_the_middle_of_everything_ends_all_workers(make: Callab
     for seed in range(5):
         driver = make()
         workshop = Workshop(driver)
-        workers = [driver.iterate(workshop.work) for _ in range(4)]
+        workers = [driver.iter(workshop.work) for _ in range(4)]
         producer = threading.Thread(target=workshop.produce, args=[seed])
         producer.start()
         driver.queue.shut_down()
