@@ -337,7 +337,7 @@ async def watched(handler: Handler, facade: str, **options: Any) -> list[Any]:
     """Every event of one stream."""
     async with (
         client_of(handler, facade, **options) as client,
-        client.core_v1.config_maps("shop").watch(since="1", raw=True) as events,
+        client.core_v1.config_maps("shop").watch(resource_version="1", raw=True) as events,
     ):
         return [each async for each in events]
 

@@ -236,7 +236,7 @@ async def test_changes_of_a_custom_kind_are_watched(client: Any, namespace: str,
     await boxes.delete("a")
 
     seen = []
-    async with boxes.watch(since=since) as events:
+    async with boxes.watch(resource_version=since) as events:
         async for event in events:
             seen.append((event.type, event.object.spec.size))
             if len(seen) == 2:

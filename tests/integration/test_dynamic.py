@@ -86,7 +86,7 @@ async def test_objects_are_listed_watched_patched_and_deleted(client: Any, names
     assert [each.metadata.name for each in listed] == ["a", "b"]
     assert (listed.kind, {each.kind for each in listed}) == ("ConfigMapList", {"ConfigMap"})
     seen = []
-    async with maps.watch(since=listed.metadata.resource_version, label_selector="here=yes") as events:
+    async with maps.watch(resource_version=listed.metadata.resource_version, label_selector="here=yes") as events:
         async for event in events:
             seen.append((event.type, event.object.metadata.name))
             if len(seen) == 3:

@@ -53,7 +53,7 @@ async def test_a_watch_delivers_metadata(maps: Any) -> None:
     await maps.delete("b")
 
     seen = []
-    async with maps.watch(since=since, label_selector=OURS) as events:
+    async with maps.watch(resource_version=since, label_selector=OURS) as events:
         async for event in events:
             assert "data" not in event.object.to_dict()
             seen.append((event.type, event.object.metadata.name, event.object.metadata.labels["name"]))

@@ -88,7 +88,7 @@ async def test_fields_of_a_newer_server_survive_a_read_and_an_update(facade: str
     async with client_of(script.handle, facade) as client:
         pods = client.core_v1.pods("shop")
         if how == "watch":
-            async with pods.watch(since="1") as events:
+            async with pods.watch(resource_version="1") as events:
                 pod = (await anext(events)).object
         else:
             pod = await pods.get("web") if how == "get" else (await pods.list())[0]

@@ -82,7 +82,7 @@ async def test_an_untyped_watch_continues_after_its_connection_ends(
     for name in "abc":
         await untyped.create({"metadata": {"name": name}})
 
-    async with untyped.watch(since=since) as events:
+    async with untyped.watch(resource_version=since) as events:
         assert await next_events(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
     assert hit.hits == 2
 
@@ -93,7 +93,7 @@ async def test_a_watch_continues_after_the_servers_timeout(facade: str) -> None:
         async with connected(from_kubeconfig(server.kubeconfig()), facade) as client:
             maps = client.core_v1.config_maps("default")
             untyped = client.dynamic("v1", "configmaps", namespace="default")
-            async with untyped.watch(since=str(server.revision), timeout_seconds=30) as events:
+            async with untyped.watch(resource_version=str(server.revision), timeout_seconds=30) as events:
                 await maps.create(ConfigMap.new("a"))
                 assert await next_events(events, 1) == [("ADDED", "a")]
                 await server.quiesce()
@@ -123,7 +123,7 @@ async def test_a_watch_survives_failures_to_resume(facade: str, failure: Scripte
     script = ScriptedServer(deque([first, failure, failure, failure, stream(event("ADDED", config_map("b", "8")))]))
     async with (
         client_of(script.handle, facade) as client,
-        client.core_v1.config_maps("shop").watch(since="5") as events,
+        client.core_v1.config_maps("shop").watch(resource_version="5") as events,
     ):
         assert await next_events(events, 2) == [("ADDED", "a"), ("ADDED", "b")]
 
@@ -157,7 +157,7 @@ async def test_a_failing_server_is_retried_with_backoff(facade: str, response: S
     script = ScriptedServer(deque([response]))
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
-        events = maps.watch(since="5")
+        events = maps.watch(resource_version="5")
         async with asyncio.TaskGroup() as group:
             group.create_task(next_events(events, 1))
             for _ in range(200):
@@ -177,12 +177,12 @@ async def test_an_expired_version_is_requested_once(facade: str, form: str) -> N
     script.rest = deque([json_response(listed(config_map("a"), version="11"))])
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
-        async with maps.watch(since="5") as events:
+        async with maps.watch(resource_version="5") as events:
             with pytest.raises(ExpiredError, match="List again and continue from the new resource version"):
                 await next_events(events, 1)
         assert len(script.queries) == 1
         again = await maps.list()
-        async with maps.watch(since=again.metadata.resource_version) as events:
+        async with maps.watch(resource_version=again.metadata.resource_version) as events:
             assert await next_events(events, 1) == [("DELETED", "a")]
 
     assert [query["resourceVersion"] for query in script.queries] == ["5", "11"]
@@ -197,7 +197,7 @@ async def test_one_undecodable_object_does_not_break_a_watch(facade: str) -> Non
     )
     async with (
         client_of(script.handle, facade) as client,
-        client.core_v1.config_maps("shop").watch(since="5") as events,
+        client.core_v1.config_maps("shop").watch(resource_version="5") as events,
     ):
         seen = [await anext(events) for _ in range(3)]
 
@@ -237,7 +237,7 @@ async def test_bookmarks_are_requested(cluster: Cluster, client: Any, namespace:
     maps = client.core_v1.config_maps(namespace)
     since = (await maps.create(ConfigMap.new("a"))).metadata.resource_version
     await maps.create(ConfigMap.new("b"))
-    async with maps.watch(since=since) as events:
+    async with maps.watch(resource_version=since) as events:
         await next_events(events, 1)
 
     (watch,) = [
@@ -255,7 +255,7 @@ async def test_a_recreated_object_is_a_different_object(client: Any, namespace: 
     await maps.delete("a")
     second = await maps.create(ConfigMap.new("a"))
 
-    async with maps.watch(since=first.metadata.resource_version) as events:
+    async with maps.watch(resource_version=first.metadata.resource_version) as events:
         gone, made = await anext(events), await anext(events)
 
     assert (gone.type, gone.object.metadata.uid) == ("DELETED", first.metadata.uid)
@@ -271,7 +271,7 @@ async def test_a_half_open_connection_is_detected(facade: str, read_timeout: str
     script = ScriptedServer(deque([dead, stream(event("ADDED", config_map("a", "7")))]))
     async with (
         client_of(script.handle, facade, read_timeout=0.2, timeout=0.2) as client,
-        client.core_v1.config_maps("shop").watch(since="5") as events,
+        client.core_v1.config_maps("shop").watch(resource_version="5") as events,
     ):
         assert await next_events(events, 1) == [("ADDED", "a")]
 
@@ -288,7 +288,7 @@ async def test_a_watch_can_be_closed_before_the_first_event(client: Any, namespa
     """Stopping right after starting hung until the next event, because only an event made it look."""
     async with asyncio.timeout(60):
         for _ in range(3):
-            async with client.core_v1.config_maps(namespace).watch(since="0") as events:
+            async with client.core_v1.config_maps(namespace).watch(resource_version="0") as events:
                 await events.close()
             async with client.core_v1.config_maps(namespace).watch() as events, asyncio.TaskGroup() as group:
                 group.create_task(next_events(events, 1000))
@@ -317,7 +317,7 @@ async def test_an_error_response_does_not_affect_other_calls(tmp_path: Path, fac
         config = from_kubeconfig(plain(cluster={"server": server.url}, user=running(program)), environ={})
         async with connected(config, facade) as client:
             maps = client.core_v1.config_maps("default")
-            async with maps.watch(since=str(server.revision)) as events:
+            async with maps.watch(resource_version=str(server.revision)) as events:
                 await maps.create(ConfigMap.new("a"))
                 assert await next_events(events, 1) == [("ADDED", "a")]
                 server.faults.fail(code, verb="get", resource="configmaps", times=1)

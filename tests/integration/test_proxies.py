@@ -79,7 +79,7 @@ async def test_calls_and_watches_go_through_the_proxy_of_the_kubeconfig(
         async with connected(config, facade) as client:
             maps = client.core_v1.config_maps("default")
             made = await maps.create(ConfigMap.new(generate_name="map-"))
-            async with maps.watch(since=str(int(made.metadata.resource_version) - 1)) as events:
+            async with maps.watch(resource_version=str(int(made.metadata.resource_version) - 1)) as events:
                 event = await anext(events)
 
     assert event.object.metadata.name == made.metadata.name

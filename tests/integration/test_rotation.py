@@ -160,7 +160,7 @@ async def test_a_watch_survives_a_server_restart_with_another_token_and_ca(
         client = connected(config, facade)
         maps = client.core_v1.config_maps("default")
         since = (await maps.list()).metadata.resource_version
-        events = maps.watch(since=since)
+        events = maps.watch(resource_version=since)
         await maps.create({"metadata": settings, "data": {"color": "red"}})
         assert [(await anext(events)).object.data["color"]] == ["red"]
 

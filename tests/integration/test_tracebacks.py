@@ -637,7 +637,7 @@ async def test_a_resumed_watch_logs_no_secret() -> None:
     async with (
         serving(once(HEAD + chunk(LINE))) as served,
         Client(Config(server=served.url, token=SECRET)) as client,
-        client.core_v1.pods("default").watch(since="1") as events,
+        client.core_v1.pods("default").watch(resource_version="1") as events,
     ):
         seen = [await anext(events) for _ in range(2)]
     assert len(seen) == 2
@@ -653,7 +653,7 @@ async def test_a_watch_that_is_cancelled() -> None:
         came = asyncio.Event()
 
         async def watch() -> None:
-            async with client.core_v1.pods("default").watch(since="1") as events:
+            async with client.core_v1.pods("default").watch(resource_version="1") as events:
                 async for _ in events:
                     came.set()
 

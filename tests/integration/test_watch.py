@@ -65,7 +65,7 @@ async def test_every_change_after_a_version_is_delivered_in_order(maps: Any) -> 
     await change(maps, "a", "2")
     await maps.delete("a")
 
-    async with maps.watch(since=since) as events:
+    async with maps.watch(resource_version=since) as events:
         assert await next_events(events, 3) == [
             ("ADDED", "a", "1"),
             ("MODIFIED", "a", "2"),
@@ -97,7 +97,7 @@ async def test_bookmarks_are_delivered_only_on_request(cluster: Cluster, maps: A
 
 async def test_an_object_that_leaves_the_selector_is_deleted_for_the_watch(maps: Any) -> None:
     since = await version_of(maps)
-    async with maps.watch(since=since, label_selector=OURS) as events:
+    async with maps.watch(resource_version=since, label_selector=OURS) as events:
         await put(maps, "a")
         await maps.patch("a", Patch.merge({"metadata": {"labels": {"here": "no"}}}))
         assert await next_events(events, 2) == [("ADDED", "a", "1"), ("DELETED", "a", "1")]
@@ -108,7 +108,7 @@ async def test_a_watch_ends_with_its_timeout_and_another_continues_from_its_vers
     async with maps.watch(label_selector=OURS, timeout_seconds=1) as events:
         assert [(event.type, event.object.metadata.name) async for event in events] == [("ADDED", "a")]
     await put(maps, "b")
-    async with maps.watch(since=events.version, label_selector=OURS) as events:
+    async with maps.watch(resource_version=events.version, label_selector=OURS) as events:
         assert await next_events(events, 1) == [("ADDED", "b", "1")]
 
 
@@ -116,7 +116,7 @@ async def test_a_raw_watch_ends_with_its_connection(maps: Any) -> None:
     since = await version_of(maps)
     await put(maps, "a")
 
-    async with maps.watch(since=since, timeout_seconds=1, raw=True) as events:
+    async with maps.watch(resource_version=since, timeout_seconds=1, raw=True) as events:
         seen = [event.type async for event in events]
 
     assert seen == ["ADDED"]
@@ -126,7 +126,7 @@ async def test_an_expired_resource_version_advises_to_list_again(cluster: Cluste
     if cluster.embedded is not None:
         await put(maps, "a")
         cluster.embedded.compact()
-    async with maps.watch(since="1") as events:
+    async with maps.watch(resource_version="1") as events:
         with pytest.raises(ExpiredError, match="List again and continue from the new resource version"):
             await next_events(events, 1)
 
@@ -144,7 +144,7 @@ async def test_a_watch_of_a_missing_resource_fails_at_once(client: Any) -> None:
 
 
 async def test_a_closed_watch_is_exhausted(maps: Any) -> None:
-    events = maps.watch(since=await version_of(maps))
+    events = maps.watch(resource_version=await version_of(maps))
     await events.close()
 
     assert [event async for event in events] == []
@@ -158,7 +158,7 @@ async def test_a_dropped_connection_loses_and_repeats_no_event(cluster: Cluster,
         await put(maps, f"map-{index}")
     hit = getattr(faults_of(cluster).faults, fault)(after=2, times=2, namespace=maps.namespace)
 
-    async with maps.watch(since=since) as events:
+    async with maps.watch(resource_version=since) as events:
         seen = await next_events(events, 6)
 
     assert seen == [("ADDED", f"map-{index}", "1") for index in range(6)]
@@ -186,7 +186,7 @@ async def test_a_silent_connection_is_detected(cluster: Cluster, facade: str, ma
     hit = faults_of(cluster).faults.silence_watch(after=1, times=1, namespace=maps.namespace)
     async with (
         connected(cluster.config, facade, read_timeout=0.2) as impatient,
-        impatient.core_v1.config_maps(maps.namespace).watch(since=since) as events,
+        impatient.core_v1.config_maps(maps.namespace).watch(resource_version=since) as events,
     ):
         await put(maps, "a")
         await put(maps, "b")
@@ -201,7 +201,7 @@ async def test_an_error_in_the_stream_is_survived(cluster: Cluster, maps: Any) -
     refused = faults.fail(503, verb="watch", namespace=maps.namespace, times=2)
     await put(maps, "a")
 
-    async with maps.watch(since=since) as events:
+    async with maps.watch(resource_version=since) as events:
         assert await next_events(events, 1) == [("ADDED", "a", "1")]
     assert refused.hits == 2
 
@@ -213,7 +213,7 @@ async def test_an_expired_watch_advises_to_list_again(cluster: Cluster, maps: An
     await put(maps, "b")
     faults_of(cluster).faults.expire_watch(after=1, namespace=maps.namespace)
 
-    async with maps.watch(since=since) as events:
+    async with maps.watch(resource_version=since) as events:
         assert await next_events(events, 1) == [("ADDED", "a", "1")]
         with pytest.raises(ExpiredError, match="List again"):
             await next_events(events, 1)
@@ -224,7 +224,7 @@ async def test_an_error_response_ends_a_watch(cluster: Cluster, maps: Any) -> No
     since = await version_of(maps)
     refused = faults_of(cluster).faults.fail(403, verb="watch", namespace=maps.namespace)
 
-    async with maps.watch(since=since) as events:
+    async with maps.watch(resource_version=since) as events:
         with pytest.raises(ForbiddenError):
             await next_events(events, 1)
     assert refused.hits == 1
@@ -286,7 +286,7 @@ async def test_a_watch_that_is_often_resumed_is_not_delayed(embedded_cluster: Cl
         faults_of(embedded_cluster).faults.drop_watch(after=1)
 
         seen: list[str] = []
-        async with maps.watch(since=since) as events:
+        async with maps.watch(resource_version=since) as events:
             while len(seen) < 2:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(0.1):  # far less than the pause after a drop

@@ -96,7 +96,7 @@ async def test_a_watch_behind_an_idle_timeout_is_blind_for_less_than_two_percent
                 await route.write(f"map-{number}")
                 written[f"map-{number}"] = now()
 
-        async with maps.watch(since=version) as events, asyncio.TaskGroup() as tasks:
+        async with maps.watch(resource_version=version) as events, asyncio.TaskGroup() as tasks:
             tasks.create_task(write())
             for number in range(5):
                 event = await anext(events)

@@ -31,7 +31,7 @@ def blocking() -> None:
         assert_type(client.extensions_v1beta1.ingresses("default").get("web"), Ingress)
         assert_type(client.apps_v1beta1.deployments().list(), ObjectList[OldDeployment])
         assert_type([REMOVED_IN], list[str])
-        with pods.watch(since="5") as events:
+        with pods.watch(resource_version="5") as events:
             for event in events:
                 assert_type(event, WatchEvent[Pod])
                 assert_type(event.type, WatchEventType)

@@ -175,7 +175,7 @@ class Census:
         watched, version = self._client.dynamic(resource.gvr, namespace=place), self._versions[name]
         found = self.stats[name]
         try:
-            async with watched.watch(since=version) as events:
+            async with watched.watch(resource_version=version) as events:
                 async for event in events:
                     found.take(event.type, len(event.data))
         except MastheadError as error:

@@ -270,7 +270,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     def watch(
         self,
         *,
-        since: str | None = None,
+        resource_version: str | None = None,
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
         timeout_seconds: int | None = None,
@@ -284,12 +284,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
 
         ::
 
-            async with pods.watch(since=listed.metadata.resource_version) as events:
+            async with pods.watch(resource_version=listed.metadata.resource_version) as events:
                 async for event in events:
                     print(event.type, event.object.metadata.name)
 
         Args:
-            since: The resource version to start after, such as a list's. None to start with the existing
+            resource_version: The resource version to start after, such as a list's. None to start with the existing
                 objects, each as ADDED.
             label_selector: Only objects with matching labels.
             field_selector: Only objects with matching fields.
@@ -317,7 +317,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         )
         return WatchStream(
             self._list_watch(query),
-            since=since,
+            resource_version=resource_version,
             bookmarks=bookmarks,
             raw=raw,
             send_initial_events=send_initial_events,

@@ -233,7 +233,7 @@ class Wait(Generic[T]):
     async def _watch(self, version: str) -> bool:
         """Watch; returns whether the condition held before the watch ended."""
         self._has_event = False
-        async with self._resource.watch(since=version, field_selector=self._selector) as events:
+        async with self._resource.watch(resource_version=version, field_selector=self._selector) as events:
             async for event in events:
                 if event.type in {"BOOKMARK", "BROKEN"} or event.object.metadata.name != self._name:
                     continue

@@ -70,7 +70,7 @@ class WatchStream(Generic[T]):
         self,
         source: ListWatch[T],
         *,
-        since: str | None,
+        resource_version: str | None,
         bookmarks: bool,
         raw: bool,
         send_initial_events: bool | None = None,
@@ -84,8 +84,8 @@ class WatchStream(Generic[T]):
         self._send_initial_events = send_initial_events
         self._machine = ListWatchMachine(
             random=random.random,
-            policy=Policy.FOLLOW_ONLY if raw or since else Policy.STATE_FIRST,
-            version=since or "",
+            policy=Policy.FOLLOW_ONLY if raw or resource_version else Policy.STATE_FIRST,
+            version=resource_version or "",
             page_size=source.page_size,
             silence_limit=source.silence_limit,
         )

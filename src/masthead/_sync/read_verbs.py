@@ -256,7 +256,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     def watch(
         self,
         *,
-        since: str | None = None,
+        resource_version: str | None = None,
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
         timeout_seconds: int | None = None,
@@ -270,12 +270,12 @@ class ReadVerbs(BaseResource[T], Generic[T]):
 
         ::
 
-            with pods.watch(since=listed.metadata.resource_version) as events:
+            with pods.watch(resource_version=listed.metadata.resource_version) as events:
                 for event in events:
                     print(event.type, event.object.metadata.name)
 
         Args:
-            since: The resource version to start after, such as a list's. None to start with the existing
+            resource_version: The resource version to start after, such as a list's. None to start with the existing
                 objects, each as ADDED.
             label_selector: Only objects with matching labels.
             field_selector: Only objects with matching fields.
@@ -297,7 +297,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         return WatchStream(
             self._portal,
             self._async.watch(
-                since=since,
+                resource_version=resource_version,
                 label_selector=label_selector,
                 field_selector=field_selector,
                 timeout_seconds=timeout_seconds,

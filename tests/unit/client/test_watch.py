@@ -59,7 +59,7 @@ async def test_a_bookmark_that_is_not_delivered_is_resumed_from() -> None:
     )
     network = FakeTransport(lambda _: next(streams))
 
-    async with maps_over(network).watch(since="4") as events:
+    async with maps_over(network).watch(resource_version="4") as events:
         seen = [(each.type, each.object.key) async for each in _first(2, events)]
 
     assert seen == [("ADDED", "default/a"), ("ADDED", "default/b")]
@@ -71,7 +71,7 @@ async def test_a_bookmark_that_is_not_delivered_is_resumed_from() -> None:
 async def test_bookmarks_are_delivered_only_on_request() -> None:
     network = FakeTransport(lambda _: stream(event("BOOKMARK", "", "90")))
 
-    async with maps_over(network).watch(since="4", bookmarks=True) as events:
+    async with maps_over(network).watch(resource_version="4", bookmarks=True) as events:
         found = await anext(events)
 
     assert (found.type, found.version) == ("BOOKMARK", "90")
@@ -94,7 +94,7 @@ async def test_an_outage_causes_one_level_of_retries_every_second_or_two(
     maps = maps_over(FakeTransport(respond))
     await maps.get("reached")
     with caplog.at_level(logging.INFO, "masthead"):
-        async with maps.watch(since="4") as events:
+        async with maps.watch(resource_version="4") as events:
             assert (await anext(events)).object.metadata.name == "a"
 
     pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]
@@ -136,7 +136,7 @@ async def test_a_watch_from_an_invalid_version_ends_at_once_though_the_response_
     message = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
     network = FakeTransport(lambda _: reply({**failure(500, "InternalError"), "message": message}, 500))
 
-    async with maps_over(network).watch(since="abc") as events:
+    async with maps_over(network).watch(resource_version="abc") as events:
         with pytest.raises(InternalServerError, match="Give a version that this server has returned"):
             await anext(events)
 
@@ -173,7 +173,7 @@ async def test_a_watch_with_a_timeout_ends_across_its_connections() -> None:
     network = FakeTransport(lambda _: next(streams))
     start = now()
 
-    async with maps_over(network).watch(since="4", timeout_seconds=10) as events:
+    async with maps_over(network).watch(resource_version="4", timeout_seconds=10) as events:
         seen = [found.object.key async for found in events]
 
     assert seen == ["default/a", "default/b"]
@@ -195,7 +195,9 @@ async def test_a_watch_ends_although_the_server_ignores_its_timeout_and_never_pa
 
     start = now()
 
-    async with maps_over(FakeTransport(lambda _: Endless())).watch(since="4", timeout_seconds=3, raw=raw) as events:
+    async with maps_over(FakeTransport(lambda _: Endless())).watch(
+        resource_version="4", timeout_seconds=3, raw=raw
+    ) as events:
         async for _ in events:
             pass
 
@@ -226,7 +228,7 @@ async def test_initial_objects_that_do_not_arrive_in_time_are_an_error() -> None
 async def test_a_timeout_of_zero_is_no_timeout() -> None:
     network = FakeTransport(lambda _: stream(event("ADDED", "a", "5")))
 
-    async with maps_over(network).watch(since="4", timeout_seconds=0) as events:
+    async with maps_over(network).watch(resource_version="4", timeout_seconds=0) as events:
         assert (await anext(events)).object.key == "default/a"
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(60):
