@@ -148,7 +148,7 @@ async def failure(handler: Handler, facade: str, **options: Any) -> MastheadErro
     """The outcome of reading one object."""
     async with serving(handler) as server:
         config = Config(server=server.url, token="t0ken")
-        async with connected(config, facade, retries=0, **options) as client:
+        async with connected(config, facade, attempts=1, **options) as client:
             with pytest.raises(MastheadError) as caught:
                 await client.core_v1.config_maps("shop").get("settings")
     assert "s3cret" not in f"{caught.value} {caught.value!r}"
@@ -168,13 +168,13 @@ async def test_an_invalid_response_is_an_error_with_its_reason(facade: str, expe
 
 
 async def test_no_content_is_a_response_to_a_delete_only(facade: str) -> None:
-    async with client_of(always(http_response(status="204 No Content")), facade, retries=0) as client:
+    async with client_of(always(http_response(status="204 No Content")), facade, attempts=1) as client:
         maps = client.core_v1.config_maps("shop")
         assert await maps.delete("settings") is None
         await maps.delete_collection()
         with pytest.raises(ProtocolError, match=r"the response is empty \(HTTP 204\)"):
             await maps.get("settings")
-    async with client_of(once(http_response()), facade, retries=0) as client:
+    async with client_of(once(http_response()), facade, attempts=1) as client:
         with pytest.raises(ProtocolError, match=r"the response is empty \(HTTP 200\)"):
             await client.core_v1.config_maps("shop").delete("settings")
 
@@ -243,7 +243,7 @@ async def test_a_closed_port_refuses_the_connection(facade: str) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         config = Config(server=f"http://127.0.0.1:{bound.getsockname()[1]}")
-        async with connected(config, facade, retries=0) as client:
+        async with connected(config, facade, attempts=1) as client:
             with pytest.raises(ConnectError, match="check that the API server runs there"):
                 await client.core_v1.pods("shop").list()
 
@@ -255,7 +255,7 @@ async def test_a_server_without_tls_is_detected(facade: str) -> None:
 
     async with (
         serving(handle) as server,
-        connected(Config(server=server.secure_url), facade, retries=0) as client,
+        connected(Config(server=server.secure_url), facade, attempts=1) as client,
     ):
         with pytest.raises(ConnectError, match="does not speak TLS; perhaps its address begins with http"):
             await client.core_v1.pods("shop").list()

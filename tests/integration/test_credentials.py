@@ -149,7 +149,7 @@ async def test_a_server_that_requires_a_client_certificate_is_reported(gate: Gat
     async with serving(gate.shut) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, {"token": TOKEN})
         with pytest.raises(TransportError, match="does not accept our client certificate, or requires one"):
-            await get_default(config, facade, retries=0)
+            await get_default(config, facade, attempts=1)
 
     assert not gate.seen
 
@@ -158,7 +158,7 @@ async def test_nothing_is_sent_to_an_untrusted_server(gate: Gate, tmp_path: Path
     async with serving(gate.handle, gate.context(optional=True)) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, Gate().trusted, {"token": TOKEN})
         with pytest.raises(TransportError, match="signed by an authority that is not trusted; set certificate-auth"):
-            await get_default(config, facade, retries=0)
+            await get_default(config, facade, attempts=1)
 
     assert not gate.seen
 

@@ -287,7 +287,7 @@ async def test_a_failed_connection_names_the_server_and_what_to_check(facade: st
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{bound.getsockname()[1]}"
-        async with connected(Config(server=f"http://{place}"), facade, retries=0) as client:
+        async with connected(Config(server=f"http://{place}"), facade, attempts=1) as client:
             with pytest.raises(ConnectError) as caught:
                 await client.core_v1.pods("shop").list()
 

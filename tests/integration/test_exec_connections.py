@@ -160,7 +160,7 @@ async def test_a_command_is_sent_at_most_once(facade: str) -> None:
 async def test_a_server_that_cannot_be_reached_is_a_connect_error(facade: str) -> None:
     async with serving(receive_nothing) as listening:
         url = listening.url
-    async with connected(masthead.Config(server=url), facade, retries=0) as client:
+    async with connected(masthead.Config(server=url), facade, attempts=1) as client:
         with pytest.raises(ConnectError, match="exec pods default/web"):
             await client.core_v1.pods("default").exec("web", ["true"])
 

@@ -140,7 +140,7 @@ async def test_a_stream_that_ends_while_the_container_runs_is_not_the_end() -> N
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with masthead.aio.Client(Config(server=url), retries=0) as client:
+        async with masthead.aio.Client(Config(server=url), attempts=1) as client:
             found = await rest(client.core_v1.pods("default").logs("web", follow=True))
 
     assert found == ["one", "two", "three"]

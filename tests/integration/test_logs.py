@@ -94,7 +94,7 @@ class Kubelet:
 @pytest.fixture
 async def kubelet(facade: str) -> AsyncIterator[Kubelet]:
     made = Kubelet()
-    async with serving(made) as url, connected(Config(server=url), facade, retries=0) as client:
+    async with serving(made) as url, connected(Config(server=url), facade, attempts=1) as client:
         made.pods = client.core_v1.pods("default")
         yield made
 

@@ -91,7 +91,7 @@ def server() -> Any:
 
 @pytest.fixture
 async def client(server: Server, facade: str) -> AsyncIterator[Any]:
-    async with connected(from_kubeconfig(server.kubeconfig()), facade, retries=0) as made:
+    async with connected(from_kubeconfig(server.kubeconfig()), facade, attempts=1) as made:
         yield made
 
 

@@ -106,7 +106,7 @@ async def test_credentials_for_the_server_are_not_sent_to_the_proxy(
 
 async def failure(server: Server, folder: Path, facade: str, place: str) -> str:
     config = of(server, folder, {"token": TOKEN}, proxy_url=f"http://me:{PASSWORD}@{place}")
-    async with connected(config, facade, retries=0) as client:
+    async with connected(config, facade, attempts=1) as client:
         with pytest.raises(ConnectError) as caught:
             await client.core_v1.namespaces().get("default")
     error = caught.value
@@ -152,5 +152,5 @@ async def test_a_server_on_this_machine_needs_no_proxy_of_the_environment(
     path = server.write_kubeconfig(tmp_path / "config")
 
     for config in (load(path, environ=environ), from_kubeconfig(server.kubeconfig())):
-        async with connected(config, facade, retries=0) as client:
+        async with connected(config, facade, attempts=1) as client:
             assert (await client.core_v1.namespaces().get("default")).metadata.name == "default"

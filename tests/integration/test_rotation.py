@@ -120,7 +120,7 @@ async def test_a_new_authority_is_trusted_once_its_file_is_there(
     async with masthead.server.run(tls=True, token=OLD) as first:
         put(tmp_path / "ca.crt", first.ca)
         config = kubeconfig(tmp_path, first.url, "ca.crt", {"token": OLD})
-        client = connected(config, facade, retries=0)
+        client = connected(config, facade, attempts=1)
         await look(client)
 
     async with client, masthead.server.run(tls=True, token=OLD, port=port_of(first)) as second:

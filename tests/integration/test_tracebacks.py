@@ -61,8 +61,8 @@ SECRET = "LEAK-4f1c9b"
 PAIR = base64.b64encode(f"user:{SECRET}".encode()).decode()
 MARKS = ("LEAK-4f1c9b", PAIR[:16])
 JSON = "Content-Type: application/json"
-QUICK = RestSettings(retries=0)
-NOT_WAITING = RestSettings(retries=0, timeout=0.2)
+QUICK = RestSettings(attempts=1)
+NOT_WAITING = RestSettings(attempts=1, timeout=0.2)
 VERSION = http_response(b'{"gitVersion":"v1.36.4"}', JSON)
 
 CREDENTIALS: dict[str, dict[str, Any]] = {
@@ -136,7 +136,7 @@ async def test_a_refused_connection(who: dict[str, Any]) -> None:
 
 async def test_a_refused_connection_after_repetitions() -> None:
     config = Config(server=f"http://127.0.0.1:{free_port()}", token=SECRET)
-    async with client_of(config, RestSettings(retries=1, timeout=30)) as rest:
+    async with client_of(config, RestSettings(attempts=2, timeout=30)) as rest:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
@@ -667,7 +667,7 @@ async def test_a_watch_that_is_cancelled() -> None:
 
 async def test_the_blocking_client() -> None:
     def failed_get(url: str, **options: Any) -> BaseException:
-        with masthead.Client(masthead.Config(server=url, token=SECRET), retries=0, **options) as client:
+        with masthead.Client(masthead.Config(server=url, token=SECRET), attempts=1, **options) as client:
             with pytest.raises(MastheadError) as caught:
                 client.core_v1.pods("default").get("web")
             return caught.value

@@ -60,7 +60,7 @@ sys.modules['gevent.monkey'] = types.ModuleType('gevent.monkey')
 sys.modules['gevent.monkey'].is_module_patched = lambda name: name == 'time'
 import masthead
 try:
-    masthead.Client(masthead.Config(server='http://127.0.0.1:9'), retries=0).rest.get('/version')
+    masthead.Client(masthead.Config(server='http://127.0.0.1:9'), attempts=1).rest.get('/version')
 except masthead.errors.ConnectError:
     print('sent')
 """

@@ -81,7 +81,7 @@ def test_clients_and_informers_load_no_aiohttp() -> None:
     script = (
         "import masthead, masthead.aio\n"
         "masthead.Client, masthead.aio.Client, masthead.SharedInformerFactory, masthead.aio.SharedInformerFactory\n"
-        "client = masthead.Client(masthead.Config(server='http://127.0.0.1:1'), retries=0, timeout=5)\n"
+        "client = masthead.Client(masthead.Config(server='http://127.0.0.1:1'), attempts=1, timeout=5)\n"
         "masthead.SharedInformerFactory(client).core_v1.pods.informer\n"
         "try:\n    client.core_v1.pods('default').list()\n"
         "except masthead.MastheadError:\n    pass\n"

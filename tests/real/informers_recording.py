@@ -138,10 +138,10 @@ class RecordingListWatch(ListWatch[T], Generic[T]):
         return await super().list_page(await self.before("list", options), on_broken)
 
     async def open_watch(
-        self, options: ListWatchOptions, *, retries: int | None = 0, is_raw: bool = False
+        self, options: ListWatchOptions, *, attempts: int | None = 1, is_raw: bool = False
     ) -> WatchConnection[T]:
         self.log.append(("watch", options))
-        return await super().open_watch(await self.before("watch", options), retries=retries, is_raw=is_raw)
+        return await super().open_watch(await self.before("watch", options), attempts=attempts, is_raw=is_raw)
 
 
 def verbs(source: RecordingListWatch[T]) -> list[str]:

@@ -61,7 +61,7 @@ def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableS
 @pytest.fixture
 async def client(restartable: RestartableServer) -> AsyncIterator[Client]:
     """A client of a server that has no config maps of ours."""
-    async with Client(config_of(restartable.server), retries=0) as made:
+    async with Client(config_of(restartable.server), attempts=1) as made:
         await prepare(made)
         yield made
 
@@ -69,7 +69,7 @@ async def client(restartable: RestartableServer) -> AsyncIterator[Client]:
 @pytest.fixture
 async def forgetful_client(forgetful: RestartableServer) -> AsyncIterator[Client]:
     """A client of the other server."""
-    async with Client(config_of(forgetful.server), retries=0) as made:
+    async with Client(config_of(forgetful.server), attempts=1) as made:
         await prepare(made)
         yield made
 
@@ -245,7 +245,7 @@ async def test_an_expired_page_is_followed_by_a_full_list(
 
 
 def test_a_blocking_informer_survives_a_restart_and_a_loss(restartable: RestartableServer) -> None:
-    with masthead.Client(config_of(restartable.server), retries=0) as client:
+    with masthead.Client(config_of(restartable.server), attempts=1) as client:
         configs = client.core_v1.config_maps(DEFAULT)
         configs.create(ConfigMap.new("before"))
         informer = masthead.SharedInformer(configs, backoff=quick)

@@ -65,7 +65,7 @@ class Group:
 
     def add(self, name: str, *, drain_time: float = 0.0, **options: Any) -> Workers:
         """Start a member."""
-        client = masthead.aio.Client(Config(server=self.server.url), retries=0)
+        client = masthead.aio.Client(Config(server=self.server.url), attempts=1)
         member = ShardMember(client, "shop", "default", identity=name, slots=SLOTS, **options)
         workers = self.members[name] = Workers(self, member, drain_time)
         self._clients[name] = client
@@ -259,7 +259,7 @@ async def test_two_members_of_one_identity_are_one_after_the_other() -> None:
     async with group() as shop:
         shop.add("a")
         await shop.settled()
-        client = masthead.aio.Client(Config(server=shop.server.url), retries=0)
+        client = masthead.aio.Client(Config(server=shop.server.url), attempts=1)
         twin = ShardMember(client, "shop", "default", identity="a", slots=SLOTS)
         calls: list[ShardSet] = []
 
@@ -283,7 +283,7 @@ async def test_members_that_divide_otherwise_wait() -> None:
     async with group() as shop:
         shop.add("a")
         await shop.settled()
-        client = masthead.aio.Client(Config(server=shop.server.url), retries=0)
+        client = masthead.aio.Client(Config(server=shop.server.url), attempts=1)
         other = ShardMember(client, "shop", "default", identity="x", slots=32)
         calls: list[ShardSet] = []
 

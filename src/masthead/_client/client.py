@@ -76,7 +76,7 @@ class Client(ManifestVerbs):
         impersonate: str | Impersonation | None = None,
         timeout: float = 60.0,
         read_timeout: float = 90.0,
-        retries: int = 10,
+        attempts: int = 11,
         rate: float | RateLimit | None = None,
         burst: int = 10,
         connections: int = 256,
@@ -105,7 +105,7 @@ class Client(ManifestVerbs):
                 counted: an interactive login has a timeout of its own.
             read_timeout: Seconds without a byte after which a stream is considered dead; a watch after at most 28,
                 when it is resumed.
-            retries: The maximum number of retries of a call.
+            attempts: The maximum number of attempts of a call, the first included; 1 for no retries.
             rate: Client-side rate limit in calls per second, or a `masthead.rest.RateLimit` that several clients
                 share; None for no limit.
             burst: How many calls may be sent at once before a `rate` in calls per second applies.
@@ -154,7 +154,7 @@ class Client(ManifestVerbs):
         settings = RestSettings(
             timeout=timeout,
             read_timeout=read_timeout,
-            retries=retries,
+            attempts=attempts,
             rate=rate,
             burst=burst,
             user_agent=user_agent,

@@ -312,7 +312,7 @@ class ListWatch(Generic[T]):
         )
         target = await self.target()
         params = _with_key(options.key, query.params())
-        async with await self._open("list", params, options, retries=0) as stream:
+        async with await self._open("list", params, options, attempts=1) as stream:
             # As a stream, because a long list may take its time: only a silent one is given up.
             # Decoded as it arrives, so that a list of many objects does not hold the event loop.
             reader = ListReader(target.items, on_broken)
@@ -323,7 +323,7 @@ class ListWatch(Generic[T]):
         return page
 
     async def open_watch(
-        self, options: ListWatchOptions, *, retries: int | None = 0, is_raw: bool = False
+        self, options: ListWatchOptions, *, attempts: int | None = 1, is_raw: bool = False
     ) -> WatchConnection[T]:
         """Open one connection.
 
@@ -332,7 +332,7 @@ class ListWatch(Generic[T]):
 
         Args:
             options: Where the watch starts.
-            retries: How often to retry the request at most; None for the client's default.
+            attempts: The maximum number of attempts, the first included; None for the client's default.
             is_raw: Send the request even if the server is known not to support initial events.
 
         Raises:
@@ -354,13 +354,13 @@ class ListWatch(Generic[T]):
         params = [*query.params(), ("watch", "true"), ("allowWatchBookmarks", "true")]
         if options.send_initial_events is not None:
             params.append(("sendInitialEvents", "true" if options.send_initial_events else "false"))
-        return WatchConnection(await self._open("watch", params, options, retries), target)
+        return WatchConnection(await self._open("watch", params, options, attempts), target)
 
-    async def _open(self, verb: str, query: Query, options: ListWatchOptions, retries: int | None) -> ResponseStream:
+    async def _open(self, verb: str, query: Query, options: ListWatchOptions, attempts: int | None) -> ResponseStream:
         call = await self._build_call(verb, query, options.read_timeout)
         rest = self._context.rest
         timeout = None if options.timeout is None else min(options.timeout, rest.settings.timeout)
-        return await rest.open(msgspec.structs.replace(call, retries=retries, timeout=timeout))
+        return await rest.open(msgspec.structs.replace(call, attempts=attempts, timeout=timeout))
 
     def __repr__(self) -> str:
         where = "everywhere" if self._namespace is None else f"in {self._namespace!r}"

@@ -228,8 +228,8 @@ class WatchStream(Generic[T]):
             timeout=None if self._raw else self._source.silence_limit,
         )
         # Once the server has been reached, the machine alone decides about retries and their delays.
-        retries = 0 if self._source.has_reached else None
-        self._stream = await self._source.open_watch(options, retries=retries, is_raw=self._raw)
+        attempts = 1 if self._source.has_reached else None
+        self._stream = await self._source.open_watch(options, attempts=attempts, is_raw=self._raw)
         self._machine.opened()
         self._is_established = self._is_established or not self._is_initial
 

@@ -106,7 +106,7 @@ async def _read_initial_events(
         read_timeout=INITIAL_EVENTS_TIMEOUT,
     )
     objects: dict[str, T] = {}
-    async with contextlib.aclosing(await source.open_watch(options, retries=None)) as stream:
+    async with contextlib.aclosing(await source.open_watch(options, attempts=None)) as stream:
         async for batch in stream:
             for event in batch:
                 if event.ends_initial_events:

@@ -92,7 +92,7 @@ def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
     """
     from masthead._sync.client import Client  # not needed for files
 
-    with Client(config, retries=1, timeout=_TIMEOUT) as client:
+    with Client(config, attempts=2, timeout=_TIMEOUT) as client:
         server = _Server(client)
         spec = Spec()
         for path in ("/api", "/apis"):

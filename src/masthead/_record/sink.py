@@ -152,7 +152,7 @@ class EventSink:
                     "/apis/events.k8s.io/v1",
                     Subject("get", "/apis/events.k8s.io/v1"),
                     timeout=_TIMEOUT,
-                    retries=0,
+                    attempts=1,
                 )
             )
         except NotFoundError:
@@ -173,7 +173,7 @@ class EventSink:
                 Subject("create", _resource(api), namespace, record.name),
                 body=create_body(api, write, self._source),
                 timeout=_TIMEOUT,
-                retries=0,
+                attempts=1,
             )
         )
 
@@ -188,7 +188,7 @@ class EventSink:
                 body=patch_body(api, write),
                 content_type=_STRATEGIC,
                 timeout=_TIMEOUT,
-                retries=0,
+                attempts=1,
             )
         )
 

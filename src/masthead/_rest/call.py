@@ -79,7 +79,7 @@ class Call(RedactedRepr, frozen=True):
             timeout of its own.
         read_timeout: Seconds without a byte after which a stream is considered dead; None for the client's
             default, ``math.inf`` for no limit.
-        retries: The maximum number of retries; None for the client's default.
+        attempts: The maximum number of attempts, the first included; None for the client's default.
         is_proxied: Whether the response comes through the API server's proxy: then every status is a response, unless
             the API server itself refuses.
 
@@ -99,7 +99,7 @@ class Call(RedactedRepr, frozen=True):
     headers: Sequence[tuple[str, str | Secret]] = ()
     timeout: float | None = None
     read_timeout: float | None = None
-    retries: int | None = None
+    attempts: int | None = None
     is_proxied: bool = False
 
     def __post_init__(self) -> None:

@@ -400,7 +400,7 @@ class RestClient:
         if self._closed:
             raise ClosedError(f"{call.subject}: {explain_closed()}")
         deadline = Deadline(self.settings.timeout if call.timeout is None else call.timeout)
-        retries = self.settings.retries if call.retries is None else call.retries
+        attempts = self.settings.attempts if call.attempts is None else call.attempts
         # A 401 refreshes credentials once, outside the retry policy; never those that the caller sent.
         may_renew = not has_header(call.headers, "authorization")
         before: MastheadError | None = None
@@ -418,7 +418,7 @@ class RestClient:
                 call.method,
                 result.outcome,
                 attempt=attempt,
-                attempts=retries + 1,
+                attempts=attempts,
                 remaining=deadline.left(),
                 random=self._random,
                 stream=is_stream,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["RestSettings", "default_user_agent"]
 
 
-_NUMBERS: Final = ("timeout", "read_timeout", "retries", "rate", "burst", "max_response_bytes")
+_NUMBERS: Final = ("timeout", "read_timeout", "attempts", "rate", "burst", "max_response_bytes")
 
 
 @set_module("masthead.rest")
@@ -32,7 +32,7 @@ class RestSettings:
     Attributes:
         timeout: The default timeout of a call in seconds, retries included.
         read_timeout: Seconds without a byte after which a stream is considered dead; a watch after at most 28.
-        retries: The maximum number of retries of a call.
+        attempts: The maximum number of attempts of a call, the first included; 1 for no retries.
         rate: Client-side rate limit in calls per second, or a `RateLimit` that several clients share; None for no
             limit, since servers have priority and fairness.
         burst: How many calls may be sent at once before a `rate` in calls per second applies.
@@ -48,7 +48,7 @@ class RestSettings:
 
     timeout: float = 60.0
     read_timeout: float = 90.0
-    retries: int = 10
+    attempts: int = 11
     rate: float | RateLimit | None = None
     burst: int = 10
     user_agent: str = ""
@@ -66,7 +66,7 @@ class RestSettings:
         rules = {
             "timeout": (self.timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "read_timeout": (self.read_timeout > 0, "more than 0 seconds; math.inf for no limit"),
-            "retries": (self.retries >= 0, "0 or more"),
+            "attempts": (self.attempts >= 1, "1 or more"),
             "rate": (
                 isinstance(self.rate, RateLimit | None) or self.rate > 0,
                 "more than 0 calls per second; None for no limit",

@@ -83,7 +83,7 @@ class FakeTransport:
 
 
 def context_over(network: FakeTransport, *, field_manager: str = "") -> ClientContext:
-    rest = RestClient(network, AnonymousCredentials(), settings=RestSettings(retries=0))
+    rest = RestClient(network, AnonymousCredentials(), settings=RestSettings(attempts=1))
     return ClientContext(rest, Defaults(field_manager=field_manager))
 
 

@@ -125,7 +125,7 @@ def test_a_blocking_call_of_a_reconcile_names_it_in_the_clients_own_lines(
     refused = masthead.Config(server="http://127.0.0.1:9")
     with (
         reconcile_fields(**WEB),
-        masthead.Client(refused, retries=1) as client,
+        masthead.Client(refused, attempts=2) as client,
         pytest.raises(masthead.MastheadError),
     ):
         client.core_v1.pods("default").get("web")

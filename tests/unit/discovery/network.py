@@ -122,7 +122,7 @@ class Clock:
 
 
 def rest_over(network: Network) -> RestClient:
-    return RestClient(network, Nobody(), settings=RestSettings(retries=0))
+    return RestClient(network, Nobody(), settings=RestSettings(attempts=1))
 
 
 def discovery_over(

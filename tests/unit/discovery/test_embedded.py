@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def rest(kube_server: Server) -> AsyncIterator[RestClient]:
-    client = connect(from_kubeconfig(kube_server.kubeconfig()), RestSettings(retries=0), connections=10)
+    client = connect(from_kubeconfig(kube_server.kubeconfig()), RestSettings(attempts=1), connections=10)
     yield client
     await client.close()
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from masthead._rest.call import Call
     from masthead._rest.client import RestClient
 
-RETRIES, TIMEOUT = 3, 20.0
-SETTINGS = RestSettings(retries=RETRIES, timeout=TIMEOUT, rate=5, burst=2)
+ATTEMPTS, TIMEOUT = 4, 20.0
+SETTINGS = RestSettings(attempts=ATTEMPTS, timeout=TIMEOUT, rate=5, burst=2)
 CALLS = [get(), create(), watch()]
 
 _errors = st.sampled_from([ConnectError, DeadlineError, ProtocolError]).map(lambda kind: kind("no luck"))
@@ -44,7 +44,7 @@ def replies(draw: st.DrawFn) -> FakeResponse:
     )
 
 
-scripts = st.lists(replies() | _errors, min_size=RETRIES + 2, max_size=RETRIES + 2)
+scripts = st.lists(replies() | _errors, min_size=ATTEMPTS + 1, max_size=ATTEMPTS + 1)
 
 
 def made_of(script: list[FakeResponse | Exception]) -> tuple[RestClient, FakeTransport]:
@@ -71,7 +71,7 @@ async def test_every_call_ends_in_time_with_a_response_or_a_masthead_error(
     assert isinstance(result, (Response, ResponseStream, MastheadError))
     assert not network.leaks
     assert {request.body for request in network.requests} == {call.body}
-    assert len(network.times) <= RETRIES + 2  # one for renewed credentials
+    assert len(network.times) <= ATTEMPTS + 1  # one for renewed credentials
     assert max(network.times) < TIMEOUT
     if isinstance(result, TransportError):
         assert (result.verb, result.url) == (call.method, call.path)

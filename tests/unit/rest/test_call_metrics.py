@@ -59,7 +59,7 @@ async def test_each_request_is_counted_with_its_code_and_time() -> None:
 async def test_a_request_without_a_response_is_counted_as_an_error() -> None:
     rest, _, registry = counting(ConnectError("refused"))
     with pytest.raises(ConnectError):
-        await rest.call(get(retries=0))
+        await rest.call(get(attempts=1))
     assert requests(registry, "GET", "<error>") == 1
 
 

@@ -191,7 +191,7 @@ def test_logs_contain_only_query_parameters_of_the_api_and_no_line_breaks() -> N
         {"timeout": "3"},
         {"read_timeout": -1},
         {"read_timeout": None},
-        {"retries": -1},
+        {"attempts": 0},
         {"rate": 0},
         {"burst": 0},
         {"user_agent": "a\r\nX-Evil: 1"},

@@ -40,7 +40,7 @@ OK = http_response(b"{}", "Content-Type: application/json")
 
 @asynccontextmanager
 async def client_of(config: Config) -> AsyncIterator[RestClient]:
-    made = connect(config, RestSettings(retries=0), connections=4)
+    made = connect(config, RestSettings(attempts=1), connections=4)
     try:
         yield made
     finally:

@@ -57,7 +57,7 @@ async def test_any_retry_after_can_be_read(seconds: str) -> None:
     heads = [("Retry-After", seconds), ("Date", "Thu, 01 Jan 0001 00:00:00 GMT")]
     rest, _ = client(FakeResponse(429, b"", heads))
     with pytest.raises(StatusError) as caught:
-        await rest.call(get(retries=0))
+        await rest.call(get(attempts=1))
     assert caught.value.retry_after is None or 0 < caught.value.retry_after <= 1e9
     assert str(caught.value)
 
@@ -71,7 +71,7 @@ async def test_any_number_in_a_status_is_accepted(number: str) -> None:
     )
     rest, _ = client(FakeResponse(429, body.encode(), [("Content-Type", JSON)]))
     with pytest.raises(StatusError) as caught:
-        await rest.call(get(retries=0))
+        await rest.call(get(attempts=1))
     assert caught.value.code == 429
     assert caught.value.retry_after is None or 0 < caught.value.retry_after < 2**31
     assert len(str(caught.value)) < 1000
@@ -108,7 +108,7 @@ async def test_terminal_escapes_in_a_content_type_or_a_warning_are_neutralized(
     heads = [("Content-Type", f"text/{TRICKS}"), ("Warning", f'299 - "{TRICKS}"')]
     rest, _ = client(FakeResponse(200, b"x", heads))
     with pytest.raises(ProtocolError) as caught:
-        await rest.call(get(retries=0))
+        await rest.call(get(attempts=1))
     assert not UNFIT.search(str(caught.value))
     assert caplog.messages
     assert not any(UNFIT.search(message) or "\n" in message for message in caplog.messages)

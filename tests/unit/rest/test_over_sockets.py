@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from masthead._rest.client import RestClient
 
 JSON = "Content-Type: application/json"
-QUICK = RestSettings(retries=0)
+QUICK = RestSettings(attempts=1)
 
 
 @asynccontextmanager

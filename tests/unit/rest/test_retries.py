@@ -65,7 +65,7 @@ async def test_seconds_in_a_status_count_like_the_header() -> None:
 
 @in_virtual_time
 async def test_retries_are_limited() -> None:
-    rest, network = client(*(retry_later(1) for _ in range(9)), settings=RestSettings(retries=2))
+    rest, network = client(*(retry_later(1) for _ in range(9)), settings=RestSettings(attempts=3))
     with pytest.raises(TooManyRequestsError) as caught:
         await rest.call(create())
     assert len(network.requests) == 3
@@ -75,7 +75,7 @@ async def test_retries_are_limited() -> None:
 
 @in_virtual_time
 async def test_concurrent_calls_count_their_own_retries() -> None:
-    rest, network = client(*(retry_later(1) for _ in range(200)), settings=RestSettings(retries=9))
+    rest, network = client(*(retry_later(1) for _ in range(200)), settings=RestSettings(attempts=10))
     call = create()
     outcomes = await asyncio.gather(*(rest.call(call) for _ in range(20)), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {TooManyRequestsError}
@@ -84,7 +84,7 @@ async def test_concurrent_calls_count_their_own_retries() -> None:
 
 @in_virtual_time
 async def test_without_retries_the_first_error_response_is_raised() -> None:
-    rest, network = client(retry_later(1), settings=RestSettings(retries=0))
+    rest, network = client(retry_later(1), settings=RestSettings(attempts=1))
     with pytest.raises(TooManyRequestsError):
         await rest.call(get())
     assert len(network.requests) == 1
@@ -286,7 +286,7 @@ async def test_renewing_credentials_does_not_count_as_a_retry() -> None:
         FakeResponse(401, b""),
         FakeResponse(),
         badge=FakeCredentials(["a", "b"], takes=100),
-        settings=RestSettings(retries=0, timeout=5),
+        settings=RestSettings(attempts=1, timeout=5),
     )
     assert (await rest.call(get())).status == 200
 

@@ -186,7 +186,7 @@ async def test_a_decompressed_error_stays_short() -> None:
         body = await read_bounded(await transport.send(TransportRequest("GET", "/")))
         assert len(body) == MIB
         await transport.close()
-        async with client_of(served.url, RestSettings(retries=0)) as rest:
+        async with client_of(served.url, RestSettings(attempts=1)) as rest:
             with pytest.raises(ForbiddenError) as caught:
                 await rest.get("/version")
     assert len(str(caught.value)) < 1000
