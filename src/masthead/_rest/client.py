@@ -328,7 +328,7 @@ class RestClient:
         """
         return await self.call(_raw("PATCH", path, query, body, content_type, headers=headers, timeout=timeout))
 
-    async def verb(
+    async def request(
         self,
         method: str,
         path: str,

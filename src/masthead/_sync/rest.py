@@ -142,7 +142,7 @@ class RestClient(Facade[AsyncRestClient]):
             self._async.patch(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
         )
 
-    def verb(
+    def request(
         self,
         method: str,
         path: str,
@@ -160,7 +160,7 @@ class RestClient(Facade[AsyncRestClient]):
             MastheadError: As `call`; or if the path is invalid.
         """
         return self._portal.call(
-            self._async.verb(
+            self._async.request(
                 method,
                 path,
                 query=query,

@@ -104,7 +104,7 @@ async def test_a_calls_headers_take_precedence_over_the_clients() -> None:
     )
     await rest.call(create())
     assert (network.sent("user-agent"), network.sent("x-team")) == (["ours/1"], ["a"])
-    await rest.verb(
+    await rest.request(
         "POST",
         "/a",
         body=b"x",

@@ -144,7 +144,7 @@ async def test_not_modified_is_a_response_only_with_if_none_match() -> None:
 @in_virtual_time
 async def test_a_head_has_no_body() -> None:
     rest, _ = client(FakeResponse(body=b""))
-    assert (await rest.verb("head", "/version")).status == 200
+    assert (await rest.request("head", "/version")).status == 200
 
 
 # Refusals
