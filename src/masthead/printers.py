@@ -5,10 +5,10 @@
     from masthead import printers
 
     print(printers.table(client.core_v1.pods("default").list()))
-    print(client.core_v1.pods("default").as_table(wide=True))
+    print(client.core_v1.pods("default").table(wide=True))
 
 `table` makes the columns and cells itself, from objects of a cache, a list or a manifest, typed or not;
-``as_table`` of a client has the server make them.
+``table`` of a client has the server make them.
 """
 
 from masthead._lazy import exports

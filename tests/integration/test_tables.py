@@ -34,7 +34,7 @@ ALL = [("a", 0), ("b", 0), ("c", 0), ("d", 1), ("e", 1)]
 
 
 async def test_a_table_has_the_columns_and_cells_of_the_server(maps: Any, namespace: str) -> None:
-    table = await maps.as_table(label_selector=OURS)
+    table = await maps.table(label_selector=OURS)
 
     assert [(column.name, column.type) for column in table.columns] == [
         ("Name", "string"),
@@ -50,23 +50,23 @@ async def test_a_table_has_the_columns_and_cells_of_the_server(maps: Any, namesp
 
 
 async def test_a_table_is_complete_however_small_its_pages(maps: Any) -> None:
-    table = await maps.as_table(label_selector=OURS, page_size=2)
+    table = await maps.table(label_selector=OURS, page_size=2)
 
     assert shown(table) == ALL
     assert not table.continue_
 
 
 async def test_a_limit_requests_one_page_and_its_token_the_next(maps: Any) -> None:
-    first = await maps.as_table(label_selector=OURS, limit=3)
-    second = await maps.as_table(label_selector=OURS, limit=3, continue_=first.continue_)
+    first = await maps.table(label_selector=OURS, limit=3)
+    second = await maps.table(label_selector=OURS, limit=3, continue_=first.continue_)
 
     assert shown(first) + shown(second) == ALL
     assert not second.continue_
 
 
 async def test_rows_may_have_whole_objects(maps: Any, client: Any, namespace: str) -> None:
-    typed = await maps.as_table(field_selector="metadata.name=d", objects=True)
-    untyped = await client.dynamic("cm", namespace=namespace).as_table(field_selector="metadata.name=d", objects=True)
+    typed = await maps.table(field_selector="metadata.name=d", objects=True)
+    untyped = await client.dynamic("cm", namespace=namespace).table(field_selector="metadata.name=d", objects=True)
 
     (row,) = typed
     assert isinstance(row.object, ConfigMap)
@@ -83,17 +83,17 @@ async def test_every_client_of_a_resource_has_tables(maps: Any, client: Any, nam
         client.dynamic("v1", "configmaps", namespace=namespace),
         client.metadata("configmaps", namespace=namespace),
     ):
-        assert shown(await resource.as_table(label_selector=OURS)) == ALL
+        assert shown(await resource.table(label_selector=OURS)) == ALL
 
 
 async def test_the_text_of_a_table_of_all_namespaces_has_them(maps: Any, client: Any, namespace: str) -> None:
-    table = await client.core_v1.config_maps().as_table(field_selector=f"metadata.namespace={namespace}")
+    table = await client.core_v1.config_maps().table(field_selector=f"metadata.namespace={namespace}")
 
     lines = str(table).splitlines()
     assert lines[0].split() == ["NAMESPACE", "NAME", "DATA", "AGE"]
     assert lines[-1].startswith(f"{namespace} ")
-    assert str(await maps.as_table()).startswith("NAME ")
-    assert (await client.core_v1.namespaces().as_table()).text().startswith("NAME ")
+    assert str(await maps.table()).startswith("NAME ")
+    assert (await client.core_v1.namespaces().table()).text().startswith("NAME ")
 
 
 async def test_a_table_made_here_is_the_one_of_the_server(client: Any, namespace: str) -> None:
@@ -101,7 +101,7 @@ async def test_a_table_made_here_is_the_one_of_the_server(client: Any, namespace
     await pods.create(pod("a"))
     await pods.create(pod("b", spec={"nodeName": "node-1"}))
 
-    made, served = printers.table(await pods.list(), wide=True), await pods.as_table(wide=True)
+    made, served = printers.table(await pods.list(), wide=True), await pods.table(wide=True)
 
     assert [column.name for column in made.columns] == [column.name for column in served.columns]
     assert made.text().splitlines()[0] == served.text().splitlines()[0]
@@ -112,7 +112,7 @@ async def test_a_table_made_here_is_the_one_of_the_server(client: Any, namespace
 
 
 async def test_an_empty_table_has_columns_and_no_text(client: Any, namespace: str) -> None:
-    table = await client.core_v1.pods(namespace).as_table()
+    table = await client.core_v1.pods(namespace).table()
 
     assert len(table) == 0
     assert table.columns

@@ -300,7 +300,7 @@ def test_tables_have_the_text_that_kubectl_prints(request: pytest.FixtureRequest
             resource = client.dynamic(each.api_version, each.resource, namespace=None if each.in_cluster else NAMESPACE)
             group, _, version = each.api_version.rpartition("/")
             name = f"{each.resource}.{version}.{group}" if group else each.resource
-            table = resource.as_table(label_selector=LABELS, wide=is_wide)
+            table = resource.table(label_selector=LABELS, wide=is_wide)
             made = masthead.printers.table(resource.list(label_selector=LABELS), wide=is_wide)
             assert normalised(str(made)) == normalised(str(table)), name
             if each.resource in {

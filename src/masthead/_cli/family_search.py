@@ -197,7 +197,7 @@ class FamilySearch:
         listed = self._client.dynamic(resource.gvr, namespace=members[0].namespace or None)
         uids = {member.name: member.uid for member in members}
         try:
-            table = await listed.as_table(field_selector=one)
+            table = await listed.table(field_selector=one)
         except MastheadError:
             return  # what it was is shown until it can be asked for again
         for row in table.rows:

@@ -74,7 +74,7 @@ def fetch_table(
     """
     found = Fetched(selected)
     if not selected.names:
-        found.table = client.dynamic(selected.resource.gvr, namespace=selected.namespace).as_table(
+        found.table = client.dynamic(selected.resource.gvr, namespace=selected.namespace).table(
             label_selector=selection.labels,
             field_selector=selection.fields,
             objects=with_objects,

@@ -277,7 +277,7 @@ class Client(ManifestVerbs):
         names_given = resources.split(",") if isinstance(resources, str) else resources
         found = [await self._mapper.find(each.strip()) for each in names_given]
         return [
-            await self.dynamic(each.gvr, namespace=namespace if each.namespaced else None).as_table(
+            await self.dynamic(each.gvr, namespace=namespace if each.namespaced else None).table(
                 wide=wide,
                 namespaces=each.namespaced and namespace is None,
                 label_selector=label_selector,

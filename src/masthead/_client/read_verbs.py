@@ -162,7 +162,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             for item in page.items:
                 yield item
 
-    async def as_table(
+    async def table(
         self,
         *,
         wide: bool = False,

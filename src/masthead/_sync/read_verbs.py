@@ -164,7 +164,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             ),
         )
 
-    def as_table(
+    def table(
         self,
         *,
         wide: bool = False,
@@ -201,7 +201,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             timeout: Timeout of each page, in seconds.
         """
         return self._portal.call(
-            self._async.as_table(
+            self._async.table(
                 wide=wide,
                 namespaces=namespaces,
                 objects=objects,

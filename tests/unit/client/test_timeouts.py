@@ -57,10 +57,10 @@ def respond_with_a_page(request: SentRequest) -> FakeResponse:
     "operate",
     [
         lambda maps: maps.list(timeout_seconds=5, page_size=1),
-        lambda maps: maps.as_table(timeout_seconds=5, page_size=1),
+        lambda maps: maps.table(timeout_seconds=5, page_size=1),
         consume,
     ],
-    ids=["list", "as_table", "iter"],
+    ids=["list", "table", "iter"],
 )
 @in_virtual_time
 async def test_a_list_of_endless_pages_ends_with_its_timeout(
