@@ -188,12 +188,8 @@ _LEFT_OUT: Final = frozenset(
         "Registration.leave",
         "Registration.mark_done",
         "Registration.start",
-        "SharedInformer.check_at_end",
-        "SharedInformer.check_startable",
         "SharedInformer.from_options",
         "SharedInformer.is_called_from_handler",
-        "SharedInformer.is_running",
-        "SharedInformer.start_nowait",
         "SharedInformer.stop_nowait",
         "SharedInformerFactory.check_at_end",
         "SharedInformerFactory.is_called_from_handler",
@@ -255,10 +251,10 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "One instance belongs to one event loop; calls may be made at the same time.": (
         "Any number of threads may use it at the same time."
     ),
-    "An informer belongs to the event loop that it is started in; what reads it may be called from any thread.": (
-        "Any number of threads may use it at the same time. Handlers are called in a thread of their own each, and may "
-        "block;\n    indexers, transforms and handlers of errors are called on the client's event loop, and must neither "
-        "block nor call\n    the client."
+    "An informer belongs to the event loop that starts it; its store may be read from any thread.": (
+        "Any number of threads may use it at the same time. Each handler is called in its own thread, and may block;\n"
+        "    indexers, transforms and error handlers are called on the client's event loop, and must neither block nor call\n"
+        "    the client."
     ),
 }
 

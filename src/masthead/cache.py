@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from masthead._cache.informer.health import InformerHealth as InformerHealth
     from masthead._cache.informer.informer import SharedInformer as SharedInformer
     from masthead._cache.informer.registration import Registration as Registration
+    from masthead._cache.options import InformerArguments as InformerArguments
     from masthead._cache.options import InformerOptions as InformerOptions
     from masthead._cache.reflector.ingest import Ingest as Ingest
     from masthead._cache.reflector.reflector import Reflector as Reflector
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "InformerController": "masthead._cache.informer.controller",
+    "InformerArguments": "masthead._cache.options",
     "InformerOptions": "masthead._cache.options",
     "ChangeSink": "masthead._cache.reflector.sink",
     "SharedInformerFactory": "masthead._cache.factory.factory",

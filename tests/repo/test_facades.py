@@ -47,11 +47,7 @@ ASYNC_ONLY = {
     "Registration": {"is_called_from_handler", "is_own", "is_alive", "leave", "start", "end", "mark_done"},
     "SharedInformer": {
         "is_called_from_handler",
-        "is_running",
-        "start_nowait",
         "stop_nowait",
-        "check_at_end",
-        "check_startable",
         "from_options",
     },
     "SharedInformerFactory": {"check_at_end", "is_called_from_handler", "stop_nowait"},
@@ -100,11 +96,11 @@ WORDS = [
         "Any number of threads may use it at the same time.",
     ),
     (
-        r"An informer belongs to the event loop that it is started in; what reads it may be called from any thread\.",
+        r"An informer belongs to the event loop that starts it; its store may be read from any thread\.",
         (
-            "Any number of threads may use it at the same time. Handlers are called in a thread of their own each, and "
-            "may block;\nindexers, transforms and handlers of errors are called on the client's event loop, and must "
-            "neither block nor call\nthe client."
+            "Any number of threads may use it at the same time. Each handler is called in its own thread, and may block;\n"
+            "indexers, transforms and error handlers are called on the client's event loop, and must neither block nor call\n"
+            "the client."
         ),
     ),
 ]

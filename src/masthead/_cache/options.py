@@ -1,11 +1,11 @@
-"""The options of an informer, as one value."""
+"""The options of an informer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
 from masthead._cache.callables import check_plain
 from masthead._meta.object import Object
@@ -23,18 +23,63 @@ if TYPE_CHECKING:
     from masthead._sansio.store import IndexFunc
     from masthead.metrics import Metrics
 
-__all__ = ["Hold", "InformerOptions"]
+__all__ = ["Hold", "InformerArguments", "InformerOptions"]
 
 T = TypeVar("T", bound=Object)
 
 Hold: TypeAlias = Literal["lazy", "eager", "compact"]
-"""How a store keeps objects: decoded on access, decoded at once, or compressed."""
+"""How a store keeps objects: decoded on access, decoded on arrival, or compressed."""
+
+
+@set_module("masthead.cache")
+class InformerArguments(TypedDict, Generic[T], total=False):
+    """The keyword arguments of `SharedInformer`; `InformerOptions` describes them."""
+
+    resync: float
+    indexers: Mapping[str, IndexFunc[T]] | None
+    label_selector: LabelSelection | None
+    field_selector: FieldSelection | None
+    shard_selector: str | None
+    transform: Transform[T] | None
+    hold: Hold
+    name: str
+    page_size: int
+    watch_list: bool
+    stall_after: float | None
+    buffer_limit: int
+    detect_mutations: bool | None
+    metrics: Metrics | None
+    queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None
+    backoff: Callable[[], Backoff]
 
 
 @set_module("masthead.cache")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformerOptions(Generic[T]):
-    """The options of an informer; `SharedInformer` documents each of them under the same name.
+    """The options of an informer.
+
+    Attributes:
+        resync: Seconds between resyncs, which deliver every object to the handlers again without a request; 0 for never.
+        indexers: Index functions by the name of their index. The namespace index is built in.
+        label_selector: Labels that objects must have.
+        field_selector: Fields that objects must have.
+        shard_selector: The shard that objects must belong to, on servers with sharded list and watch.
+        transform: Applied to each object before it is stored; see `masthead._cache.store.transforms`.
+        hold: How objects are stored: ``lazy``, decoded on access; ``eager``, decoded on arrival; ``compact``,
+            compressed, and decoded on every access.
+        name: The name in logs and metrics; by default that of the resource.
+        page_size: Objects per page of a list; 0 to choose by the server.
+        watch_list: Whether to request the initial state as a watch-list, with a plain list as the fallback.
+        stall_after: Seconds without a byte after which a watch counts as dead and is reopened; None for 28, or the
+            client's read timeout if that is less. Below 75, idle watches end earlier than this, because a server need
+            not send anything to them.
+        buffer_limit: Notifications buffered per handler before they are merged by object.
+        detect_mutations: Whether to detect mutations of shared objects; None to ask the environment variable
+            MASTHEAD_MUTATION_DETECTOR.
+        metrics: Receives the metrics; None for none.
+        queue: Factory for a queue between list-watch and store, such as `DeltaFIFO`; None to apply changes immediately.
+        backoff: Factory for the retry backoff after refusals, and after watches shorter than a second. An unreachable
+            server is tried about every second.
 
     Raises:
         ArgumentError: If an option is invalid.
@@ -76,7 +121,7 @@ def _is_seconds(value: object) -> bool:
 
 def _is_metrics(value: object) -> bool:
     return not isinstance(value, type) and all(
-        callable(getattr(value, each, None)) for each in ("counter", "gauge", "histogram")
+        callable(getattr(value, method, None)) for method in ("counter", "gauge", "histogram")
     )
 
 
@@ -103,4 +148,4 @@ _CHECKS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     ),
     "backoff": (callable, "a function that makes a Backoff, such as Backoff itself"),
 }
-"""Whether an option is valid, and what would be."""
+"""A predicate for each checked option, and the advice for the error."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from masthead._cache.factory.selection import resource_of
+from masthead._cache.informer.informer import pipeline_of
 from masthead._client.listwatch import ListWatch
 from masthead._controller.declarations import kind_of
 from masthead._controller.owner_index import add_indexers, add_owner_index, list_owned
@@ -280,8 +281,7 @@ def _shows(informer: SharedInformer[Any], write: OwnWrite) -> bool:
 
 def _may_hold(informer: SharedInformer[Any], write: OwnWrite) -> bool:
     """Whether a cache may hold a written object; also true if only the server knows."""
-    core = informer._core  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return any(
         not isinstance(source, ListWatch) or may_select(write, source.namespace, source.selectors)
-        for source in core.sources.values()
+        for source in pipeline_of(informer).sources.values()
     )

@@ -13,6 +13,7 @@ import logging
 import random
 from typing import TYPE_CHECKING, Any, Final
 
+from masthead._cache.informer.informer import pipeline_of
 from masthead._client.listwatch import ListWatch, ListWatchOptions
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.listed_state import ListedState
@@ -60,7 +61,7 @@ class CatchUp:
         async with self._locks.setdefault(informer, asyncio.Lock()):
             if informer in self._done:
                 return
-            for scope in informer._core.scopes:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+            for scope in pipeline_of(informer).sources:
                 await _ScopeCatchUp(informer, scope).wait()
             self._done.add(informer)
 
@@ -69,12 +70,12 @@ class _ScopeCatchUp:
     """Waits for one namespace of a cache, or for all of them if they are watched together."""
 
     def __init__(self, informer: SharedInformer[Any], scope: str) -> None:
-        core = informer._core  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        pipeline = pipeline_of(informer)
         self._informer = informer
-        self._core = core
+        self._pipeline = pipeline
         self._scope = scope
-        self._source = core.sources[scope]
-        self._store = core.processor.store
+        self._source = pipeline.sources[scope]
+        self._store = pipeline.store.processor.store
         self._backoff = Backoff(first=1.0, cap=30.0)
 
     async def wait(self) -> None:
@@ -92,7 +93,7 @@ class _ScopeCatchUp:
                 state.version,
                 "listed again" if relists else "watched anew",
             )
-            self._core.reopen(self._scope, relists=relists)
+            self._pipeline.reopen(self._scope, relists=relists)
 
     async def _read_until_answered(self) -> ListedState:
         while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead._cache.informer.informer import GRACE
+from masthead._cache.informer.lifecycle import GRACE
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
 from masthead._module import set_module

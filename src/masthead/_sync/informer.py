@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._cache.informer.informer import GRACE
+from masthead._cache.informer.lifecycle import GRACE
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.backoff import Backoff
-from masthead._sansio.buffer import LIMIT
 from masthead._sync.lifecycle import InformerFacade, PortalInformer, source_of
 from masthead._sync.registration import Registration
 from masthead.errors import MutationError
@@ -17,23 +15,18 @@ from masthead.errors import MutationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
-    from typing import Self
+    from typing import Self, Unpack
 
     from masthead._cache.informer.handlers import EventHandler, OnAdd, OnDelete, OnUpdate
     from masthead._cache.informer.health import InformerHealth
-    from masthead._cache.options import Hold
+    from masthead._cache.options import InformerArguments
     from masthead._cache.store.indexer import Indexer
     from masthead._cache.store.lister import Lister
-    from masthead._cache.store.storage import Stored
     from masthead._cache.store.transforms import Transform
     from masthead._client.listwatch import ListerWatcher, ListWatch
-    from masthead._client.options import FieldSelection, LabelSelection
-    from masthead._sansio.changes import Queue
-    from masthead._sansio.deltafifo import KeyListerGetter
     from masthead._sansio.sharding import ShardRanges, ShardSet
     from masthead._sansio.store import IndexFunc
     from masthead._sync.read_verbs import ReadVerbs
-    from masthead.metrics import Metrics
 
 __all__ = ["SharedInformer"]
 
@@ -57,123 +50,67 @@ class SharedInformer(InformerFacade[T], Generic[T]):
 
         new ──start, run──> running ──stop, cancelled, client closed──> stopped; never again
 
-    Any number of threads may use it at the same time. Handlers are called in a thread of their own each, and may block;
-    indexers, transforms and handlers of errors are called on the client's event loop, and must neither block nor call
+    Any number of threads may use it at the same time. Each handler is called in its own thread, and may block;
+    indexers, transforms and error handlers are called on the client's event loop, and must neither block nor call
     the client.
     """
 
     def __init__(
         self,
         source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
-        *,
-        resync: float = 0.0,
-        indexers: Mapping[str, IndexFunc[T]] | None = None,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        shard_selector: str | None = None,
-        transform: Transform[T] | None = None,
-        hold: Hold = "lazy",
-        name: str = "",
-        page_size: int = 0,
-        watch_list: bool = True,
-        stall_after: float | None = None,
-        buffer_limit: int = LIMIT,
-        detect_mutations: bool | None = None,
-        metrics: Metrics | None = None,
-        queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None = None,
-        backoff: Callable[[], Backoff] = Backoff,
+        **options: Unpack[InformerArguments[T]],
     ) -> None:
-        """Describe what to keep. Nothing is sent before the start.
+        """Create an informer. Nothing is sent before the start.
 
         Args:
-            source: What to mirror: a resource of a client, in one namespace or in all; several, each of another
-                namespace; a `ListWatch`; or a `ListerWatcher`.
-            resync: Seconds between resyncs, which deliver every object to the handlers again; 0 for never. No request
-                is sent for it.
-            indexers: What to index the objects by, beside their namespace.
-            label_selector: Only objects with such labels.
-            field_selector: Only objects with such fields.
-            shard_selector: Only the objects of one shard, where the server has them.
-            transform: What is done to each object before it is kept; see `masthead._cache.store.transforms`.
-            hold: How objects are stored: ``lazy``, decoded where one looks; ``eager``, decoded at once; ``compact``,
-                compressed, and decoded whenever one looks.
-            name: What logs and metrics call it; the resource by default.
-            page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
-            watch_list: Whether to request states as the initial events of a watch (watch-list) before they are listed.
-            stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for 28, or the
-                client's read timeout if that is less. Below 75, quiet watches are kept shorter than this, because a
-                server need not send anything to them.
-            buffer_limit: How many notifications are kept, each by itself, for a handler that does not keep up.
-            detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
-                MASTHEAD_MUTATION_DETECTOR says.
-            metrics: Where to count; None for nowhere.
-            queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None to apply changes at once.
-            backoff: Factory for the delays after refusals, and after watches that end within a second. A server that
-                cannot be reached is tried about every second.
+            source: The resource of a client, in one namespace or in all; several, each of another namespace; a
+                `ListWatch`; or a `ListerWatcher`.
+            **options: The attributes of `masthead.cache.InformerOptions`, such as ``resync``, ``indexers``,
+                ``label_selector`` and ``transform``.
 
         Raises:
-            ArgumentError: If there is nothing to mirror, or an option is invalid.
+            ArgumentError: If there is no source, or an option is invalid.
             SelectorError: If a selector is invalid.
-            IndexConflictError: If an indexer has the name of one that is always there.
-            ConfigError: If objects are to be stored in a way that needs something which is not installed.
+            IndexConflictError: If an indexer has the name of a built-in index.
+            ConfigError: If ``hold`` needs a package that is not installed.
+            TypeError: If there is no such option.
         """
         portal, awaited = source_of(source)
-        super().__init__(
-            portal,
-            PortalInformer(
-                awaited,
-                resync=resync,
-                indexers=indexers,
-                label_selector=label_selector,
-                field_selector=field_selector,
-                shard_selector=shard_selector,
-                transform=transform,
-                hold=hold,
-                name=name,
-                page_size=page_size,
-                watch_list=watch_list,
-                stall_after=stall_after,
-                buffer_limit=buffer_limit,
-                detect_mutations=detect_mutations,
-                metrics=metrics,
-                queue=queue,
-                backoff=backoff,
-            ),
-        )
+        super().__init__(portal, PortalInformer(awaited, **options))
 
     @property
     def name(self) -> str:
-        """What logs and metrics call it."""
+        """The informer's name in logs and metrics."""
         return self._async.name
 
     @property
     def indexer(self) -> Indexer[T]:
-        """The copy: by key, and by what it is indexed by."""
+        """The local store, with its indices."""
         return self._async.indexer
 
     @property
     def lister(self) -> Lister[T]:
-        """The copy: by namespace, name and labels."""
+        """The local store, by namespace, name and labels."""
         return self._async.lister
 
     @property
     def has_synced(self) -> bool:
-        """Whether the first full state is in the store."""
+        """Whether the first full list is in the store."""
         return self._async.has_synced
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The resource version that the store has reached; empty before it is synced, unless it was seeded."""
+        """The resource version that the store has reached; empty before the sync, unless the informer was seeded."""
         return self._async.last_sync_resource_version
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it has ended. Its copy can still be read, and does not change any more."""
+        """Whether the informer has ended. The store can still be read, and does not change any more."""
         return self._async.is_stopped
 
     @property
     def health(self) -> InformerHealth:
-        """How it is doing."""
+        """The current health."""
         return self._async.health
 
     def add_event_handler(
@@ -189,17 +126,17 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """Register an event handler. Existing objects are delivered first, as adds with ``is_initial=True``.
 
         Args:
-            handler: The handler; or, in its place, functions:
-            on_add: Is called with each object that comes, or was there.
-            on_update: Is called with what an object was, and what it is.
-            on_delete: Is called with what an object was last.
-            resync: Seconds between its resyncs; 0 for never, None for the informer's own.
-            name: What logs and metrics call it.
+            handler: The handler; or pass functions instead:
+            on_add: Called with each new or existing object.
+            on_update: Called with the old and the new state of an object.
+            on_delete: Called with the last known state of an object.
+            resync: Seconds between resyncs of this handler; 0 for never, None for the informer's period.
+            name: The handler's name in logs and metrics.
 
         Raises:
             ClosedError: If the informer has stopped.
-            ArgumentError: If there is nothing to call, or something that cannot be called here.
-            InformerStateError: If the informer runs on an event loop, and this is called elsewhere.
+            ArgumentError: If no callable is passed, or one with the wrong signature.
+            InformerStateError: If the informer runs on another event loop.
         """
         return Registration(
             self._portal,
@@ -211,91 +148,91 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         )
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
-        """Index the objects by more, at any time; those that are there at once.
+        """Add indices. Objects already in the store are indexed immediately.
 
-        An indexer that raises, or returns something else than strings, is logged; the object is not in that index.
+        If an indexer raises or returns anything but strings, that is logged, and the object is missing from the index.
 
         Raises:
             ClosedError: If the informer has stopped.
-            IndexConflictError: If there is an index of one of the names; nothing is added then.
-            ArgumentError: If one is no function; nothing is added then.
+            IndexConflictError: If an index has the same name; nothing is added then.
+            ArgumentError: If an indexer is not a plain function; nothing is added then.
         """
         self._on_loop(lambda: self._async.add_indexers(indexers))
 
     def set_transform(self, transform: Transform[T] | None) -> None:
-        """Say what is done to each object before it is kept; the last one counts.
+        """Set the transform, which is applied to each object before it is stored. The last one set wins.
 
         Raises:
-            InformerStateError: If the informer has been started, or seeded: what it has then was transformed before.
-            ArgumentError: If it is no plain function.
+            InformerStateError: If the informer has been started, or seeded: stored objects are not transformed again.
+            ArgumentError: If the transform is not a plain function.
         """
         self._async.set_transform(transform)
 
     def set_watch_error_handler(self, handler: Callable[[Exception], object] | None) -> None:
-        """Set the handler of errors, of lists and watches alike, in place of the log; the last one counts.
+        """Set the handler for errors of lists and watches, which are logged otherwise. The last one set wins.
 
         Raises:
             InformerStateError: If the informer has been started.
-            ArgumentError: If it is no plain function.
+            ArgumentError: If the handler is not a plain function.
         """
         self._async.set_watch_error_handler(handler)
 
     def seed(self, path: str | PathLike[str]) -> int:
-        """Fill the store from a snapshot, so that handlers receive only what has changed since.
+        """Fill the store from a snapshot, so that handlers receive only later changes.
 
-        The watch goes on from the snapshot's version, if the server still knows it; otherwise everything is read anew
-        and compared. A handler that is added after the start receives every object, as always.
+        The watch resumes at the snapshot's version if the server still has it; otherwise the informer relists, and
+        compares. A handler added after the start receives every object, as always.
 
         Args:
-            path: A file that `save` wrote.
+            path: A file written by `save`.
 
         Returns:
-            How many objects there are.
+            The number of objects.
 
         Raises:
             InformerStateError: If the informer has been started.
-            SnapshotError: If there is no such file, or it is broken or of something else. Nothing is changed then:
-                the start will be a cold one.
+            SnapshotError: If the file is missing or corrupt, or belongs to another cache. The store is unchanged then,
+                and the informer starts cold.
         """
         return self._portal.call(self._async.seed(path))
 
     def save(self, path: str | PathLike[str]) -> int:
-        """Write all that is there to a file, for `seed`; compressed if its name ends in ``.zst``.
+        """Write the store to a snapshot for `seed`; compressed if the name ends in ``.zst``.
 
-        Only its owner can read the file: it holds whatever the objects do, Secrets included.
+        Only the owner can read the file, because it holds the objects in full, Secrets included.
 
         Returns:
-            How many objects there are.
+            The number of objects.
 
         Raises:
             InformerStateError: If the informer has not synced.
-            SnapshotError: If it cannot be written.
+            SnapshotError: If the file cannot be written.
         """
         return self._portal.call(self._async.save(path))
 
     def check_mutations(self) -> None:
-        """Look for changes of the objects in the store, which everyone shares.
+        """Check that no reader has mutated the shared objects of the store.
 
         Raises:
-            MutationError: naming the objects.
+            MutationError: If objects were mutated; it names them.
         """
         self._async.check_mutations()
 
     def select_shards(self, shards: ShardSet | ShardRanges) -> None:
-        """Keep the objects of these shards from now on, in the place of those that were selected before.
+        """Replace the selected shards, and wait until all of their objects are in the store.
 
-        Objects of other shards leave the store without a notification: they still exist. Those that come are delivered as
-        adds with ``is_initial=True``. Of a server that does not select shards, all objects are received, and those of
-        other shards are dropped before they are kept. Before the start, nothing is waited for.
+        Objects of other shards leave the store without a notification, because they still exist. New objects are
+        delivered as adds with ``is_initial=True``. A server that ignores the shard selector sends all objects; those of
+        other shards are dropped before they are stored. Before the start, the call returns immediately.
 
-        The other selectors stay as they are. Whoever shares the informer sees the change, too.
+        The other selectors stay as they are. All users of the informer see the change.
 
         Args:
-            shards: The shards to keep.
+            shards: The shards to select.
 
         Raises:
-            ArgumentError: If the informer has a queue of its own.
-            ClosedError: If the informer has stopped, or stops before all objects are there.
+            ArgumentError: If the informer has a queue.
+            ClosedError: If the informer has stopped, or stops before all objects have arrived.
         """
         self._portal.call(self._async.select_shards(shards))
 
@@ -303,29 +240,29 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """Keep the store current until `stop` is called, the task is cancelled, or the client is closed.
 
         Raises:
-            InformerStateError: If it was started before, or stopped: an informer runs once.
+            InformerStateError: If the informer was started or stopped before: it runs once.
         """
         self._run(self._async.run())
 
     def start(self) -> None:
-        """Begin to keep the store current, and return at once.
+        """Start to keep the store current, and return.
 
         Raises:
-            InformerStateError: If it was started before, or stopped: an informer runs once.
+            InformerStateError: If the informer was started or stopped before: it runs once.
         """
         self._start(self._async.start())
 
     def stop(self, *, grace: float = GRACE) -> None:
-        """End it, and wait until nothing of it is left. Stopping twice does nothing.
+        """Stop the informer, and wait for its tasks and handlers to end. A second stop is a no-op.
 
-        Notifications that wait are dropped. A handler may stop its informer, and is not waited for then.
+        Pending notifications are dropped. If a handler stops its own informer, the call does not wait.
 
         Args:
-            grace: For how many seconds calls of handlers that are under way may go on.
+            grace: Seconds that running calls of handlers have to return.
 
         Raises:
-            MutationError: If it looks for changes of shared objects, and there are some.
-            Exception: If it has ended by itself because of a defect, which is logged as well.
+            MutationError: If mutation detection is on, and has found some.
+            Exception: If the informer has ended because of a defect, which is logged as well.
         """
         self._end(self._async.stop(grace=grace), lambda: self._async.stop_nowait(grace=grace))
 
@@ -336,23 +273,23 @@ class SharedInformer(InformerFacade[T], Generic[T]):
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             self.stop()
-        except MutationError as found:
+        except MutationError as mutations:
             if error is None:
                 raise
-            log_mutations(found, informer=self.name)
+            log_mutations(mutations, informer=self.name)
 
     def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
-        """Wait until the first full state is in the store.
+        """Wait until the first full list is in the store.
 
         Args:
-            timeout: For how many seconds.
-            handlers: Wait also until every handler has returned from every initial add.
+            timeout: Seconds to wait; None for no limit.
+            handlers: Whether to wait also until every handler has returned from every initial add.
 
         Returns:
-            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
+            True. A timeout is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
-            DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
+            DeadlineError: If that takes longer than `timeout` seconds; the message has the last error.
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
         """
@@ -363,23 +300,24 @@ class SharedInformer(InformerFacade[T], Generic[T]):
 
         ::
 
-            made = client.core_v1.pods("default").create(pod)
-            informer.wait_for(made)
+            pod = client.core_v1.pods("default").create(pod)
+            informer.wait_for(pod)
 
         Args:
-            version: An object that was written, or the resource version of one, of this kind.
-            timeout: For how many seconds.
+            version: A written object of this kind, or its resource version.
+            timeout: Seconds to wait; None for no limit.
 
         Raises:
-            DeadlineError: If that takes longer than `timeout` seconds; says where it is, and what went wrong last.
+            DeadlineError: If that takes longer than `timeout` seconds; the message has the current version and the last
+                error.
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
-            ArgumentError: If it is no version, or an object of another kind.
+            ArgumentError: If `version` is neither a resource version nor an object of this kind.
         """
         self._portal.call(self._async.wait_for(version, timeout))
 
     def wait_until(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
-        """Wait until something is true of the store. It is looked at once it has synced, and then after each change.
+        """Wait until a condition of the store holds. It is evaluated after the sync, and after every change.
 
         ::
 
@@ -387,16 +325,15 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             informer.wait_until(lambda store: store.get_by_key("default/web") is None)
 
         Args:
-            condition: Is called with `indexer`, on the event loop: it must neither block nor, with the blocking client,
-                call that.
-            timeout: For how many seconds.
+            condition: Called with `indexer` on the event loop: it must neither block nor call the blocking client.
+            timeout: Seconds to wait; None for no limit.
 
         Raises:
-            DeadlineError: If that takes longer than `timeout` seconds; says what went wrong last.
+            DeadlineError: If that takes longer than `timeout` seconds; the message has the last error.
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
-            ArgumentError: If the condition is no plain function.
-            Exception: Whatever the condition raises.
+            ArgumentError: If the condition is not a plain function.
+            Exception: Any exception of the condition.
         """
         self._portal.call(self._async.wait_until(condition, timeout))
 

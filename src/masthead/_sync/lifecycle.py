@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from masthead._cache.factory.factory import SharedInformerFactory
-from masthead._cache.informer.informer import ThreadedInformer
+from masthead._cache.informer.informer import ThreadedInformer, lifecycle_of
 from masthead._client.read_verbs import ReadVerbs as AsyncReadVerbs
 from masthead._meta.object import Object
 from masthead._sync.client import Client
@@ -185,18 +185,18 @@ class InformerFacade(EndingFacade[PortalInformer[T]], Generic[T]):
                 self._portal.close()
 
     def _after_close(self) -> None:
-        self._async.check_at_end()
+        lifecycle_of(self._async).check_mutations_at_end()
 
     def _check_startable(self, coroutine: Coroutine[object, None, None]) -> None:
         try:
-            self._async.check_startable()
+            lifecycle_of(self._async).check_startable()
         except BaseException:
             coroutine.close()
             raise
 
     def _close_own(self) -> None:
         """Close a portal that only this informer has, unless it runs there."""
-        if self._has_own_portal and not self._async.is_running:
+        if self._has_own_portal and not lifecycle_of(self._async).is_running:
             self._portal.close()
             self._async.stop_nowait()
 

@@ -18,7 +18,7 @@ from masthead.errors import AlreadyExistsError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._cache.informer.informer import Registration
+    from masthead._cache.informer.registration import Registration
     from masthead._client.client import Client
     from masthead.server import Server
 

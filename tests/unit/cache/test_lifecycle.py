@@ -13,7 +13,7 @@ from tests.unit.cache.clusters import QUICK, processed, reached, state_of, turns
 from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
-from masthead._cache.informer.informer import SharedInformer
+from masthead._cache.informer.informer import SharedInformer, lifecycle_of
 from masthead._cache.informer.mutation_detector import VARIABLE
 from masthead.errors import (
     ClosedError,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tests.unit.cache.clusters import EmbeddedCluster
 
-    from masthead._cache.informer.informer import Registration
+    from masthead._cache.informer.registration import Registration
     from masthead._cache.options import Hold
     from masthead.api.core.v1 import ConfigMap
 
@@ -184,7 +184,7 @@ async def test_waiters_get_an_error_when_run_is_cancelled_before_its_first_step(
     before = asyncio.all_tasks()
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
-    informer.start_nowait()
+    lifecycle_of(informer).start()
     (task,) = (each for each in asyncio.all_tasks() if each.get_name() == "masthead informer configmaps")
     task.cancel()
     for waiting in (handle.wait_synced(30), informer.wait_synced(30)):

@@ -11,8 +11,8 @@ from tests.unit.cache.clusters import QUICK, reached, state_of
 from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
-from masthead._cache.store import snapshot
-from masthead._cache.store.snapshot import SnapshotHeader
+from masthead._cache.store import snapshot_file
+from masthead._cache.store.snapshot_file import SnapshotHeader
 from masthead._cache.store.transforms import drop_managed_fields
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import InformerStateError, SnapshotError
@@ -260,7 +260,7 @@ async def test_an_object_that_cannot_be_stored_makes_a_cold_start(source: FakeLi
     path = await saved(source, tmp_path / "maps")
     header = json.loads(path.read_bytes().splitlines()[0])
     broken = ConfigMap.from_wire(b'{"metadata": {"name": "a", "namespace": "shop"}, "data": {"value": 7}}')
-    snapshot.write(path, SnapshotHeader(resource=header["resource"], scopes=header["scopes"]), [broken])
+    snapshot_file.write(path, SnapshotHeader(resource=header["resource"], scopes=header["scopes"]), [broken])
     assert await following(source).seed(path) == 1
     informer = following(source, hold="eager")
     with pytest.raises(SnapshotError, match=r'cannot be stored "eager".*data.*delete it'):

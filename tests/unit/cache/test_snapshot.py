@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.meta.samples import NEWER, WEB
 
-from masthead._cache.store.snapshot import SnapshotHeader, read, write
+from masthead._cache.store.snapshot_file import SnapshotHeader, read, write
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import SnapshotError
@@ -260,7 +260,7 @@ def test_without_zstandard_the_message_names_the_extra(tmp_path: Path) -> None:
     program = """
 import sys
 sys.modules["zstandard"] = None
-from masthead._cache.store.snapshot import SnapshotHeader, write
+from masthead._cache.store.snapshot_file import SnapshotHeader, write
 from masthead.errors import ConfigError
 header = SnapshotHeader(resource="v1/pods", scopes={})
 write(sys.argv[1] + "/pods", header, [])

@@ -304,7 +304,7 @@ async def test_options_of_the_manager_reach_client_and_caches() -> None:
     async with Environment(app, objects=[secret("a")]) as env:
         await env.settle()
         (replica,) = env.replicas
-        assert replica.runtime.factory.informer(Secret)._core._storage.name == "compact"
+        assert replica.runtime.factory.informer(Secret)._store.storage.name == "compact"
         agents = [request.headers["user-agent"] for request in env.server.requests]
         assert any("my-operator" in agent for agent in agents)
     assert labels == [{"seen": "yes"}]

@@ -21,7 +21,8 @@ from masthead._cache.factory.selection import (
     tweaked,
     wanted,
 )
-from masthead._cache.informer.informer import GRACE, SharedInformer
+from masthead._cache.informer.informer import SharedInformer, lifecycle_of
+from masthead._cache.informer.lifecycle import GRACE
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.options import InformerOptions
 from masthead._meta.object import Object
@@ -373,7 +374,7 @@ class SharedInformerFactory(InformerGroups):
         errors: list[Exception] = []
         for each in self._all():
             try:
-                each.check_at_end()
+                lifecycle_of(each).check_mutations_at_end()
             except MutationError as error:
                 # Collected, so that one error names the objects of all informers.
                 errors.append(error)
@@ -513,7 +514,7 @@ def raise_all(errors: Sequence[Exception]) -> None:
 def _begin(informer: SharedInformer[Any]) -> None:
     """Begin, on the loop that it shall belong to, unless it has begun."""
     with contextlib.suppress(InformerStateError):  # it is running, or its owner has stopped it
-        informer.start_nowait()
+        lifecycle_of(informer).start()
 
 
 def _begin_on(loop: asyncio.AbstractEventLoop, informer: SharedInformer[Any]) -> None:

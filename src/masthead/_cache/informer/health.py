@@ -1,49 +1,56 @@
-"""How an informer is doing: what a probe, a dashboard or a person asks."""
+"""The health of an informer, for probes, dashboards and people."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from masthead._meta.object import Object
 from masthead._module import set_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from masthead._cache.informer.handler_registry import HandlerRegistry
+    from masthead._cache.informer.lifecycle import InformerLifecycle
+    from masthead._cache.informer.pipeline import InformerPipeline
     from masthead._cache.reflector.status import ReflectorStatus
 
-__all__ = ["InformerHealth", "disowned_health", "health_of"]
+__all__ = ["InformerHealth", "collect_health"]
+
+T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead")
 @dataclass(frozen=True, slots=True)
 class InformerHealth:
-    """How an informer is at one moment.
+    """The health of an informer at one moment.
 
     Attributes:
         state: ``new``, ``listing``, ``watching``, ``waiting`` (for the next attempt after a failure) or ``stopped``.
             With several namespaces, the worst of them. ``forked`` in a process that was forked after the start: the
             informer runs in the parent only.
-        is_synced: Whether the first full state is in the store.
-        version: The resource version that the store has reached; empty before it is synced, unless it was seeded.
-        objects: How many objects there are.
-        staleness: Seconds for which nothing has verified that the store is what the server has: no event, no bookmark,
-            no list. Up to half a minute is usual; infinite before the first of these.
-        since_event: Seconds since the last change of an object came; infinite before the first.
-        last_error: What went wrong last, in one sentence; empty if nothing ever did.
-        since_error: Seconds since then; infinite if nothing ever did.
-        failures: How many attempts have failed since the server last sent something, or a watch lasted; 0 if all is
-            well. A watch that has just been opened again proves nothing yet; see `is_connected`.
-        relists: How often the whole state was asked for again, though there was one.
-        reconnects: How often a watch was opened to go on where another had ended.
-        broken: Keys of objects that cannot be read, or that a transform or key function refuses, and why. Of those
-            the store has the last state that could be read, if there was one.
-        pending: How many notifications wait for each handler, by its name.
-        handler_failures: How often each handler has raised, by its name.
-        other_shards: How many objects the server has sent that belong to shards which are not selected: they are dropped.
-            More than a few mean that it does not select shards.
+        is_synced: Whether the first full list is in the store.
+        version: The resource version that the store has reached; empty before the sync, unless the informer was seeded.
+        objects: The number of objects.
+        staleness: Seconds since an event, a bookmark or a list last confirmed the store. Up to half a minute is usual;
+            infinite before the first.
+        since_event: Seconds since the last change of an object; infinite before the first.
+        last_error: The last error, in one sentence; empty if there was none.
+        since_error: Seconds since the last error; infinite if there was none.
+        failures: Failed attempts since the server last sent something, or a watch lasted; 0 if all is well. A watch that
+            was just reopened proves nothing yet; see `is_connected`.
+        relists: The number of lists after the first.
+        reconnects: The number of watches that resumed where another had ended.
+        broken: Undecodable objects, and objects refused by a transform or key function: the problem by key. The store has
+            the last good state of each, if there was one.
+        pending: The number of notifications waiting for each handler, by its name.
+        handler_failures: The number of exceptions of each handler, by its name.
+        other_shards: Objects that the server sent though their shard is not selected. They are dropped; more than a few
+            mean that the server ignores the shard selector.
         is_connected: Whether every watch is open.
-        index_failures: Indexer errors, by index and key of the object, which is not in that index. At most 100 for each index.
+        index_failures: Indexer errors, by index and key of the object, which is missing from that index. At most 100 per
+            index.
     """
 
     state: str
@@ -66,12 +73,48 @@ class InformerHealth:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether it is synced, running, and the last attempt did not fail."""
+        """Whether the informer has synced, runs, and its last attempt did not fail."""
         return self.is_synced and self.failures == 0 and self.state in {"listing", "watching"}
 
 
-def disowned_health(problem: str) -> InformerHealth:
-    """The health of an informer that runs in another process."""
+_WORST_FIRST: Final = ("waiting", "listing", "watching")
+
+
+def collect_health(
+    pipeline: InformerPipeline[T], handlers: HandlerRegistry[T], lifecycle: InformerLifecycle[T]
+) -> InformerHealth:
+    """Combine the statuses of an informer's parts."""
+    if lifecycle.fork_problem:
+        return _forked_health(lifecycle.fork_problem)
+    statuses, store, now = pipeline.statuses, pipeline.store, pipeline.now()
+    latest_failure = max(statuses, key=lambda status: status.error_at)
+    is_active = pipeline.is_started and not lifecycle.is_stopped
+    broken: dict[str, str] = {}
+    for status in statuses:
+        broken.update(status.broken)
+    return InformerHealth(
+        state=_worst_state(statuses) if is_active else "stopped" if lifecycle.is_stopped else "new",
+        is_synced=store.processor.is_synced,
+        version=store.indexer.version,
+        objects=len(store.indexer),
+        staleness=_round(max(now - status.contact for status in statuses)),
+        since_event=_round(min(now - status.event for status in statuses)),
+        last_error=latest_failure.error,
+        since_error=_round(now - latest_failure.error_at),
+        failures=max(status.failures for status in statuses),
+        relists=sum(status.relists for status in statuses),
+        reconnects=sum(status.reconnects for status in statuses),
+        broken=broken,
+        pending=handlers.pending,
+        handler_failures=handlers.failures,
+        other_shards=sum(status.other_shards for status in statuses),
+        is_connected=is_active and all(status.is_open for status in statuses),
+        index_failures=store.processor.store.index_failures(),
+    )
+
+
+def _forked_health(problem: str) -> InformerHealth:
+    """The health of an informer of the parent process."""
     never = float("inf")
     return InformerHealth(
         state="forked",
@@ -91,61 +134,11 @@ def disowned_health(problem: str) -> InformerHealth:
     )
 
 
-_WORST_FIRST: Final = ("waiting", "listing", "watching")
-
-
-def health_of(
-    statuses: Sequence[ReflectorStatus],
-    *,
-    state: str,
-    is_synced: bool,
-    version: str,
-    objects: int,
-    pending: Mapping[str, int],
-    handler_failures: Mapping[str, int],
-    index_failures: Mapping[str, Mapping[str, str]],
-    clock: Callable[[], float],
-) -> InformerHealth:
-    """Put together what the reflectors of an informer have noted down.
-
-    Args:
-        statuses: One for each.
-        state: ``new`` or ``stopped`` if it is that; else empty.
-        is_synced: Whether the first full state is in the store.
-        version: What the store has reached.
-        objects: How many there are.
-        pending: How many notifications wait for each handler.
-        handler_failures: How often each has raised.
-        index_failures: Indexer errors, by index and key.
-        clock: The loop's time.
-    """
-    now = clock()
-    worst = max(statuses, key=lambda status: status.error_at)
+def _worst_state(statuses: Sequence[ReflectorStatus]) -> str:
     states = {status.state for status in statuses}
-    broken: dict[str, str] = {}
-    for status in statuses:
-        broken.update(status.broken)
-    return InformerHealth(
-        state=state or next(each for each in _WORST_FIRST if each in states),
-        is_synced=is_synced,
-        version=version,
-        objects=objects,
-        staleness=_seconds(max(now - status.contact for status in statuses)),
-        since_event=_seconds(min(now - status.event for status in statuses)),
-        last_error=worst.error,
-        since_error=_seconds(now - worst.error_at),
-        failures=max(status.failures for status in statuses),
-        relists=sum(status.relists for status in statuses),
-        reconnects=sum(status.reconnects for status in statuses),
-        broken=broken,
-        pending=pending,
-        handler_failures=handler_failures,
-        other_shards=sum(status.other_shards for status in statuses),
-        is_connected=not state and all(status.is_open for status in statuses),
-        index_failures=index_failures,
-    )
+    return next(state for state in _WORST_FIRST if state in states)
 
 
-def _seconds(passed: float) -> float:
-    """A time as people read it: to the millisecond."""
-    return round(passed, 3)
+def _round(seconds: float) -> float:
+    """Round to milliseconds, for people."""
+    return round(seconds, 3)

@@ -19,8 +19,8 @@ from masthead._cache.reflector.metrics import DISABLED
 from masthead._cache.reflector.repeated_request import first_answer
 from masthead._cache.reflector.server_identity import is_same_server
 from masthead._cache.reflector.shard_selection import ShardSelection
-from masthead._cache.reflector.snapshot_builder import SnapshotBuilder
 from masthead._cache.reflector.sources import log_label
+from masthead._cache.reflector.state_builder import StateBuilder
 from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.reflector.undecodable import UndecodableObjects
 from masthead._client.listwatch import ListWatch, ListWatchOptions, failure_of
@@ -143,7 +143,7 @@ class Reflector(Generic[T]):
         self._is_seeded = bool(version)
         self._has_followed = False
         self._is_refused = False
-        self._builder = SnapshotBuilder()
+        self._builder = StateBuilder()
         self._selection = ShardSelection()
         self._interrupt = self._selection.interrupt
         self._metrics = metrics
@@ -232,7 +232,7 @@ class Reflector(Generic[T]):
 
     def _restart(self) -> None:
         """What was collected so far is void."""
-        self._builder = SnapshotBuilder(began=self._clock())
+        self._builder = StateBuilder(began=self._clock())
         if self._machine.version:
             self.status.relists += 1
             self._metrics.relisted()
@@ -359,12 +359,12 @@ class Reflector(Generic[T]):
         key = key_in(error.value) if isinstance(error.value, bytes) else ""
         self._builder.broken[key or error.subject] = str(error)
 
-    async def _hand_over(self, version: str) -> SnapshotBuilder:
+    async def _hand_over(self, version: str) -> StateBuilder:
         """Emit a new state that is complete.
 
         The machine learns of it afterwards: a state that is lost on its way is requested again.
         """
-        builder, self._builder = self._builder, SnapshotBuilder()
+        builder, self._builder = self._builder, StateBuilder()
         for _ in self._ingest.repack(builder.items):
             await asyncio.sleep(0)
         # A state of another selection must not come after the change of the selection.
@@ -376,7 +376,7 @@ class Reflector(Generic[T]):
         await self._sink.emit((ReplacedAll(builder.items, version, self._scope, kept, is_initial),))
         return builder
 
-    def _complete(self, builder: SnapshotBuilder) -> None:
+    def _complete(self, builder: StateBuilder) -> None:
         """A new state has been emitted, and will be followed."""
         self.status.phase = self._machine.phase
         self._succeeded()

@@ -10,14 +10,14 @@ from masthead._sansio.listwatch import INITIAL_EVENTS_TIMEOUT
 if TYPE_CHECKING:
     from masthead._cache.store.storage import Stored
 
-__all__ = ["SnapshotBuilder"]
+__all__ = ["StateBuilder"]
 
 _POUR: Final = 50
 """So many objects come within `INITIAL_EVENTS_TIMEOUT` seconds from a server that sends all it has."""
 
 
 @dataclass(slots=True)
-class SnapshotBuilder:
+class StateBuilder:
     """What has come of a new state so far.
 
     Attributes:
