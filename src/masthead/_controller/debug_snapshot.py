@@ -58,13 +58,13 @@ def _describe_controller(name: str, loop: ReconcileLoop) -> Row:
         "controller": name,
         "started": loop.is_started,
         "workers": loop.controller.workers,
-        "in flight": len(loop.flights),
-        **{result: loop.metrics.counts[result] for result in ("success", "error", "requeue", "requeue_after")},
+        "in flight": len(loop.requests.flights),
+        **{result: loop.requests.metrics.counts[result] for result in ("success", "error", "requeue", "requeue_after")},
     }
 
 
 def _describe_queue(name: str, loop: ReconcileLoop) -> Row:
-    stats = loop.queue.stats()
+    stats = loop.requests.queue.keys.stats()
     oldest, due = stats.oldest, stats.next_due
     return {
         "queue": name,
@@ -93,7 +93,7 @@ def _describe_flights(loops: Mapping[str, ReconcileLoop]) -> list[Row]:
             },
         )
         for name, loop in loops.items()
-        for flight in loop.flights.values()
+        for flight in loop.requests.flights
     ]
     return _largest(rows, _ROWS)
 
@@ -102,7 +102,7 @@ def _describe_slowest(loops: Mapping[str, ReconcileLoop]) -> list[Row]:
     rows: list[tuple[float, Row]] = [
         (seconds, {"controller": name, "object": key, "seconds": round(seconds, 3), "id": reconcile_id})
         for name, loop in loops.items()
-        for seconds, key, reconcile_id in loop.metrics.slowest
+        for seconds, key, reconcile_id in loop.requests.metrics.slowest
     ]
     return _largest(rows, _SLOWEST)
 

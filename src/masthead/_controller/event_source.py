@@ -25,20 +25,24 @@ if TYPE_CHECKING:
     from masthead._controller.user_errors import FailureLog
     from masthead._meta.gvk import GroupVersionResource
 
-__all__ = ["EnqueueHandler", "Sink", "requests_of"]
+__all__ = ["Enqueue", "EnqueueHandler", "MappingFailureHandler", "OwnerKind", "requests_of"]
 
 _log: Final = logging.getLogger("masthead.controller")
 
 
-class Sink(Protocol):
-    """Takes the requests of event sources."""
+class Enqueue(Protocol):
+    """Called with the requests of events."""
 
-    def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
-        """Reconcile an object; a change that is the echo of an own write does not count."""
+    def __call__(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
+        """Enqueue a request; None as its change for another reason than a change of an object."""
         ...
 
-    def mapping_failed(self, source: EnqueueHandler, key: str, old: Object | None, error: Exception) -> None:
-        """A mapper has raised for an object, which was something else before; None if it was added."""
+
+class MappingFailureHandler(Protocol):
+    """Called with the errors of mappers."""
+
+    def __call__(self, source: EnqueueHandler, key: str, old: Object | None, error: Exception) -> None:
+        """Handle the error of a mapper for an object and its state before the change; None if it was added."""
         ...
 
 
@@ -50,7 +54,8 @@ class EnqueueHandler(EventHandler[Object]):
         spec: What is watched.
         primary: The resource that is reconciled, and its kind and scope.
         reader: The caches, for mappers.
-        sink: Where requests go.
+        enqueue: Called with the requests.
+        on_mapping_failure: Called with the errors of the mapper.
         failures: Records predicates that raise.
     """
 
@@ -60,14 +65,16 @@ class EnqueueHandler(EventHandler[Object]):
         spec: WatchSpec,
         owner: OwnerKind,
         reader: CacheReader,
-        sink: Sink,
+        enqueue: Enqueue,
+        on_mapping_failure: MappingFailureHandler,
         failures: FailureLog,
     ) -> None:
         self.spec = spec
         self._controller = controller
         self._owner = owner
         self._reader = reader
-        self._sink = sink
+        self._enqueue = enqueue
+        self._on_mapping_failure = on_mapping_failure
         self._failures = failures
         self._resource = spec.resource.group_resource
         self._takes_reader = spec.mapper is not None and positional_count(spec.mapper) > 1
@@ -97,7 +104,7 @@ class EnqueueHandler(EventHandler[Object]):
         try:
             requests = self._requests(event)
         except Exception as error:  # noqa: BLE001 - a mapper is the user's
-            self._sink.mapping_failed(self, obj.key, event.old, error)
+            self._on_mapping_failure(self, obj.key, event.old, error)
             return
         if not requests:
             return
@@ -112,7 +119,7 @@ class EnqueueHandler(EventHandler[Object]):
         counted = None if event.is_resync else change
         priority = LOW_PRIORITY if event.is_initial or event.is_resync else 0
         for request in requests:
-            self._sink.enqueue(request, counted, self._reason(event), priority)
+            self._enqueue(request, counted, self._reason(event), priority)
 
     def observe_again(self, key: str, objects: Iterable[Object]) -> None:
         """Enqueue what an object leads to, or has led to, for which the mapper has raised before.
@@ -122,7 +129,7 @@ class EnqueueHandler(EventHandler[Object]):
         """
         requests = {request for each in objects for request in self._mapped(each)}
         for request in requests:
-            self._sink.enqueue(request, None, f"{self._resource} {key} mapped again", 0)
+            self._enqueue(request, None, f"{self._resource} {key} mapped again", 0)
 
     def _passes(self, event: ChangeEvent) -> bool:
         label = f"{self._controller} predicate of {self._resource} {event.object.key}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masthead._controller.thread_runner import ThreadRunner
     from masthead._meta.object import Object
 
-__all__ = ["Invocation", "ReconcileOutcome", "ReconcilePanicError", "ReconcileTimeoutError"]
+__all__ = ["SUCCESS", "Invocation", "ReconcileOutcome", "ReconcilePanicError", "ReconcileTimeoutError"]
 
 ResultLabel: TypeAlias = Literal["success", "error", "requeue", "requeue_after"]
 _NOTHING: Final = Result()
@@ -69,6 +69,9 @@ class ReconcileOutcome:
         return isinstance(self.error, ReconcileTimeoutError)
 
 
+SUCCESS: Final = ReconcileOutcome()
+
+
 class Invocation:
     """Calls the reconciler of a controller.
 
@@ -86,11 +89,6 @@ class Invocation:
         self._declared = controller.function
         self._function = controller.function.bind()
 
-    @property
-    def takes_missing(self) -> bool:
-        """Whether it is called for objects that are gone."""
-        return self._declared.takes_missing
-
     async def call(self, context: ReconcileContext[Any], obj: Object | None) -> ReconcileOutcome:
         """Reconcile an object. Whatever the reconciler raises is the outcome's error.
 
@@ -99,7 +97,7 @@ class Invocation:
         """
         try:
             returned = await self._call_in_time(context, obj)
-            return ReconcileOutcome(_checked(returned))
+            return SUCCESS if returned is None else ReconcileOutcome(_checked(returned))
         except Exception as error:  # noqa: BLE001 - the reconciler is the user's
             return ReconcileOutcome(error=error)
         except BaseException as error:
@@ -147,10 +145,8 @@ def _checked(returned: object) -> Result:
     """What a reconciler has returned.
 
     Raises:
-        ReconcilePanicError: If it is neither None nor a Result.
+        ReconcilePanicError: If it is not a Result.
     """
-    if returned is None:
-        return _NOTHING
     if isinstance(returned, Result):
         return returned
     raise ReconcilePanicError(

@@ -447,7 +447,9 @@ class ManagerRuntime:
         return ", ".join(self._reconciles_in_flight()) or "none"
 
     def _reconciles_in_flight(self) -> list[str]:
-        return [f"{name} {request}" for name, each in list(self._loops.items()) for request in list(each.flights)]
+        return [
+            f"{name} {flight.request}" for name, each in list(self._loops.items()) for flight in each.requests.flights
+        ]
 
     def _make_elector(self) -> LeaderElector:
         options = self._options

@@ -94,7 +94,7 @@ class ShardedRun:
         # The loops ask `owns` before they begin anything, which follows the share already.
         await self._stop_adopting()
         self._ready = self._ready & share
-        await asyncio.gather(*(loop.wait_released() for loop in self._loops()))
+        await asyncio.gather(*(loop.requests.wait_released() for loop in self._loops()))
         for informer in self._informers:
             await informer.select_shards(share)
         create_task = asyncio.get_running_loop().create_task

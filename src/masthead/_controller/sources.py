@@ -79,7 +79,7 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
         try:
             async for item in source.function(*client_arguments(source.function, services.client)):
                 for request in requests_of(item, namespaced=loop.is_namespaced):
-                    loop.enqueue(request, None, label, 0)
+                    loop.requests.enqueue(request, None, label, 0)
                 backoff.reset()
                 services.failures.clear(label)
                 count += 1

@@ -29,30 +29,22 @@ class _Job:
     """A reconcile that a worker runs: while it is entered.
 
     Attributes:
-        workers: The workers.
-        what: The object.
+        request: The object.
         task: The worker.
         began: When it began.
         is_overdue: Whether it has taken longer than its limit.
         hangs_since: When a substitute was started; None if there is none.
     """
 
-    workers: WorkerTasks
-    what: Request | str
+    request: Request
     task: asyncio.Task[object]
     began: float
     is_overdue: bool = False
     hangs_since: float | None = None
 
-    def __enter__(self) -> None:
-        self.workers.begin(self)
-
-    def __exit__(self, *exc: object) -> None:
-        self.workers.end(self)
-
     def describe(self) -> str:
         """Name the object, with the line that its coroutine is at."""
-        return describe_task(str(self.what), self.task)
+        return describe_task(str(self.request), self.task)
 
 
 class WorkerTasks:
@@ -63,7 +55,6 @@ class WorkerTasks:
 
     Args:
         name: The name of the controller.
-        work: What a worker runs: it asks `may_leave` before each object.
         is_ending: Whether workers are expected to end.
         log: The controller's logger.
         timeout: Seconds that a reconcile may take; None for any time.
@@ -73,7 +64,6 @@ class WorkerTasks:
     def __init__(
         self,
         name: str,
-        work: Callable[[], Coroutine[None, None, None]],
         is_ending: Callable[[], bool],
         log: logging.Logger,
         *,
@@ -81,7 +71,7 @@ class WorkerTasks:
         in_threads: bool,
     ) -> None:
         self._name = name
-        self._work = work
+        self._work: Callable[[], Coroutine[None, None, None]] | None = None
         self._is_ending = is_ending
         self._log = log
         self._timeout = timeout
@@ -111,8 +101,14 @@ class WorkerTasks:
         ]
         return f"reconciles ignore their cancellation: {', '.join(stuck)}" if stuck else ""
 
-    def start(self, count: int) -> None:
-        """Start workers."""
+    def start(self, count: int, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Start workers.
+
+        Args:
+            count: Their number.
+            work: The coroutine function of a worker, which calls `may_leave` before each object.
+        """
+        self._work = work
         for number in range(count):
             self._start(f"masthead controller {self._name} worker {number}")
 
@@ -127,18 +123,17 @@ class WorkerTasks:
         """The objects that are being reconciled, with the lines that their coroutines are at."""
         return [job.describe() for job in self._jobs]
 
-    def working_on(self, what: Request | str) -> _Job:
-        """Note, while the result is entered, what the calling worker reconciles; if it hangs, another worker takes its place."""
+    def begin(self, request: Request) -> _Job:
+        """Note the request that the calling worker reconciles, until `end`. If it hangs, another worker is started."""
         task = asyncio.current_task()
         assert task is not None
-        return _Job(self, what, task, asyncio.get_running_loop().time())
-
-    def begin(self, job: _Job) -> None:
-        """Watch over a reconcile."""
+        loop = asyncio.get_running_loop()
+        job = _Job(request, task, loop.time())
         self._jobs[job] = None
-        # One timer for all of them, because most end long before: a timer each would be a tenth of a reconcile's cost.
+        # One timer for all jobs: most end long before, and a timer each would be a tenth of a reconcile's cost.
         if self._limit is not None and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._limit, self._look)
+            self._timer = loop.call_later(self._limit, self._look)
+        return job
 
     def end(self, job: _Job) -> None:
         """Watch no longer over a reconcile; the substitute of its worker stays, and one worker leaves."""
@@ -184,7 +179,9 @@ class WorkerTasks:
         self._start(f"masthead controller {self._name} substitute {self._substitutes}")
 
     def _start(self, name: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._work(), name=name)
+        work = self._work
+        assert work is not None
+        task = asyncio.get_running_loop().create_task(work(), name=name)
         self._tasks.append(task)
         task.add_done_callback(self._on_end)
 

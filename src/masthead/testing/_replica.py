@@ -212,12 +212,14 @@ class Replica:
 
     def reconciles(self) -> int:
         """How many reconciles its controllers have done."""
-        return sum(loop.metrics.counts.total() for loop in self.runtime.loops.values())
+        return sum(loop.requests.metrics.counts.total() for loop in self.runtime.loops.values())
 
     def reasons(self) -> Mapping[str, tuple[str, ...]]:
         """Why keys are enqueued or delayed, by controller and key."""
         return {
-            f"{name} {key}": why for name, loop in self.runtime.loops.items() for key, why in loop.waiting().items()
+            f"{name} {key}": why
+            for name, loop in self.runtime.loops.items()
+            for key, why in loop.requests.queue.waiting().items()
         }
 
     def failures(self) -> Mapping[str, FailedCall]:
@@ -245,7 +247,7 @@ class Replica:
 
     def recent_reconciles(self) -> Mapping[str, Sequence[tuple[float, Request]]]:
         """Return the objects reconciled last and when, by controller."""
-        return {name: loop.metrics.recent for name, loop in self.runtime.loops.items()}
+        return {name: loop.requests.metrics.recent for name, loop in self.runtime.loops.items()}
 
     def mutations(self, reported: Container[str] = ()) -> Mapping[str, FailedCall]:
         """Return the objects of its caches that were changed in place; also after its end.

@@ -128,7 +128,9 @@ async def test_deletions_that_need_no_reconcile_are_not_remembered() -> None:
             await env.client.core_v1.secrets(secret.metadata.namespace).delete(secret.metadata.name)
         await env.settle()
         assert not await env.client.core_v1.secrets(None).list()
-        assert env.replicas[0].runtime.loops["secrets"]._deleted == set()
+        shard = env.replicas[0].runtime.loops["secrets"].requests.shard
+        assert shard is not None
+        assert not shard.remembered_deletions
 
 
 @in_virtual_time

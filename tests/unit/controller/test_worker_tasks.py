@@ -15,6 +15,7 @@ import pytest
 import masthead
 import masthead.server
 from masthead._controller.main_loop import run_main
+from masthead._controller.requests import Request
 from masthead._controller.worker_tasks import MAX_SUBSTITUTES, WorkerTasks
 from masthead.api.core.v1 import ConfigMap
 from masthead.testing import Environment, in_virtual_time
@@ -34,19 +35,21 @@ class Work:
         self.is_ending = False
         self.workers = WorkerTasks(
             "test",
-            self.work,
             lambda: self.is_ending,
             logging.getLogger("test"),
             timeout=10,
             in_threads=True,
         )
-        self.workers.start(count)
+        self.workers.start(count, self.work)
 
     async def work(self) -> None:
         while not self.workers.may_leave():
             job = await self.jobs.get()
-            with self.workers.working_on("an object"):
+            reconcile = self.workers.begin(Request("default", "web"))
+            try:
                 await job()
+            finally:
+                self.workers.end(reconcile)
 
     async def begin(self) -> asyncio.Future[None]:
         """Begin a job, which ends when its future is done."""

@@ -1,0 +1,95 @@
+"""Runs single reconciles: with a context, log fields, and an observer of their writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from masthead._controller.context import ReconcileContext
+from masthead._controller.invocation import SUCCESS, Invocation
+from masthead._controller.logs import ReconcileLogger, reconcile_fields
+from masthead._controller.reconcile_logs import describe_mutation, log_outcome
+from masthead._rest.write_observer import write_observer
+
+if TYPE_CHECKING:
+    import logging
+
+    from masthead._cache.store.indexer import Indexer
+    from masthead._controller.cache_reader import CacheReader
+    from masthead._controller.controller import Controller
+    from masthead._controller.controller_services import ControllerServices
+    from masthead._controller.flight import Flight
+    from masthead._controller.invocation import ReconcileOutcome
+    from masthead._controller.shard_filter import ShardFilter
+    from masthead._meta.object import Object
+
+__all__ = ["Reconciler"]
+
+
+class Reconciler:
+    """Reconciles objects of one controller.
+
+    Args:
+        controller: The controller.
+        services: The services of its manager.
+        reader: Its caches.
+        objects: The cache of the reconciled objects.
+        shard: The filter of the replica's share; None without sharding.
+        log: Its logger.
+
+    Raises:
+        Exception: Whatever the constructor of the reconciler's class raises.
+    """
+
+    def __init__(
+        self,
+        controller: Controller[Any],
+        services: ControllerServices,
+        reader: CacheReader,
+        objects: Indexer[Object],
+        shard: ShardFilter | None,
+        log: logging.Logger,
+    ) -> None:
+        self._controller = controller
+        self._services = services
+        self._reader = reader
+        self._objects = objects
+        self._shard = shard
+        self._log = log
+        self._invocation = Invocation(controller, services.threads)
+        self._cleaned: set[tuple[str, str]] = set()
+
+    async def reconcile(self, flight: Flight) -> ReconcileOutcome:
+        """Reconcile the object of a flight.
+
+        Raises:
+            asyncio.CancelledError: If the caller is cancelled.
+        """
+        request, controller = flight.request, self._controller
+        obj = self._objects.get_by_key(request.key)
+        if obj is None and not controller.function.takes_missing:
+            return SUCCESS
+        if self._shard is not None and not self._shard.takes(request, obj):
+            return SUCCESS
+        with reconcile_fields(controller=controller.name, object=request.key, reconcile_id=flight.id) as fields:
+            observing = write_observer.set(flight.observe)
+            try:
+                context: ReconcileContext[Any] = ReconcileContext(
+                    self._services,
+                    self._reader,
+                    flight,
+                    obj,
+                    ReconcileLogger(self._log, fields),
+                    field_manager=controller.field_manager,
+                    finalizer=controller.finalizer,
+                    cleaned=self._cleaned,
+                )
+                outcome = await self._invocation.call(context, obj)
+                log_outcome(self._log, flight, outcome)
+                if obj is not None and self._services.detects_mutations and obj.is_modified():
+                    # Recorded for good: a later reconcile without a mutation does not undo this one.
+                    error = describe_mutation(obj)
+                    self._services.failures.add(f"{controller.name} {request.key} in the cache", error)
+                    self._log.error("reconcile of %s: %s", request, error)
+                return outcome
+            finally:
+                write_observer.reset(observing)
