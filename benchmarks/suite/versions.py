@@ -10,7 +10,7 @@ import json
 from importlib import metadata
 from typing import Final
 
-OURS: Final = ("masthead", "msgspec", "httptools", "uvloop", "zstandard")
+OURS: Final = ("masthead-k8s", "msgspec", "httptools", "uvloop", "zstandard")
 PEERS: Final = ("kopf", "kr8s", "kubernetes", "kubernetes-asyncio", "lightkube")
 
 
