@@ -86,6 +86,7 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	$(BIN)/python -m tools.definitions --openapi $(SPEC) --out src/masthead/_schema/builtin/facts.py
 	$(BIN)/python -m tools.clientset --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead
 	$(BIN)/python -m tools.facade --root src
+	$(BIN)/python -m tools.exports
 
 constraints: $(READY) ## Write constraints/oldest.txt from the lower bounds in pyproject.toml
 	$(BIN)/python -m tools.constraints --write

@@ -64,7 +64,7 @@ def main() -> None:
     registry = CollectorRegistry()
     try:
         with masthead.Client() as client:
-            factory = masthead.SharedInformerFactory(client, metrics=masthead.PrometheusMetrics(registry))
+            factory = masthead.SharedInformerFactory(client, metrics=masthead.metrics.PrometheusMetrics(registry))
             registry.register(ClusterCollector(factory))
             with factory:
                 factory.wait_for_cache_sync(timeout=60)

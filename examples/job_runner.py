@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead import aio
 
 
-async def run_jobs(client: aio.Client, jobs: Sequence[Job], leadership: aio.Leadership) -> None:
+async def run_jobs(client: aio.Client, jobs: Sequence[Job], leadership: aio.leaderelection.Leadership) -> None:
     """Run the jobs that have not run yet, in their order.
 
     Raises:

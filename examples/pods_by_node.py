@@ -19,7 +19,7 @@ def node_of(pod: Pod) -> list[str]:
     return [pod.spec.node_name] if pod.spec.node_name else []
 
 
-def count(pods: masthead.Indexer[Pod]) -> dict[str, int]:
+def count(pods: masthead.cache.Indexer[Pod]) -> dict[str, int]:
     """The number of pods on each node."""
     nodes = sorted(pods.list_index_values("node"))
     return {node: len(pods.index_keys("node", node)) for node in nodes}
@@ -30,12 +30,12 @@ def pods_by_node(client: masthead.Client) -> Generator[dict[str, int], None, Non
     informer = masthead.SharedInformer(
         client.core_v1.pods(),
         field_selector="status.phase!=Succeeded,status.phase!=Failed",  # the server leaves out what has ended
-        transform=masthead.keep_fields("spec.nodeName"),  # and we forget what we do not read
+        transform=masthead.cache.keep_fields("spec.nodeName"),  # and we forget what we do not read
         indexers={"node": node_of},
     )
     seen: dict[str, int] | None = None
 
-    def has_changed(pods: masthead.Indexer[Pod]) -> bool:
+    def has_changed(pods: masthead.cache.Indexer[Pod]) -> bool:
         return count(pods) != seen
 
     with informer:

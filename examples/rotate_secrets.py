@@ -9,10 +9,10 @@ import secrets
 from datetime import datetime, timedelta
 
 import masthead
-from masthead import Permission
 from masthead.aio import ReconcileContext
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import Secret
+from masthead.controller import Permission
 from masthead.meta import Patch
 
 HOURS, ROTATED = "example.com/rotate-hours", "example.com/rotated"
@@ -43,7 +43,7 @@ def uses(deployment: Deployment, name: str) -> bool:
     reads=[Deployment],
     permissions=[Permission(Secret, "patch"), Permission(Deployment, "patch")],
 )
-async def rotate(ctx: ReconcileContext[Secret], secret: Secret) -> masthead.Result:
+async def rotate(ctx: ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result:
     """Rotate a Secret if it is due, see that whoever uses it has the newest password, and come back when it is due again."""
     name, namespace = secret.metadata.name, secret.metadata.namespace
     period = timedelta(hours=float(secret.metadata.annotations.get(HOURS, "24")))
@@ -61,7 +61,7 @@ async def rotate(ctx: ReconcileContext[Secret], secret: Secret) -> masthead.Resu
             spec = {"template": {"metadata": {"annotations": annotations}}}
             wanted = Deployment.new(deployment.metadata.name, spec=spec)
             await ctx.apply(wanted, owned=False, field_manager=f"rotate-{secret.metadata.uid}")
-    return masthead.Result(requeue_after=(rotated + period - ctx.now).total_seconds())
+    return masthead.controller.Result(requeue_after=(rotated + period - ctx.now).total_seconds())
 
 
 if __name__ == "__main__":

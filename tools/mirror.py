@@ -329,8 +329,12 @@ def in_caller(function: ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules) ->
 
 
 def _exported(decorators: list[ast.expr]) -> list[ast.expr]:
-    """The decorator of a definition whose namesake is exported."""
-    return [_expression(f'{_SET_MODULE}("masthead")') for decorator in decorators if _head(decorator) == _SET_MODULE]
+    """The decorator of a definition whose namesake is exported, by the blocking twin of its module."""
+    return [_of_twin(decorator) for decorator in decorators if _head(decorator) == _SET_MODULE]
+
+
+def _of_twin(decorator: ast.expr) -> ast.expr:
+    return _expression(re.sub(r"(?<=masthead)\.aio\b", "", ast.unparse(decorator)))
 
 
 def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

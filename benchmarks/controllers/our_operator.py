@@ -94,12 +94,12 @@ async def again(kubeconfig: str, count: int, *, metrics_bind: str) -> float:
             all_done.set()
 
     @app.source
-    async def enqueue_all() -> AsyncIterator[masthead.Request]:
+    async def enqueue_all() -> AsyncIterator[masthead.controller.Request]:
         while True:
             await go.wait()
             go.clear()
             for number in range(count):
-                yield masthead.Request(NAMESPACE, name_of(number))
+                yield masthead.controller.Request(NAMESPACE, name_of(number))
 
     best = float("inf")
     async with (

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 
 from benchmarks.requests.worker import Growth
 from benchmarks.sharding.server import NAMESPACE
-from masthead.aio import Client, ShardMember, SharedInformer, WorkQueue
+from masthead.aio import Client, SharedInformer, WorkQueue
+from masthead.aio.sharding import ShardMember
 from masthead.config import Config
 from masthead.errors import QueueShutDownError
 
 if TYPE_CHECKING:
     from benchmarks.harness.measure import Figures
-    from masthead import ShardSet
     from masthead.api.core.v1 import ConfigMap
+    from masthead.sharding import ShardSet
 
 SLOTS = 64
 WORKERS = 4

@@ -7,10 +7,11 @@ masthead manifests examples/website/website.py     # the definition, the roles a
 from typing import Annotated
 
 import masthead
-from masthead import Field, Permission, Reads
 from masthead.aio import ReconcileContext
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Service
+from masthead.controller import Permission, Reads
+from masthead.crd import Field
 from masthead.meta import Condition, Struct, is_condition_true
 
 DIRECTORY = "websites"

@@ -27,7 +27,7 @@ def define(client: masthead.Client) -> None:
 def problems_of(widget: Widget) -> list[str]:
     """What a server would refuse, by schema and CEL rules; nothing is sent."""
     [definition] = masthead.load_manifests(DEFINITION)
-    return [f"{each.field}: {each.message}" for each in masthead.validate(widget, definition)]
+    return [f"{each.field}: {each.message}" for each in masthead.crd.validate(widget, definition)]
 
 
 def demonstrate(client: masthead.Client, namespace: str) -> None:

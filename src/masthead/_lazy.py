@@ -1,23 +1,22 @@
-"""Lazy exports: names that a public module imports when they are first used."""
+"""Lazy exports: a public module imports a name when it is first used."""
 
 from __future__ import annotations
 
 import importlib
 
-TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Create the ``__getattr__`` and ``__dir__`` of a module.
-
-    Names are resolved each time, which costs a microsecond. Caching them would return outdated classes after a module is
-    imported a second time in one process, as notebooks and pytester do; old and new classes are not compatible.
+def exports(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Create the ``__getattr__``, ``__dir__`` and ``__all__`` of a module.
 
     Args:
-        package: The package's name.
-        homes: The defining module of each name; or the package itself, for a name that is a submodule.
+        package: The name of the module.
+        homes: The defining module of each name; the module itself for a submodule.
     """
     namespace = vars(importlib.import_module(package))
 
@@ -27,13 +26,13 @@ def exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], obj
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if home == package:
             return importlib.import_module(f"{package}.{name}")
-        module = importlib.import_module(home)
-        if not hasattr(module, name):
-            importlib.import_module(f"{home}.{name}")  # makes it an attribute of its package
-        return getattr(module, name)
+        # The value is not cached. Notebooks and pytester import some modules a second time in one process, and a cached
+        # class of the first import would not be compatible with those of the second. A look-up costs a microsecond.
+        return getattr(importlib.import_module(home), name)
 
     def names() -> list[str]:
-        # Without the imports of the module itself, and without submodules that happen to be imported.
+        # Imports of the module itself, and submodules that happen to be imported, are left out.
         return sorted({*homes, *(name for name in namespace if name.startswith("__"))})
 
-    return get, names
+    # ``import *`` imports the names and leaves the submodules where they are.
+    return get, names, [name for name, home in homes.items() if home != package]

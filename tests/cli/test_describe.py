@@ -34,7 +34,7 @@ def event(name: str, reason: str, about: str, *, at: str, kind: str = "Normal") 
 
 
 @pytest.fixture
-def events(client: masthead.Client) -> Iterator[masthead.DynamicResource]:
+def events(client: masthead.Client) -> Iterator[masthead.clientset.DynamicResource]:
     resource = client.dynamic("v1", "events", namespace="shop")
     resource.create(event("z", "Scheduled", "web-1", at="2026-03-01T11:00:00Z"))
     resource.create(event("a", "BackOff", "web-1", at="2026-03-01T12:00:00Z", kind="Warning"))
@@ -72,7 +72,7 @@ def test_no_events_are_no_error_but_no_namespace_is(cli: Cli) -> None:
 
 
 def test_new_events_are_lines_and_a_lost_connection_is_said(
-    environ: dict[str, str], events: masthead.DynamicResource, server: Server
+    environ: dict[str, str], events: masthead.clientset.DynamicResource, server: Server
 ) -> None:
     server.faults.drop_watch(after=5, resource="events")  # three events, their end, and the next one
     with following(environ, "events", "-n", "shop", "-w") as process:

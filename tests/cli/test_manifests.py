@@ -385,7 +385,9 @@ def test_what_is_gone_now_is_told(client: masthead.Client, server: Server, capsy
                 other.core_v1.config_maps("shop").delete("late")
             return obj is None
 
-        gone: masthead.WaitCondition[masthead.Object] = masthead.WaitCondition(is_gone, "it is gone")
+        gone: masthead.conditions.WaitCondition[masthead.Object] = masthead.conditions.WaitCondition(
+            is_gone, "it is gone"
+        )
         late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late", "namespace": "shop"}}
         wait_for_each(client, late, [gone], total=1, timeout=60, no_color=True)
 

@@ -107,5 +107,5 @@ async def test_nothing_is_started_after_a_failure(folder: Path) -> None:
 
 
 async def expect_failure(client: aio.Client, folder: Path) -> None:
-    with pytest.raises(masthead.ObjectFailedError, match="schema"):
+    with pytest.raises(masthead.errors.ObjectFailedError, match="schema"):
         await lead(client, folder)

@@ -8,7 +8,6 @@ import pytest
 from tests.conformance.objects import config_map, deployment, metadata, named, pod, service
 from tests.integration.conftest import connected
 
-from masthead import extract
 from masthead._meta.patch import Patch
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap
@@ -19,6 +18,7 @@ from masthead.errors import (
     NotFoundError,
     UnprocessableError,
 )
+from masthead.managed_fields import extract
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster

@@ -8,11 +8,11 @@ import pytest
 from tests.conformance.objects import config_map, named, service
 from tests.conformance.objects import namespace as a_namespace
 
-from masthead import ApplySet, ManifestError
 from masthead._client.apply_sets import ApplySetParent
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.patch import Patch
-from masthead.errors import ArgumentError, NotFoundError
+from masthead.errors import ArgumentError, ManifestError, NotFoundError
+from masthead.manifests import ApplySet
 
 TOOLING = "applyset.kubernetes.io/tooling"
 KINDS = "applyset.kubernetes.io/contains-group-kinds"

@@ -292,7 +292,7 @@ with masthead.Client(Config(server=sys.argv[1])) as client:
             began.set()
 
     def wait(began):
-        namespaces.wait_for("default", masthead.WaitCondition(lambda found: began.set(), "never"), timeout=50)
+        namespaces.wait_for("default", masthead.conditions.WaitCondition(lambda found: began.set(), "never"), timeout=50)
 
     for block in (watch, wait):
         began = threading.Event()

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from masthead import CopyProgress
     from masthead.config import Config
+    from masthead.streams import CopyProgress
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 
-from masthead import CustomResource, Field
+from masthead import CustomResource
+from masthead.crd import Field
 from masthead.errors import UnprocessableError
 from masthead.meta import Struct
 

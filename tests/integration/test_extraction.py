@@ -8,11 +8,11 @@ import pytest
 from tests.conformance.cases.minimal import EVERYTHING
 from tests.conformance.objects import config_map, deployment, named, pod, service
 
-from masthead import extract
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.patch import Patch
 from masthead._meta.registry import registry
 from masthead.errors import NotFoundError, UnknownKindError
+from masthead.managed_fields import extract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -199,7 +199,7 @@ async def test_an_unserved_resource_is_named_when_waiting_for_sync(client: Any) 
 
 async def test_a_transform_is_done_to_every_kind(client: Any, namespace: str) -> None:
     await filled(client, namespace, "web", app="web")
-    factory = factory_of(client, namespace=namespace, transform=masthead.drop_managed_fields)
+    factory = factory_of(client, namespace=namespace, transform=masthead.cache.drop_managed_fields)
     typed, untyped = factory.core_v1.config_maps, factory.dynamic(MAPS)
 
     async with factory:

@@ -10,8 +10,8 @@ import pytest
 from tests.conformance.objects import config_map, deployment, service
 from tests.server.kubectl import KUBECTL, Kubectl
 
-from masthead import ApplySet
 from masthead.errors import ArgumentError
+from masthead.manifests import ApplySet
 
 if TYPE_CHECKING:
     from pathlib import Path

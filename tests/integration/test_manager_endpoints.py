@@ -84,7 +84,7 @@ async def test_the_debug_page_shows_what_is_in_flight_what_was_slow_and_what_wai
     blocked = asyncio.Event()
 
     @app.controller(ConfigMap, name="settings", workers=2)
-    async def reconcile(ctx: aio.ReconcileContext[ConfigMap], settings: ConfigMap) -> masthead.Result | None:
+    async def reconcile(ctx: aio.ReconcileContext[ConfigMap], settings: ConfigMap) -> masthead.controller.Result | None:
         del ctx
         if settings.metadata.name == "hangs":
             await blocked.wait()
@@ -92,7 +92,7 @@ async def test_the_debug_page_shows_what_is_in_flight_what_was_slow_and_what_wai
             await asyncio.sleep(5)
         if settings.metadata.name == "fails":
             raise ValueError("no")
-        return masthead.Result(requeue_after=3600) if settings.metadata.name == "later" else None
+        return masthead.controller.Result(requeue_after=3600) if settings.metadata.name == "later" else None
 
     async with managed(app, "fails", "hangs", "later", "slow") as (_, port):
         await asyncio.sleep(20)
@@ -118,7 +118,7 @@ async def test_the_debug_page_shows_what_is_in_flight_what_was_slow_and_what_wai
 @in_virtual_time
 async def test_metrics_count_reconciles_the_queue_the_informer_and_calls() -> None:
     registry = CollectorRegistry()
-    metrics = masthead.PrometheusMetrics(registry)
+    metrics = masthead.metrics.PrometheusMetrics(registry)
     app = masthead.Manager("shop", metrics=metrics)
     app.controller(ConfigMap, name="settings")(do_nothing)
     async with masthead.server.run(clock=LoopClock(), controllers=False, bootstrap=False) as server:

@@ -8,11 +8,10 @@ import pytest
 from tests.conformance.objects import config_map, deployment, named, service
 from tests.conformance.objects import namespace as a_namespace
 
-from masthead import ManifestError
-from masthead.errors import NotFoundError, UnprocessableError
+from masthead.errors import ManifestError, NotFoundError, UnprocessableError
 
 if TYPE_CHECKING:
-    from masthead import DiffResult
+    from masthead.manifests import DiffResult
 
 
 def outcomes(diff: DiffResult) -> list[tuple[str, str]]:

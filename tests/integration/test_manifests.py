@@ -9,10 +9,9 @@ from tests.conformance.objects import config_map, deployment, named, service
 from tests.conformance.objects import namespace as a_namespace
 from tests.integration.conftest import connected
 
-from masthead import ManifestError
 from masthead._meta.gvk import GroupVersionResource
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import ConflictError, NotFoundError
+from masthead.errors import ConflictError, ManifestError, NotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.integration.log_cluster import log_cluster, pod, rest, take
 
-from masthead.aio import LogLine
+from masthead.aio.streams import LogLine
 from masthead.errors import DecodeError, ForbiddenError, LogStreamError
 from masthead.testing.virtual_time import in_virtual_time
 

@@ -120,7 +120,7 @@ async def test_a_port_is_forwarded_from_any_free_one(pods: Any) -> None:
     async with forward as port:
         assert await talk(port, b"hello") == b"hello"
         assert await talk(port, b"again") == b"again"
-        assert forward.ports == (masthead.ForwardedPort(port, ECHO),)
+        assert forward.ports == (masthead.streams.ForwardedPort(port, ECHO),)
         assert "127.0.0.1" in forward.addresses
         assert forward.pod == "default/web"
     assert is_refused(port)

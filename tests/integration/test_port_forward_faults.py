@@ -82,7 +82,7 @@ async def attempt(pods: Pods[Pod], said: bytes) -> tuple[bytes, set[str]]:
     return b"", problems
 
 
-async def say(connection: masthead.aio.PodConnection, said: bytes) -> None:
+async def say(connection: masthead.aio.streams.PodConnection, said: bytes) -> None:
     await connection.write(said)
     await connection.write_eof()
 

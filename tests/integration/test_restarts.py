@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from tests.conformance.objects import config_map, deployment, workload
 
-from masthead import ManifestError
 from masthead.api.apps.v1 import Deployment
-from masthead.errors import ArgumentError, NotFoundError
+from masthead.errors import ArgumentError, ManifestError, NotFoundError
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 

@@ -96,7 +96,7 @@ async def test_a_definition_refuses_what_the_server_refuses_in_its_words(client:
     cups = client.dynamic(f"{group}/v1", "Cup", namespace=namespace)
 
     for spec in SPECS:
-        found = masthead.validate(cup(group, **spec), made)
+        found = masthead.crd.validate(cup(group, **spec), made)
 
         assert {(each.field, each.reason, each.message) for each in found} == await refusal(cups, cup(group, **spec)), (
             spec
@@ -117,13 +117,13 @@ async def test_the_schema_of_the_cluster_says_the_same(client: Any, namespace: s
     await masthead.aio.retry_on(read, UnknownKindError, attempts=SOON)
 
     for spec in SPECS:
-        assert await client.validate(cup(group, **spec)) == masthead.validate(cup(group, **spec), made), spec
+        assert await client.validate(cup(group, **spec)) == masthead.crd.validate(cup(group, **spec), made), spec
 
 
 def test_unknown_fields_are_found() -> None:
     made = definition("example.com")
 
-    found = masthead.validate({**cup("example.com", size=1, colour="red"), "extra": 1}, made)
+    found = masthead.crd.validate({**cup("example.com", size=1, colour="red"), "extra": 1}, made)
 
     assert [(each.field, each.message) for each in found] == [
         ("extra", 'unknown field "extra"'),
@@ -135,19 +135,19 @@ def test_rules_about_changes_need_the_old_object() -> None:
     made = definition("example.com")
     new, old = cup("example.com", size=1), cup("example.com", size=2)
 
-    assert masthead.validate(new, made) == []
-    [found] = masthead.validate(new, made, old=old)
+    assert masthead.crd.validate(new, made) == []
+    [found] = masthead.crd.validate(new, made, old=old)
     assert (found.field, found.message) == ("spec.size", "Invalid value: it may not shrink")
 
 
 def test_an_object_of_another_kind_or_version_is_no_object_of_the_definition() -> None:
     made = definition("example.com")
     with pytest.raises(ArgumentError, match="the definition is of the kind Cup in the group"):
-        masthead.validate(config_map("a"), made)
+        masthead.crd.validate(config_map("a"), made)
     with pytest.raises(ArgumentError, match="the definition has the versions v1, not v2"):
-        masthead.validate({**cup("example.com"), "apiVersion": "example.com/v2"}, made)
+        masthead.crd.validate({**cup("example.com"), "apiVersion": "example.com/v2"}, made)
     with pytest.raises(ArgumentError, match="its apiVersion and kind"):
-        masthead.validate({"metadata": {"name": "a"}}, made)
+        masthead.crd.validate({"metadata": {"name": "a"}}, made)
 
 
 async def test_kinds_of_kubernetes_are_validated_by_their_schemas(client: Any) -> None:

@@ -9,9 +9,9 @@ import pytest
 from tests.conformance.objects import config_map, deployment, job, named, pod
 from tests.integration.test_waiting import RecordingCondition
 
-from masthead import ManifestError, ObjectFailedError, conditions
+from masthead import conditions
 from masthead._meta.patch import Patch
-from masthead.errors import DeadlineError, NotFoundError
+from masthead.errors import DeadlineError, ManifestError, NotFoundError, ObjectFailedError
 
 LONG = 60.0
 ROLLED_OUT = {

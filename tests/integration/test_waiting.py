@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conformance.objects import config_map, deployment, job, pod
 
-from masthead import WaitCondition, conditions
+from masthead import conditions
 from masthead._meta.patch import Patch
+from masthead.conditions import WaitCondition
 from masthead.errors import ArgumentError, DeadlineError, NameFormatError
 
 if TYPE_CHECKING:

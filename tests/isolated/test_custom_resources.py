@@ -27,7 +27,7 @@ def work(number):
             spec: Spec
         thing = Thing.from_wire(b'{"metadata":{"name":"x"},"spec":{"image":"i"}}')
         assert thing.spec.part.size == number + 1 and thing.spec.part.names == ["a"]
-        assert masthead.validate(thing) == []
+        assert masthead.crd.validate(thing) == []
         found.append(Thing.to_crd().metadata.name)
     except BaseException as error:
         problems.append(repr(error))

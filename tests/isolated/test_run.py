@@ -213,7 +213,7 @@ def test_arguments_take_precedence_over_the_environment(project: Path, kubeconfi
 
 
 def test_what_the_code_says_about_logging_holds_if_nothing_else_does(project: Path, kubeconfig: Path) -> None:
-    options = 'options=masthead.RunOptions(log_format="text", log_level="WARNING")'
+    options = 'options=masthead.controller.RunOptions(log_format="text", log_level="WARNING")'
     program = PROGRAM.replace('namespaces="default"', f'namespaces="default", {options}')
     (project / "app.py").write_text(program.replace("log.info", "log.warning"), "utf-8")
     with running(project, "app.py", "--kubeconfig", str(kubeconfig), *PORTS_OFF) as process:

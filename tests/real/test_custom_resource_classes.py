@@ -16,9 +16,10 @@ from tests.unit.customresource.random_classes import RandomModule
 from tests.unit.customresource.round_trip import generated_class, skeleton_of_class, skeleton_of_definition
 
 import masthead
-from masthead import CustomResource, Field, PrinterColumn, Quantity, Rule
+from masthead import CustomResource, Quantity
 from masthead._customresource.rendering import with_integers
 from masthead.api.core.v1 import EnvVar, PodTemplateSpec, ResourceRequirements
+from masthead.crd import Field, PrinterColumn, Rule
 from masthead.errors import UnprocessableError
 from masthead.meta import JSON, Condition, IntOrString, LabelSelector, Struct, Time, Unstructured
 
@@ -179,7 +180,7 @@ def test_the_server_keeps_the_definition_as_it_is(
 ) -> None:
     warnings.clear()
     client.install_crds(*classes)
-    (definition,) = masthead.crds(*classes)
+    (definition,) = masthead.crd.crds(*classes)
 
     assert warnings == []
     assert stored_definition(client, definition) == expected_definition(definition)
@@ -263,7 +264,7 @@ def test_rules_about_changes_hold_on_the_server(installed: masthead.Client) -> N
         changed.spec.owner = owner
         with pytest.raises(UnprocessableError, match="immutable"):
             sites.update(changed)
-        assert [each.message for each in masthead.validate(changed, old=site)]
+        assert [each.message for each in masthead.crd.validate(changed, old=site)]
 
 
 def test_status_scale_selectors_columns_and_versions_work(installed: masthead.Client) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-    from masthead.aio import Client, Leadership, ResourceClient
+    from masthead.aio import Client, ResourceClient
+    from masthead.aio.leaderelection import Leadership
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 

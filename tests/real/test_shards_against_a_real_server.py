@@ -13,7 +13,8 @@ from tests.conformance.target import real_target
 from tests.real_server import ASSETS, RestartableServer, missing_programs
 from tests.server.shards import FILE, GATE, ShardSession, selectors
 
-from masthead.aio import Client, ShardMember, ShardSet, SharedInformer
+from masthead.aio import Client, SharedInformer
+from masthead.aio.sharding import ShardMember, ShardSet
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
 from masthead.errors import ClosedError

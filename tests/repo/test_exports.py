@@ -1,42 +1,38 @@
-"""What packages offer is what they say, and comes when it is asked for."""
+"""The public modules export the listed names, and import a name when it is first used."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from tools import exports
+from tools.exports import names_of
+from tools.public_names import NAMES, TWINS
 
 import masthead
-import masthead.cache
+import masthead.aio
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = [
-    "masthead",
-    "masthead.aio",
-    "masthead.auth",
-    "masthead.cache",
-    "masthead.conditions",
-    "masthead.config",
-    "masthead.discovery",
-    "masthead.meta",
-    "masthead.rest",
-    "masthead.meta.fields",
-    "masthead.meta.labels",
-    "masthead.meta.registry",
-    "masthead.meta.v1",
-    "masthead.workqueue",
-]
+MAX_ROOT_NAMES = 45
 
 
-def names_for_type_checkers(package: str) -> dict[str, str]:
-    """The names that a package imports for type checkers only, and where from."""
-    source = importlib.import_module(package).__file__
-    assert source is not None
-    tree = ast.parse(Path(source).read_text(encoding="utf-8"))
-    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+def names_for_type_checkers(module: str) -> dict[str, str]:
+    """The names that a module imports for type checkers only, and where from."""
+    tree = ast.parse(exports.path_of(module).read_text(encoding="utf-8"))
+    guarded = next(
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    )
     return {
         alias.name: statement.module
         for statement in guarded.body
@@ -45,48 +41,110 @@ def names_for_type_checkers(package: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_type_checkers_and_python_see_the_same_names(package: str) -> None:
-    module = importlib.import_module(package)
+def test_public_modules_are_generated_from_the_list() -> None:
+    outdated = [path for path, text in exports.files().items() if path.read_text("utf-8") != text]
 
-    assert vars(module)["_HOMES"] == names_for_type_checkers(package)
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_offered_name_is_there(package: str) -> None:
-    module = importlib.import_module(package)
-
-    for name, home in names_for_type_checkers(package).items():
-        assert getattr(module, name) is getattr(importlib.import_module(home), name)
-        assert name in dir(module)
+    assert outdated == [], "run make codegen"
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_dir_shows_what_is_offered_and_nothing_else(package: str) -> None:
-    module = importlib.import_module(package)
-    shown = {name for name in dir(module) if not name.startswith("__")}
+def test_a_module_without_the_mark_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "masthead").mkdir()
+    (tmp_path / "masthead" / "__init__.py").write_text('"""A module."""\n', encoding="utf-8")
 
-    assert shown == {*names_for_type_checkers(package)}
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_name_that_is_not_offered_is_an_attribute_error(package: str) -> None:
-    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
-        _ = importlib.import_module(package).nonsense
+    with pytest.raises(ValueError, match="lacks this line"):
+        exports.files(tmp_path)
 
 
-@pytest.mark.parametrize("package", ["masthead", "masthead.aio"])
-def test_what_users_of_informers_need_is_at_the_top(package: str) -> None:
-    needed = {"Backoff", "DeltaFIFO", "InformerStateError", "SnapshotError", "compose", "keep_fields"}
-
-    assert needed <= {*dir(importlib.import_module(package))}
+def test_the_root_has_few_names() -> None:
+    assert len(vars(masthead)["__all__"]) <= MAX_ROOT_NAMES
 
 
-def test_those_who_pump_find_changes_beside_controllers() -> None:
-    assert {"Bookmark", "Change", "Delta", "DeltaType", "ReplacedAll", "SyncAll"} <= {*dir(masthead.cache)}
+@pytest.mark.parametrize("module", NAMES)
+def test_type_checkers_and_python_see_the_same_names(module: str) -> None:
+    assert names_for_type_checkers(module) == names_of(module)
 
 
-def test_the_version_is_said_once_and_the_same_in_both_places() -> None:
+@pytest.mark.parametrize("module", NAMES)
+def test_every_listed_name_can_be_imported(module: str) -> None:
+    namespace = importlib.import_module(module)
+
+    for name, home in names_of(module).items():
+        assert getattr(namespace, name) is getattr(importlib.import_module(home), name)
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_dir_shows_exactly_the_listed_names(module: str) -> None:
+    shown = {name for name in dir(importlib.import_module(module)) if not name.startswith("__")}
+
+    assert shown == {*names_of(module)}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_a_star_import_leaves_submodules_out(module: str) -> None:
+    names = names_of(module)
+
+    assert {*importlib.import_module(module).__all__} == {name for name, home in names.items() if home != module}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_an_unknown_name_is_an_attribute_error(module: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nonsense'"):
+        _ = importlib.import_module(module).nonsense
+
+
+def test_submodules_are_attributes_after_importing_the_root() -> None:
+    modules = NAMES["masthead"]["masthead"]
+    program = f"import masthead\nfor name in {modules!r}: assert getattr(masthead, name).__name__ == 'masthead.' + name"
+
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_importing_the_root_imports_no_implementation() -> None:
+    program = "import sys, masthead; print(*sorted(name for name in sys.modules if name.startswith('masthead.')))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+
+    assert done.stdout.split() == ["masthead._lazy", "masthead._version"]
+
+
+def test_a_module_with_classes_of_the_blocking_facade_has_an_async_twin() -> None:
+    blocking = {module for module in NAMES for home in names_of(module).values() if home.startswith("masthead._sync.")}
+
+    assert {module for module in blocking if not module.startswith("masthead.aio")} <= {*TWINS.values()}
+
+
+@pytest.mark.parametrize("module", TWINS)
+def test_an_async_module_has_the_names_of_its_blocking_twin(module: str) -> None:
+    blocking = {name for name, home in names_of(TWINS[module]).items() if home != TWINS[module]}
+
+    assert blocking <= {*names_of(module)}
+
+
+@pytest.mark.parametrize("module", TWINS)
+def test_no_class_of_the_blocking_facade_is_in_an_async_module(module: str) -> None:
+    # A manager runs reconciles of both kinds: it belongs to both façades.
+    blocking = {name for name, home in names_of(module).items() if home.startswith("masthead._sync.")}
+
+    assert blocking <= {"Manager"}
+
+
+def meanings(modules: Iterable[str]) -> dict[str, set[object]]:
+    """The classes and type aliases of modules, by name: functions such as ``parse`` are read with their module."""
+    found: dict[str, set[object]] = {}
+    for module in modules:
+        for name, home in names_of(module).items():
+            if name[0].isupper():
+                found.setdefault(name, set()).add(getattr(importlib.import_module(home), name))
+    return found
+
+
+@pytest.mark.parametrize("other", [TWINS.keys(), {*TWINS.values()}], ids=["blocking", "async"])
+def test_a_type_name_has_one_meaning_within_a_facade(other: Collection[str]) -> None:
+    found = meanings(module for module in NAMES if module not in other)
+
+    assert {name: classes for name, classes in found.items() if len(classes) > 1} == {}
+
+
+def test_the_version_is_the_one_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert project["project"]["version"] == masthead.__version__

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tools import clientset, facade, files
+from tools.exports import names_of
+from tools.public_names import TWINS
 
 import masthead
 import masthead._sync
@@ -242,25 +244,13 @@ def test_what_users_make_is_made_with_the_same_arguments(name: str) -> None:
     assert doc(ours) == doc(theirs)
 
 
-def offered(package: str) -> dict[str, str]:
-    """The names that a package offers, and where each comes from; its own rooms are not among them."""
-    homes: dict[str, str] = vars(importlib.import_module(package))["_HOMES"]
-    return {name: home for name, home in homes.items() if home != "masthead"}
-
-
-def test_what_is_offered_to_be_awaited_is_offered_to_be_called_and_the_other_way_round() -> None:
-    async_only = {"ShardMember"}  # says on the event loop when work must stop; blocking programs have a Manager
-    assert set(offered("masthead.aio")) - async_only == set(offered("masthead"))
-
-
-def test_what_the_facades_do_not_share_comes_from_the_blocking_one() -> None:
-    ours, theirs = offered("masthead"), offered("masthead.aio")
-
-    different = {name: home for name, home in ours.items() if home != theirs[name]}
-    assert different
-    # Written by hand: a queue for threads is no namesake of its async one that waits on a loop.
-    by_hand = {"WorkQueue": "masthead._workqueue.blocking"}
-    assert {name: home for name, home in different.items() if not home.startswith("masthead._sync.")} == by_hand
+def test_the_classes_of_the_blocking_facade_come_from_its_package() -> None:
+    for module, twin in TWINS.items():
+        ours, theirs = names_of(twin), names_of(module)
+        different = {name: home for name, home in ours.items() if home not in {twin, theirs.get(name)}}
+        # Written by hand: a queue for threads has another implementation than one for an event loop.
+        by_hand = {name for name, home in different.items() if not home.startswith("masthead._sync.")}
+        assert by_hand <= {"WorkQueue"}, module
 
 
 def test_the_blocking_facade_that_is_committed_is_what_its_generator_makes() -> None:

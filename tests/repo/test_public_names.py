@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from tools.exports import names_of
 from tools.public_api import public_modules
+from tools.public_names import TWINS
 
 import masthead
 import masthead.aio
@@ -207,7 +209,7 @@ class ExampleType:
 
 
 def _is_in_both_facades(name: str) -> bool:
-    return name in dir(masthead) and name in dir(masthead.aio)
+    return any(name in names_of(module) and name in names_of(twin) for module, twin in TWINS.items())
 
 
 def test_no_class_name_is_in_two_packages() -> None:

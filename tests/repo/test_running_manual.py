@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from masthead import RunOptions
 from masthead._cli.run import _parser
 from masthead._controller.options import ENVIRONMENT
+from masthead.controller import RunOptions
 from masthead.metrics import ALL
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "running.md").read_text("utf-8")

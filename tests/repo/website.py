@@ -42,8 +42,8 @@ def deployment_for(site: Website) -> Deployment:
     return Deployment.new(site.metadata.name)
 
 
-def sites_using_secret(secret: Secret) -> list[masthead.Request]:
-    return [masthead.Request.of(secret)]
+def sites_using_secret(secret: Secret) -> list[masthead.controller.Request]:
+    return [masthead.controller.Request.of(secret)]
 
 
 async def delete_bucket(site: Website) -> None:

@@ -13,10 +13,11 @@ import pytest
 
 import masthead.aio
 import masthead.server
-from masthead import ShardSet, Unstructured
-from masthead.aio import ShardMember
+from masthead import Unstructured
+from masthead.aio.sharding import ShardMember
 from masthead.config import Config
 from masthead.errors import ArgumentError, ClosedError, NameFormatError
+from masthead.sharding import ShardSet
 from masthead.testing.virtual_time import LoopClock, in_virtual_time, now
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ import pytest
 
 import masthead.aio
 import masthead.server
-from masthead import EventHandler, Patch, ShardRanges, ShardSet
+from masthead import EventHandler, Patch
 from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.config import Config
 from masthead.errors import ArgumentError, ClosedError, NotFoundError, SelectorError
+from masthead.sharding import ShardRanges, ShardSet
 from masthead.testing.virtual_time import LoopClock, in_virtual_time
 
 if TYPE_CHECKING:
@@ -325,7 +326,7 @@ async def test_who_waits_for_a_selection_learns_of_the_end() -> None:
 
 @in_virtual_time
 async def test_an_informer_with_a_queue_keeps_its_share() -> None:
-    async with setting() as here, here.informer(queue=masthead.aio.DeltaFIFO) as informer:
+    async with setting() as here, here.informer(queue=masthead.aio.cache.DeltaFIFO) as informer:
         with pytest.raises(ArgumentError, match="leave out queue"):
             await informer.select_shards(HALVES[0])
 

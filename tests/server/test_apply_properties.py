@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import masthead
 import masthead.server
-from masthead import Unstructured, extract
+from masthead import Unstructured
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.patch import Patch
 from masthead._meta.registry import registry
@@ -19,6 +19,7 @@ from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.class_types import merge_type_of_class
 from masthead._schema.structured_merge.managers import SYSTEM_FIELDS
 from masthead._schema.structured_merge.ownership import field_set_of
+from masthead.managed_fields import extract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ def register():
 
     def kind(group, version, name, resource):
         fields = {"GVK": GroupVersionKind(group, version, name), "RESOURCE": resource, "__module__": __name__}
-        masthead.register(type(Named)(name, (Named,), fields))
+        masthead.meta.register(type(Named)(name, (Named,), fields))
 
     kind("", "v1", "Pod", Resource("pods", "pod", namespaced=False, verbs=("get",)))
     kind("apps", "v1", "Pod", Resource("pods", "pod", verbs=("get", "list", "create")))

@@ -112,10 +112,10 @@ async def waiting_awaited(client: masthead.aio.Client) -> None:
 
 
 def manifests(client: masthead.Client) -> None:
-    done = client.apply_manifests("...", apply_set=masthead.ApplySet("configmaps/a"), prune=True)
-    assert_type(done, masthead.ApplyResult)
+    done = client.apply_manifests("...", apply_set=masthead.manifests.ApplySet("configmaps/a"), prune=True)
+    assert_type(done, masthead.manifests.ApplyResult)
     assert_type(done[0], Unstructured)
-    assert_type(client.diff_manifests(Deployment.new("web"))[0], masthead.ObjectDiff)
+    assert_type(client.diff_manifests(Deployment.new("web"))[0], masthead.manifests.ObjectDiff)
     client.wait_for_all(done)
     client.wait_for_all([ConfigMap.new("a"), "text"], conditions.ready() | conditions.deleted(), timeout=1)
     client.wait_for_all(done, conditions.deployment_rolled_out())
@@ -126,7 +126,7 @@ def manifests(client: masthead.Client) -> None:
 
 
 async def manifests_awaited(client: masthead.aio.Client) -> None:
-    assert_type(await client.apply_manifests(["text", {"kind": "Pod"}]), masthead.ApplyResult)
+    assert_type(await client.apply_manifests(["text", {"kind": "Pod"}]), masthead.manifests.ApplyResult)
     assert_type(await client.apps_v1.daemon_sets("x").restart("web"), DaemonSet)
 
 

@@ -8,9 +8,11 @@ from typing import Annotated, Literal, assert_type
 
 import masthead
 import masthead.aio
-from masthead import ApplyResult, CustomResource, Field, PrinterColumn, Quantity, Rule, ScaleSubresource
+from masthead import CustomResource, Quantity
 from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.api.core.v1 import PodTemplateSpec
+from masthead.crd import Field, PrinterColumn, Rule, ScaleSubresource
+from masthead.manifests import ApplyResult
 from masthead.meta import JSON, Condition, IntOrString, ObjectMeta, StatusCause, Struct, Time, field
 
 
@@ -89,8 +91,8 @@ def making() -> None:
 
 def definitions() -> None:
     assert_type(Site.to_crd(), CustomResourceDefinition)
-    assert_type(masthead.crds(Site, masthead), list[CustomResourceDefinition])
-    assert_type(masthead.validate(Site.new("blog")), list[StatusCause])
+    assert_type(masthead.crd.crds(Site, masthead), list[CustomResourceDefinition])
+    assert_type(masthead.crd.validate(Site.new("blog")), list[StatusCause])
 
 
 def blocking(client: masthead.Client) -> None:

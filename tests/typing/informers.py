@@ -25,12 +25,12 @@ def blocking(client: masthead.Client) -> None:
     factory = masthead.SharedInformerFactory(
         client,
         namespace=["a", "b"],
-        transform=masthead.drop_managed_fields,
+        transform=masthead.cache.drop_managed_fields,
         resyncs={Pod: 30.0, DEPLOYMENTS: 60.0},
     )
     pods = factory.core_v1.pods
     assert_type(factory.extensions_v1beta1.ingresses.lister.list(), list[Ingress])
-    assert_type(pods, masthead.Informers[Pod])
+    assert_type(pods, masthead.cache.Informers[Pod])
     assert_type(pods.informer, masthead.SharedInformer[Pod])
     assert_type(pods.lister.list(), list[Pod])
     assert_type(pods.lister.namespace("a").get("web"), Pod)
@@ -43,7 +43,7 @@ def blocking(client: masthead.Client) -> None:
         masthead.SharedInformer[Node],
     )
     pods.informer.add_indexers({"node": lambda pod: [pod.spec.node_name or ""]})
-    assert_type(pods.informer.add_event_handler(Telling()), masthead.Registration)
+    assert_type(pods.informer.add_event_handler(Telling()), masthead.cache.Registration)
     pods.informer.add_event_handler(on_update=lambda old, new: print(old.status.phase, new.status.phase))
     with factory as running:
         assert_type(running, masthead.SharedInformerFactory)
@@ -55,7 +55,7 @@ def blocking(client: masthead.Client) -> None:
 
 
 async def awaited(client: masthead.aio.Client) -> None:
-    factory = masthead.aio.SharedInformerFactory(client, transform=masthead.keep_fields("metadata.labels"))
+    factory = masthead.aio.SharedInformerFactory(client, transform=masthead.cache.keep_fields("metadata.labels"))
     assert_type(factory.core_v1.pods.lister.list(), list[Pod])
     assert_type(factory.apps_v1.deployments.informer, masthead.aio.SharedInformer[Deployment])
     async with factory:
@@ -66,7 +66,7 @@ async def awaited(client: masthead.aio.Client) -> None:
         await informer.wait_for(pod)
 
     handle = informer.add_event_handler(on_add=note, on_delete=lambda pod: print(pod.metadata.name))
-    assert_type(handle, masthead.aio.Registration)
+    assert_type(handle, masthead.aio.cache.Registration)
     await handle.remove()
 
 

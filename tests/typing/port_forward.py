@@ -22,7 +22,7 @@ async def awaited(client: masthead.aio.Client) -> None:
     async with client.core_v1.services("default").port_forward("web", 80, local_port=8080) as port:
         assert_type(port, int)
     async with client.apps_v1.deployments("default").connect("web", 80) as connection:
-        assert_type(connection, masthead.aio.PodConnection)
+        assert_type(connection, masthead.aio.streams.PodConnection)
         assert_type(await connection.read(), bytes)
     assert_type(await client.dynamic("v1", "pods", namespace="default").open_socket("web", 80), socket.socket)
 

@@ -44,10 +44,10 @@ app = masthead.Manager("smoke")
 
 
 @app.controller(Secret, owns=[ConfigMap])
-async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.Result:
+async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result:
     """Keep a ConfigMap beside each Secret."""
     await ctx.apply(ConfigMap.new(secret.metadata.name, data={"keys": str(len(secret.data))}))
-    return masthead.Result(requeue_after=3600)
+    return masthead.controller.Result(requeue_after=3600)
 
 
 @in_virtual_time

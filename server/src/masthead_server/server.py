@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from masthead_server.storage import Record
     from masthead_server.tls import Certificates
 
-__all__ = ["Change", "Server"]
+__all__ = ["RecordedWrite", "Server"]
 
 ResultT = TypeVar("ResultT")
 ObjectT = TypeVar("ObjectT", bound="Object")
@@ -96,7 +96,7 @@ _CONNECTIONS.addFilter(_is_about_the_server)
 
 @set_module("masthead.server")
 @dataclass(frozen=True, slots=True)
-class Change(Generic[ObjectT]):
+class RecordedWrite(Generic[ObjectT]):
     """A write to an object, as `Server.history` returns it.
 
     Attributes:
@@ -340,7 +340,7 @@ class Server:
         """
         return self._read(lambda: list(self._handler.recorder))
 
-    def history(self, obj: ObjectT) -> list[Change[ObjectT]]:
+    def history(self, obj: ObjectT) -> list[RecordedWrite[ObjectT]]:
         """Return every write to the object of this kind, namespace and name since the last compaction.
 
         Writes to an object that was deleted and created again are all included; their uids differ.
@@ -369,7 +369,7 @@ class Server:
             records = [record for record in self._storage.table(served.table).log if record.key == key]
             return [(_type_of(each), str(each.revision), served.codec.write(each.value)) for each in records]
 
-        return [Change(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
+        return [RecordedWrite(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
 
     def versions(
         self,

@@ -140,7 +140,7 @@ _CHECKS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "buffer_limit": (_is_count, "a whole number"),
     "metrics": (
         lambda value: value is None or _is_metrics(value),
-        "an object with counter, gauge and histogram, such as masthead.PrometheusMetrics()",
+        "an object with counter, gauge and histogram, such as masthead.metrics.PrometheusMetrics()",
     ),
     "queue": (
         lambda value: value is None or callable(value),

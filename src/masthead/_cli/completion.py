@@ -106,7 +106,7 @@ def _names_of_kind(client: masthead.Client, state: State, kind: str) -> list[str
     return _names(client.metadata(resource.gvr, namespace=namespace))
 
 
-def _names(resource: masthead.MetadataResource) -> list[str]:
+def _names(resource: masthead.clientset.MetadataResource) -> list[str]:
     return [each.metadata.name for each in resource.list(limit=_SHOWN)]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["connection_error", "report_connection"]
 
 
-def connection_error(health: masthead.InformerHealth) -> str:
+def connection_error(health: masthead.cache.InformerHealth) -> str:
     """Why what is shown may be out of date, in a line; empty if the watches are open."""
     if health.is_connected or not health.failures:
         return ""

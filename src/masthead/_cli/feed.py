@@ -25,7 +25,7 @@ class Feed:
         selection: The selectors.
     """
 
-    def __init__(self, resource: masthead.DynamicResource, selection: ObjectSelection) -> None:
+    def __init__(self, resource: masthead.clientset.DynamicResource, selection: ObjectSelection) -> None:
         self._resource = resource
         self._selection = selection
         self._came: queue.SimpleQueue[Unstructured] = queue.SimpleQueue()
@@ -52,7 +52,7 @@ class Feed:
         self._informer.stop()
 
     @property
-    def health(self) -> masthead.InformerHealth:
+    def health(self) -> masthead.cache.InformerHealth:
         """How the informer is doing."""
         return self._informer.health
 

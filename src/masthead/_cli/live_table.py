@@ -107,7 +107,7 @@ def _cell(head: str, cell: str) -> Text:
     return Text(cell, style=status_style(cell) if head in COLORED else "")
 
 
-def status_line(what: str, objects: int, changes: int, health: masthead.InformerHealth, width: int) -> Text:
+def status_line(what: str, objects: int, changes: int, health: masthead.cache.InformerHealth, width: int) -> Text:
     """The line below the table: what is shown, and how the connection is.
 
     Args:

@@ -108,7 +108,7 @@ class Mirror:
         self._informer.stop()
 
     @property
-    def health(self) -> masthead.InformerHealth:
+    def health(self) -> masthead.cache.InformerHealth:
         """How the informer is doing."""
         return self._informer.health
 

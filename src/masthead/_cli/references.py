@@ -206,7 +206,7 @@ def names_of(client: masthead.Client, selected: Selected) -> list[str]:
     return _names(client.metadata(selected.resource.gvr, namespace=selected.namespace))
 
 
-def _names(resource: masthead.MetadataResource) -> list[str]:
+def _names(resource: masthead.clientset.MetadataResource) -> list[str]:
     try:
         return [each.metadata.name for each in resource.list(limit=_NAMES)]
     except MastheadError:

@@ -44,7 +44,7 @@ def _content(obj: Unstructured) -> dict[str, Any]:
     return {**plain, "metadata": metadata}
 
 
-@set_module("masthead")
+@set_module("masthead.manifests")
 class ApplyResult(Sequence[Unstructured]):
     """The objects that `apply_manifests` applied, as the server stored them, in the order in which they were applied.
 

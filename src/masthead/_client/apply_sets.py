@@ -53,7 +53,7 @@ _BUILTIN_PARENTS: Final = frozenset({"secrets", "configmaps"})
 _DEFAULT_PARENT: Final = "secrets"
 
 
-@set_module("masthead")
+@set_module("masthead.manifests")
 @dataclass(frozen=True, slots=True)
 class ApplySet:
     """A set of objects that are applied together, so that those that leave it can be pruned.

@@ -74,7 +74,7 @@ _OBSERVED: Final = parse_path("status.observedGeneration")
 _PHASE: Final = parse_path("status.phase")
 
 
-@set_module("masthead")
+@set_module("masthead.conditions")
 class WaitCondition(Generic[T_contra]):
     """A condition on an object or on its absence, with a description for messages.
 
@@ -144,7 +144,7 @@ class WaitCondition(Generic[T_contra]):
         return f"WaitCondition({self.description})"
 
 
-@set_module("masthead")
+@set_module("masthead.conditions")
 class ObjectWaitCondition(WaitCondition[T_contra], Generic[T_contra]):
     """A condition that holds only for existing objects."""
 

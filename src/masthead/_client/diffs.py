@@ -40,7 +40,7 @@ _COLORS: Final = (
 )
 
 
-@set_module("masthead")
+@set_module("masthead.manifests")
 @dataclass(frozen=True, slots=True, repr=False)
 class ObjectDiff:
     """The difference that an apply would make to one object.
@@ -114,7 +114,7 @@ class ObjectDiff:
         return f"ObjectDiff({self._obj.kind} {self._obj.key}: {self.outcome})"
 
 
-@set_module("masthead")
+@set_module("masthead.manifests")
 class DiffResult(Sequence[ObjectDiff]):
     """The differences that an apply of manifests would make, in the order of application."""
 

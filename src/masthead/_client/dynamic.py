@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicResource"]
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.clientset")
 class DynamicResource(
     ResourceClient[Unstructured],
     StatusVerbs[Unstructured],

@@ -45,7 +45,7 @@ _INVALID_VERSION: Final = "resourceVersion: Invalid value"
 """The server's message for a malformed version. Its code is 500, as if a retry could help."""
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListWatchOptions:
     """The options of one list or watch request, under the API's names; empty for the API's default.
@@ -74,7 +74,7 @@ class ListWatchOptions:
     timeout: float | None = None
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class ListerWatcher(Protocol[T]):
     """Anything that can be listed and watched. Implement it to cache objects that no client's resource serves."""
 
@@ -162,7 +162,7 @@ class WatchConnection(Generic[T]):
         self.close()
 
 
-@set_module("masthead.cache")
+@set_module("masthead.aio.cache")
 class ListWatch(Generic[T]):
     """Lists and watches a resource of a client, in one namespace or in all, filtered by selectors.
 

@@ -65,7 +65,7 @@ class LogGroup:
     on_error: Callable[[LogStreamError], None] | None
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class MergedLogs:
     """The lines of many logs, in the order in which they arrive: an async iterator, to be used in ``async with``.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["LogLine"]
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class LogLine(msgspec.Struct, frozen=True, gc=False):
     """A line of the log of a container; its text is ``[pod/web/app] text``, as ``kubectl logs --prefix`` prints it.
 

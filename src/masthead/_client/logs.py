@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LogStream"]
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class LogStream:
     """A log: iterate over its lines, or `read` all of it.
 

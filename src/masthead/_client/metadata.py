@@ -11,7 +11,7 @@ from masthead._module import set_module
 __all__ = ["MetadataResource"]
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.clientset")
 class MetadataResource(
     ReadVerbs[PartialObjectMetadata], PatchVerbs[PartialObjectMetadata], DeleteVerbs[PartialObjectMetadata]
 ):

@@ -1,7 +1,7 @@
 """From client-side to server-side apply, as ``kubectl apply --server-side`` does it.
 
 The managers that have updated kubectl's annotation are those that applied the object client-side. Their fields are handed over
-to the manager of server-side apply (`masthead.upgrade_managed_fields`), and the configuration is applied again, which removes
+to the manager of server-side apply (`masthead.managed_fields.upgrade_managed_fields`), and the configuration is applied again, which removes
 the fields that it no longer contains. It removes the annotation, too, except for the manager ``kubectl``: the server keeps the
 annotation of that manager up to date.
 

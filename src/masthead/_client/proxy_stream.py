@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ProxyStream"]
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class ProxyStream:
     """A response that is read as it arrives; to be used in ``async with``, which sends the request."""
 

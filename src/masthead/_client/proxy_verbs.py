@@ -36,7 +36,7 @@ OCTETS: Final = "application/octet-stream"
 T = TypeVar("T", bound=Object)
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.clientset")
 class ResourceProxy:
     """HTTP requests through the API server to a port of a pod, of a service or of a node.
 

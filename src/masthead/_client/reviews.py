@@ -18,7 +18,7 @@ __all__ = ["Reviews"]
 T = TypeVar("T", bound=Object)
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.clientset")
 class Reviews(WriteBase[T], Generic[T]):
     """A resource whose objects can be created, but neither read nor changed."""
 

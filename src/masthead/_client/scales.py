@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Scales"]
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.clientset")
 class Scales:
     """The scales of a namespace's objects, whatever their kinds.
 

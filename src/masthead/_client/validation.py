@@ -30,7 +30,7 @@ class _SchemaReader(Protocol):
     async def __call__(self, api_version: str) -> DocumentDefinitions: ...
 
 
-@set_module("masthead")
+@set_module("masthead.crd")
 def validate(
     obj: ObjectOrData, definition: ObjectOrData | None = None, *, old: ObjectOrData | None = None
 ) -> list[StatusCause]:

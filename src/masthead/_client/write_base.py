@@ -168,7 +168,7 @@ class WriteBase(BaseResource[T], Generic[T]):
         if given.metadata.managed_fields:
             raise ArgumentError(
                 f"to apply {given.key}, leave out metadata.managedFields: send only what you want to own; "
-                f"masthead.extract(obj, {manager!r}) makes such an object from one that was read",
+                f"masthead.managed_fields.extract(obj, {manager!r}) makes such an object from one that was read",
                 value=given.key,
             )
         return await self._patch(

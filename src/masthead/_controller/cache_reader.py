@@ -55,7 +55,7 @@ def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInform
     ).informer
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class CacheReader:
     """Reads the objects that a controller has in its caches; no request is sent.
 

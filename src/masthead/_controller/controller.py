@@ -42,14 +42,14 @@ DEFAULT_TIMEOUT: Final = 300.0
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class Controller(Generic[T]):
     """A controller, as it is declared; `Manager.controller` makes and registers one.
 
     ::
 
         @app.controller(Website, owns=[Deployment, Service], watches={Secret: sites_using_secret}, workers=4)
-        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.Result | None: ...
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.controller.Result | None: ...
 
     The contract:
 

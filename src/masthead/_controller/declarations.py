@@ -102,7 +102,7 @@ class _Declared(Generic[T]):
         return f"{type(self).__name__}({self._spec.resource.group_resource})"
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class Owns(_Declared[T]):
     """A kind of objects that the reconciled objects own: a change of one reconciles its owner.
 
@@ -144,7 +144,7 @@ class Owns(_Declared[T]):
         )
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class Watches(_Declared[T]):
     """A kind of other objects, and which objects to reconcile when one of them changes.
 
@@ -190,7 +190,7 @@ class Watches(_Declared[T]):
         )
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class Reads(_Declared[T]):
     """A kind of objects that a controller reads from the cache; their changes do not reconcile anything.
 
@@ -257,7 +257,7 @@ def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> lis
     for item in _items("watches", watches):
         if not isinstance(item, Watches):
             raise ArgumentError(
-                f"watches has {item!r}; give a dict from kinds to functions, or a list of masthead.Watches",
+                f"watches has {item!r}; give a dict from kinds to functions, or a list of masthead.controller.Watches",
                 value=item,
             )
         found.append(item.spec)

@@ -229,7 +229,7 @@ def requests_of(found: object, *, namespaced: bool) -> Iterator[Request]:
             yield from requests_of(item, namespaced=namespaced)
     else:
         raise ArgumentError(
-            f"{found!r} does not say what to reconcile; return masthead.Request(namespace, name), a key such as "
+            f"{found!r} does not say what to reconcile; return masthead.controller.Request(namespace, name), a key such as "
             "'namespace/name', an object, several of them, or None",
             value=found,
         )
@@ -243,4 +243,4 @@ def _parse_key(key: str, *, namespaced: bool) -> Request:
         problem = f"{key!r} has no namespace, which the reconciled kind has; return 'namespace/name'"
     else:
         problem = f"{key!r} has a namespace, but the reconciled kind is cluster-scoped; return the name alone"
-    raise ArgumentError(f"{problem}, masthead.Request(namespace, name) or an object", value=key)
+    raise ArgumentError(f"{problem}, masthead.controller.Request(namespace, name) or an object", value=key)

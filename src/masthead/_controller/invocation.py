@@ -150,5 +150,5 @@ def _checked(returned: object) -> Result:
     if isinstance(returned, Result):
         return returned
     raise ReconcilePanicError(
-        f"the reconcile returned {returned!r}; return None, or masthead.Result(requeue_after=seconds)"
+        f"the reconcile returned {returned!r}; return None, or masthead.controller.Result(requeue_after=seconds)"
     )

@@ -38,7 +38,7 @@ _RESET: Final = "\x1b[0m"
 _SHORT_ID: Final = 18
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class JsonFormatter(logging.Formatter):
     """Formats a record as one JSON object on one line.
 
@@ -75,7 +75,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, separators=(",", ":"))
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class TextFormatter(logging.Formatter):
     """Formats a record for people: time, level, what is reconciled, the message, and what `extra` adds.
 

@@ -98,7 +98,7 @@ class reconcile_fields:  # noqa: N801 - used as a function, and faster than a ge
             self._token = None
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class ReconcileFilter(logging.Filter):
     """Adds ``controller``, ``object`` and ``reconcile_id`` to each record; empty outside of a reconcile. Passes all.
 
@@ -107,7 +107,7 @@ class ReconcileFilter(logging.Filter):
         import logging
 
         handler = logging.StreamHandler()
-        handler.addFilter(masthead.ReconcileFilter())
+        handler.addFilter(masthead.controller.ReconcileFilter())
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -146,7 +146,7 @@ class _MastheadHandler(logging.StreamHandler["TextIO"]):
     """The handler of `setup_logging`, so that another call finds it."""
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 def setup_logging(
     format: LogFormat = "",
     level: str | int = "INFO",

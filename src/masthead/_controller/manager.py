@@ -64,7 +64,7 @@ class Manager:
         app = masthead.Manager(leader_election="website-operator")
 
         @app.controller(Website, owns=[Deployment, Service])
-        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.Result | None: ...
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.controller.Result | None: ...
 
         if __name__ == "__main__":
             app.run()
@@ -283,10 +283,10 @@ class Manager:
         ::
 
             @app.source(controller=reconcile)
-            async def deploy_hooks() -> AsyncIterator[masthead.Request]:
+            async def deploy_hooks() -> AsyncIterator[masthead.controller.Request]:
                 while True:
                     name = await messages.get()
-                    yield masthead.Request("default", name)
+                    yield masthead.controller.Request("default", name)
 
         It may take the client as an argument. It runs while the controllers do; if it raises, it is started again after a
         backoff.

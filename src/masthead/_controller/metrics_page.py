@@ -77,4 +77,4 @@ def _accepts_gzip(request: EndpointRequest) -> bool:
 def _why_not() -> str:
     if find_spec("prometheus_client") is None:
         return "metrics need prometheus-client: pip install 'masthead-k8s[metrics]'"
-    return "no metrics are recorded: give the manager metrics=masthead.PrometheusMetrics()"
+    return "no metrics are recorded: give the manager metrics=masthead.metrics.PrometheusMetrics()"

@@ -27,7 +27,7 @@ _LOG_FORMATS: Final = ("", "text", "json")
 _SECONDS: Final = ("graceful_timeout", "lease_duration", "renew_deadline", "retry_period")
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class RunOverrides(TypedDict, total=False):
     """The arguments of `Manager.run`: what takes precedence over the environment and the code. See `RunOptions`."""
 
@@ -50,7 +50,7 @@ class RunOverrides(TypedDict, total=False):
     log_level: str
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How a manager runs.

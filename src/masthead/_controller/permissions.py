@@ -22,13 +22,13 @@ __all__ = ["Permission", "checked_permissions"]
 _VERB: Final = re.compile(r"[a-z]+|\*")
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class Permission:
     """A permission that a program needs beside those that its controllers imply.
 
     ::
 
-        @app.controller(Website, permissions=[masthead.Permission(Secret, "get", names=["tls"])])
+        @app.controller(Website, permissions=[masthead.controller.Permission(Secret, "get", names=["tls"])])
         async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None: ...
 
     ``masthead manifests`` adds it to the rules of the program's service account; nothing is checked when the program runs.
@@ -94,7 +94,9 @@ def checked_permissions(given: Iterable[Permission]) -> tuple[Permission, ...]:
     found = tuple(given)
     for each in found:
         if not isinstance(cast("object", each), Permission):
-            raise ArgumentError(f"permissions has {each!r}; write masthead.Permission(Kind, 'get')", value=each)
+            raise ArgumentError(
+                f"permissions has {each!r}; write masthead.controller.Permission(Kind, 'get')", value=each
+            )
     return found
 
 

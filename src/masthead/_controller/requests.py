@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Request", "Result"]
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class Request(NamedTuple):
     """The object to reconcile, by name.
 
@@ -52,7 +52,7 @@ class Request(NamedTuple):
         return self.key
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class Result:
     """What is to follow a successful reconcile. Returning None is the same as ``Result()``: wait for the next change.

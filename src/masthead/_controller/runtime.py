@@ -58,7 +58,7 @@ _CALL_TIMEOUT: Final = 0.5
 """Seconds that the last calls of abandoned reconciles have to end."""
 
 
-@set_module("masthead")
+@set_module("masthead.controller")
 class ManagerRuntime:
     """One run of a `Manager`; made by `Manager.running`, `Manager.serve` and `Manager.run`.
 

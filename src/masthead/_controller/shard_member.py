@@ -57,17 +57,17 @@ class _TermOverError(LeadershipLostError):
     """The membership must not go on, though its lease may still be held."""
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.sharding")
 class ShardMember:
     """A replica that shares the objects of a collection with others: each object belongs to one of them at a time.
 
     ::
 
-        async def on_change(share: masthead.ShardSet) -> None:
+        async def on_change(share: masthead.sharding.ShardSet) -> None:
             ...  # from now on, begin nothing outside of the share; return when nothing outside of it is under way
 
         async with masthead.aio.Client() as client:
-            await masthead.aio.ShardMember(client, "my-operator", "default").run(on_change)
+            await masthead.aio.sharding.ShardMember(client, "my-operator", "default").run(on_change)
 
     The objects are divided into slots by a hash. Each member owns the same number of slots, or one more; when members come
     and go, as few slots as possible move. A slot moves when its owner has drained it, or when the owner's lease has

@@ -28,7 +28,7 @@ _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 
-@set_module("masthead")
+@set_module("masthead.crd")
 class PrinterColumn(msgspec.Struct, frozen=True):
     """A column of ``kubectl get``.
 
@@ -47,7 +47,7 @@ class PrinterColumn(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-@set_module("masthead")
+@set_module("masthead.crd")
 class ScaleSubresource(msgspec.Struct, frozen=True):
     """Where an object has what its scale shows, for ``kubectl scale`` and autoscalers.
 
@@ -62,7 +62,7 @@ class ScaleSubresource(msgspec.Struct, frozen=True):
     label_selector: str = ""
 
 
-@set_module("masthead")
+@set_module("masthead.crd")
 class ConversionWebhook(msgspec.Struct, frozen=True, kw_only=True):
     """The webhook that converts objects between versions: a service of the cluster, or a URL.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["classes_in", "crds"]
 
 
-@set_module("masthead")
+@set_module("masthead.crd")
 def crds(*sources: ModuleType | type[CustomResource]) -> list[CustomResourceDefinition]:
     """Return the CustomResourceDefinitions of classes, in the order of their names.
 

@@ -62,7 +62,7 @@ class _CachedResult:
     is_fresh: bool
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.discovery")
 class DiscoveryClient:
     """Discovers the groups, versions and resources that the server serves.
 

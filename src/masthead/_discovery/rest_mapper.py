@@ -22,7 +22,7 @@ __all__ = ["RestMapper"]
 T = TypeVar("T")
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.discovery")
 class RestMapper:
     """Maps names, kinds and categories to resources, like client-go's ``RESTMapper``.
 

@@ -35,7 +35,7 @@ class LeaderElector:
 
     ::
 
-        async def work(leadership: masthead.aio.Leadership) -> None:
+        async def work(leadership: masthead.aio.leaderelection.Leadership) -> None:
             while True:
                 leadership.check()  # before each step that must not be done by two
                 await asyncio.sleep(1)

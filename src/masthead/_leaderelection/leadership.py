@@ -29,7 +29,7 @@ class WorkAbandonedError(Exception):
         self.may_act = may_act
 
 
-@set_module("masthead")
+@set_module("masthead.leaderelection")
 @dataclass(frozen=True, slots=True)
 class FencingToken:
     """The number of a term, for systems that refuse what an earlier leader sends.
@@ -141,7 +141,7 @@ class LeadershipView:
         return f"<{type(self).__name__} {self._state.title}, term {self.token}, {left}>"
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.leaderelection")
 class Leadership(LeadershipView):
     """The leadership of one term, for its work.
 

@@ -69,7 +69,7 @@ class StructType(ApiType):
             lazy: Fields that are decoded when they are first read.
             in_parts: Lists whose items are decoded one by one, by the class itself.
             plain: Strings and numbers are bare slots: fast to read, and a zero or "" counts as unset.
-            rules: Validation rules in CEL (`masthead.Rule`), whose ``self`` is a value of this type.
+            rules: Validation rules in CEL (`masthead.crd.Rule`), whose ``self`` is a value of this type.
             config: The configuration for msgspec.
         """
         declared = {name: given for name, given in annotations_in(namespace).items() if is_field(name, given)}

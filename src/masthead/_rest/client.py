@@ -85,7 +85,7 @@ class _Failed:
         return isinstance(self.outcome, retry.ResponseHead) and self.outcome.status == _UNAUTHORIZED
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.rest")
 class RestClient:
     """A REST client of one API server, authenticated as one user.
 

@@ -41,7 +41,7 @@ _ISSUER_MAX_BYTES: Final = 2**20
 """The maximum size of an issuer's response."""
 
 
-@set_module("masthead.rest")
+@set_module("masthead.aio.rest")
 def connect(config: Config, settings: RestSettings, *, connections: int) -> RestClient:
     """Create a client for a configuration. Nothing is sent yet.
 

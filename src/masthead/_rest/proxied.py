@@ -98,7 +98,7 @@ class PeekedResponse:
         self._response.close()
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class ProxyResponse:
     """The response of what is behind the API server's proxy, read to its end, whatever its status.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ResponseStream"]
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.rest")
 class ResponseStream:
     """An open response; close it, or leave its ``async with`` block, to release its connection."""
 

@@ -44,7 +44,7 @@ class KeyListerGetter(Protocol[V_co]):
         ...
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class DeltaFIFO(Queue[V]):
     """A queue of keys, each with what happened to it since it was last popped.
 

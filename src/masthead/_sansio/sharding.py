@@ -52,7 +52,7 @@ def hash_value(value: str) -> int:
 _hash_namespace: Final = lru_cache(4096)(hash_value)
 
 
-@set_module("masthead")
+@set_module("masthead.sharding")
 class ShardRanges:
     """Ranges of hashes: which objects a shard selector selects.
 
@@ -145,7 +145,7 @@ class ShardRanges:
         return hash((self.by, self.ranges))
 
 
-@set_module("masthead")
+@set_module("masthead.sharding")
 class ShardSet:
     """Some of the slots that a collection is divided into: the share of a replica.
 

@@ -34,7 +34,7 @@ T = TypeVar("T", bound=Object)
 _NAMES: Final = ("name", "namespace")
 
 
-@set_module("masthead")
+@set_module("masthead.managed_fields")
 def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     """Extract the part of an object that a field manager has applied.
 

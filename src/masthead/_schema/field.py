@@ -21,7 +21,7 @@ _Plain: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JS
 _IMMUTABLE: Final = Rule("self == oldSelf", message="is immutable")
 
 
-@set_module("masthead")
+@set_module("masthead.crd")
 class Field:
     """What the schema of a custom resource says about a field beyond its type.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["find_fields_owners", "upgrade_managed_fields", "upgrade_managed_fields_patch"]
 
 
-@set_module("masthead")
+@set_module("masthead.managed_fields")
 def find_fields_owners(
     obj: Object, operation: Literal["Apply", "Update"], fields: Mapping[str, object]
 ) -> list[ManagedFieldsEntry]:
@@ -48,7 +48,7 @@ def find_fields_owners(
     return [entry for entry in obj.metadata.managed_fields if entry.operation == operation and _owns(entry, wanted)]
 
 
-@set_module("masthead")
+@set_module("masthead.managed_fields")
 def upgrade_managed_fields(
     obj: Object, csa_managers: str | Iterable[str], ssa_manager: str, *, subresource: str = ""
 ) -> list[ManagedFieldsEntry]:
@@ -78,7 +78,7 @@ def upgrade_managed_fields(
     return entries
 
 
-@set_module("masthead")
+@set_module("masthead.managed_fields")
 def upgrade_managed_fields_patch(
     obj: Object, csa_managers: str | Iterable[str], ssa_manager: str, *, subresource: str = ""
 ) -> Patch | None:

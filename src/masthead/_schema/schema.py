@@ -70,7 +70,7 @@ _WIRE_NAMES: Final = {
 }
 
 
-@set_module("masthead")
+@set_module("masthead.crd")
 class Rule(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """A validation rule in CEL, of ``x-kubernetes-validations``.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["DiscoveryClient"]
 
 
-@set_module("masthead")
+@set_module("masthead.discovery")
 class DiscoveryClient(Facade[AsyncDiscoveryClient]):
     """Discovers the groups, versions and resources that the server serves.
 

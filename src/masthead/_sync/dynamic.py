@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["DynamicResource"]
 
 
-@set_module("masthead")
+@set_module("masthead.clientset")
 class DynamicResource(
     ResourceClient[Unstructured],
     StatusVerbs[Unstructured],

@@ -34,7 +34,7 @@ class InformerGroup(Facade[AsyncInformerGroup]):
     GROUP_VERSION: ClassVar[GroupVersion]
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class Informers(Facade[AsyncInformers[T]], Generic[T]):
     """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
 

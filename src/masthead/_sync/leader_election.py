@@ -38,7 +38,7 @@ __all__ = ["LeaderElector", "Leadership"]
 T = TypeVar("T")
 
 
-@set_module("masthead")
+@set_module("masthead.leaderelection")
 class Leadership(LeadershipView):
     """The leadership of one term, for its work.
 
@@ -73,7 +73,7 @@ class LeaderElector:
 
     ::
 
-        def work(leadership: masthead.Leadership) -> None:
+        def work(leadership: masthead.leaderelection.Leadership) -> None:
             while not leadership.wait_lost(timeout=1):
                 print("one step")
 

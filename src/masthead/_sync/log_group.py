@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MergedLogs"]
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class MergedLogs(StreamFacade[LogLine]):
     """The lines of many logs, in the order in which they arrive: an iterator, to be used in ``with``.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LogStream"]
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class LogStream(StreamFacade[str]):
     """A log: iterate over its lines, or `read` all of it.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MetadataResource"]
 
 
-@set_module("masthead")
+@set_module("masthead.clientset")
 class MetadataResource(
     ReadVerbs[PartialObjectMetadata], PatchVerbs[PartialObjectMetadata], DeleteVerbs[PartialObjectMetadata]
 ):

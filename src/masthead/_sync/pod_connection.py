@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["PodConnection"]
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class PodConnection(Facade[AsyncPodConnection]):
     """A connection to a port of a pod, to be used in ``with``.
 

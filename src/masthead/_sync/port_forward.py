@@ -16,7 +16,7 @@ __all__ = ["PortForward"]
 LocalT_co = TypeVar("LocalT_co", covariant=True)
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class PortForward(Facade[AsyncPortForward[LocalT_co]], Generic[LocalT_co]):
     """Local ports that lead to the ports of a pod, to be used in ``with``.
 

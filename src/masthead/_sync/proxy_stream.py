@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ProxyStream"]
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class ProxyStream(Facade[AsyncProxyStream]):
     """A response that is read as it arrives; to be used in ``with``, which sends the request."""
 

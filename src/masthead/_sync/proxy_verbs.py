@@ -50,7 +50,7 @@ class ProxyVerbs(BaseResource[T], Generic[T]):
         return ResourceProxy(self._portal, self._async.proxy(name))
 
 
-@set_module("masthead")
+@set_module("masthead.clientset")
 class ResourceProxy(Facade[AsyncResourceProxy]):
     """HTTP requests through the API server to a port of a pod, of a service or of a node.
 

@@ -9,7 +9,7 @@ from masthead._sync.lifecycle import RegistrationFacade
 __all__ = ["Registration"]
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class Registration(RegistrationFacade[AsyncRegistration]):
     """A handler of an informer.
 

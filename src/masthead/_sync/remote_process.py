@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoteProcess"]
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class RemoteProcess(Facade[AsyncRemoteProcess]):
     """A command in a container, or a container's main process, while it runs; to be used in ``with``.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoteInput", "RemoteOutput"]
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class RemoteInput(Facade[AsyncRemoteInput]):
     """The stdin of a process."""
 
@@ -48,7 +48,7 @@ class RemoteInput(Facade[AsyncRemoteInput]):
         self._portal.call(self._async.close())
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class RemoteOutput(StreamFacade[bytes]):
     """What a process prints to stdout or stderr: iterate over its bytes as they arrive, or `read` all of them.
 

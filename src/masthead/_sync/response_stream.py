@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ResponseStream"]
 
 
-@set_module("masthead")
+@set_module("masthead.rest")
 class ResponseStream(Facade[AsyncResponseStream]):
     """An open response; close it, or leave its ``with`` block, to release its connection."""
 

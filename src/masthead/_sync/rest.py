@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["RestClient"]
 
 
-@set_module("masthead")
+@set_module("masthead.rest")
 class RestClient(Facade[AsyncRestClient]):
     """A REST client of one API server, authenticated as one user.
 

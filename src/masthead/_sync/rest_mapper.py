@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["RestMapper"]
 
 
-@set_module("masthead")
+@set_module("masthead.discovery")
 class RestMapper(Facade[AsyncRestMapper]):
     """Maps names, kinds and categories to resources, like client-go's ``RESTMapper``.
 

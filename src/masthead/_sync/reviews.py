@@ -22,7 +22,7 @@ __all__ = ["Reviews"]
 T = TypeVar("T", bound=Object)
 
 
-@set_module("masthead")
+@set_module("masthead.clientset")
 class Reviews(BaseResource[T], Generic[T]):
     """A resource whose objects can be created, but neither read nor changed."""
 

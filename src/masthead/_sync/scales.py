@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Scales"]
 
 
-@set_module("masthead")
+@set_module("masthead.clientset")
 class Scales(Facade[AsyncScales]):
     """The scales of a namespace's objects, whatever their kinds.
 

@@ -21,7 +21,7 @@ __all__ = ["TypedResource"]
 T = TypeVar("T", bound=Object)
 
 
-@set_module("masthead")
+@set_module("masthead.clientset")
 class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
     """The objects of a kind given by its class, built-in or custom.
 

@@ -111,7 +111,7 @@ class Environment:
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
         detect_mutations: Whether a controller that changes an object of a cache makes the test fail; None for yes, unless
             the environment variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
-        overrides: Options of the managers; see `masthead.RunOptions`. Probes and metrics are off by default.
+        overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
 
     Raises:
         ArgumentError: If `config` and `server_options` are given.
@@ -206,7 +206,7 @@ class Environment:
     def missing_permissions(self) -> list[str]:
         """What replicas have requested, and the rules of ``masthead manifests`` do not allow: ``get secrets shop/tls``.
 
-        Declare the kind (``owns=``, ``watches=``, ``reads=``) or the finalizer, or add a `masthead.Permission`.
+        Declare the kind (``owns=``, ``watches=``, ``reads=``) or the finalizer, or add a `masthead.controller.Permission`.
         """
         return list(dict.fromkeys(text for replica in self._replicas for text in replica.missing_permissions))
 

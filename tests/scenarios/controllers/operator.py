@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from tests.scenarios.controllers.scenario import Mishap, Operator
 
-    from masthead import CacheReader
     from masthead.aio import ReconcileContext
+    from masthead.controller import CacheReader
 
 FINALIZER: Final = "example.com/plot"
 SUMMARY: Final = "summary"
@@ -122,14 +122,14 @@ class OperatorUnderTest:
         plots = cache.list(Plot, namespace=secret.metadata.namespace)
         return [plot for plot in plots if plot.spec.secret == secret.metadata.name]
 
-    def summary_of_plot(self, plot: Plot) -> masthead.Request:
+    def summary_of_plot(self, plot: Plot) -> masthead.controller.Request:
         """The summary of a plot's namespace."""
         self._fail_if("map")
-        return masthead.Request(plot.metadata.namespace, SUMMARY)
+        return masthead.controller.Request(plot.metadata.namespace, SUMMARY)
 
     # Reconcilers.
 
-    async def reconcile_plot(self, ctx: ReconcileContext[Plot], plot: Plot) -> masthead.Result | None:
+    async def reconcile_plot(self, ctx: ReconcileContext[Plot], plot: Plot) -> masthead.controller.Result | None:
         """Make the copies of a plot, and show how many there are."""
         with self.judge.reconciling("plots", ctx):
             self._fail_if("raise first")
@@ -151,7 +151,7 @@ class OperatorUnderTest:
             ready = ctx.condition("Ready", copies == plot.spec.copies, "Counted", f"{copies} copies")
             await ctx.update_status({"copies": copies}, conditions=[ready])
             self.judge.wrote("plots", ctx, "plots.example.com", ctx._primary.latest)
-            return masthead.Result(requeue_after=self.plan.requeue) if self.plan.requeue else None
+            return masthead.controller.Result(requeue_after=self.plan.requeue) if self.plan.requeue else None
 
     async def summarize(self, ctx: ReconcileContext[ConfigMap], summary: ConfigMap) -> None:
         """Count the plots of a namespace."""

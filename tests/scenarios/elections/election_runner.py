@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.scenarios.elections.election_scenario import Action, Scenario
     from tests.scenarios.elections.processes import Process
 
-    from masthead.aio import Leadership
+    from masthead.aio.leaderelection import Leadership
 
 
 class Replica:

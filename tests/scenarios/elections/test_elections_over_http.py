@@ -21,7 +21,8 @@ from masthead.errors import MastheadError
 from masthead.testing.virtual_time import LoopClock, in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead.aio import Client, Leadership
+    from masthead.aio import Client
+    from masthead.aio.leaderelection import Leadership
     from masthead.server import Server
 
 SEED = int(os.environ.get("MASTHEAD_ELECTION_SEED", "0"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.scenarios.elections.processes import Process, World
 
-    from masthead.aio import FencingToken
+    from masthead.aio.leaderelection import FencingToken
 
 
 @dataclass(eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead import InformerHealth
+from masthead.cache import InformerHealth
 
 
 def health(error: str = "", failures: int = 0, *, is_connected: bool = False) -> InformerHealth:

@@ -22,7 +22,7 @@ MODULE = '''
 from typing import Annotated
 
 import masthead
-from masthead import Field
+from masthead.crd import Field
 from masthead.meta import Struct
 
 

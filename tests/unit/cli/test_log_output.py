@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from masthead import LogLine
 from masthead._cli.log_output import LogFormat
 from masthead._cli.pods import selector_of
 from masthead._cli.sizes import human_size
 from masthead._cli.terminal import render
+from masthead.streams import LogLine
 
 LINE = LogLine("shop", "web-1", "app", "GET /", "2026-03-01T12:00:00.000000001Z")
 

@@ -191,13 +191,13 @@ def test_a_temporary_error_needs_a_delay(delay: float) -> None:
 class NoDelay:
     """Knows no delay."""
 
-    def when(self, key: masthead.Request, now: float) -> float:
+    def when(self, key: masthead.controller.Request, now: float) -> float:
         del key, now
         return float("nan")
 
-    def forget(self, key: masthead.Request) -> None: ...
+    def forget(self, key: masthead.controller.Request) -> None: ...
 
-    def num_requeues(self, key: masthead.Request) -> int:
+    def num_requeues(self, key: masthead.controller.Request) -> int:
         del key
         return 0
 
@@ -763,8 +763,8 @@ async def test_a_reconcile_that_ignores_its_deadline_at_the_stop_is_cancelled(
 
 @in_virtual_time
 async def test_a_clock_that_jumps_moves_no_retry() -> None:
-    async def later(*_: object) -> masthead.Result | None:
-        return masthead.Result(requeue_after=100)
+    async def later(*_: object) -> masthead.controller.Result | None:
+        return masthead.controller.Result(requeue_after=100)
 
     runs = Runs("clock", later)
     async with runs.environment() as env:

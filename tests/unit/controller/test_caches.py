@@ -16,7 +16,7 @@ from masthead.testing import Environment, in_virtual_time
 @pytest.mark.parametrize("hold", ["lazy", "eager", "compact"])
 @in_virtual_time
 async def test_a_manager_says_how_its_caches_hold_objects_and_what_of_them(hold: Any) -> None:
-    app, seen = masthead.Manager("caches", hold=hold, transform=masthead.drop_managed_fields), list[object]()
+    app, seen = masthead.Manager("caches", hold=hold, transform=masthead.cache.drop_managed_fields), list[object]()
 
     @app.controller(ConfigMap)
     async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], config: ConfigMap) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 import masthead
 import masthead.aio
-from masthead import Controller, Owns, Reads, Watches
 from masthead.api.core.v1 import ConfigMap, Namespace, Secret
+from masthead.controller import Controller, Owns, Reads, Watches
 from masthead.meta import OwnerReference, Patch
 from masthead.predicates import when
 from masthead.testing import Environment, in_virtual_time
@@ -67,7 +67,7 @@ def test_each_option_of_a_controller_can_be_given_to_the_decorator_and_arrives()
         "field_manager": "someone",
         "finalizer": "example.com/f",
         "ignore_own_writes": True,
-        "permissions": (masthead.Permission(ConfigMap, "get"),),
+        "permissions": (masthead.controller.Permission(ConfigMap, "get"),),
         "indexers": {"all": lambda _: ["x"]},
         "rate_limiter": ItemExponentialRateLimiter[Any],
         "owns": [ConfigMap],
@@ -151,7 +151,7 @@ async def test_a_resync_reconciles_the_object_whatever_its_predicate_says_of_cha
         {"predicate": when(lambda event: event.object.metadata.name == "a")},
         {"options": {"namespaces": "shop"}},
         {"options": {"namespaces": ["shop"]}},
-        {"options": {"options": masthead.RunOptions(namespaces=("shop",))}},
+        {"options": {"options": masthead.controller.RunOptions(namespaces=("shop",))}},
     ],
 )
 @in_virtual_time
@@ -175,8 +175,8 @@ SELECTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("selection", SELECTIONS)
 @in_virtual_time
 async def test_selectors_of_other_kinds_select(selection: dict[str, Any], role: type[Any]) -> None:
-    def same_name(obj: ConfigMap) -> masthead.Request:
-        return masthead.Request(obj.metadata.namespace, obj.metadata.name)
+    def same_name(obj: ConfigMap) -> masthead.controller.Request:
+        return masthead.controller.Request(obj.metadata.namespace, obj.metadata.name)
 
     made = Owns(ConfigMap, **selection) if role is Owns else Watches(ConfigMap, same_name, **selection)
     declared: dict[str, Any] = {"owns" if role is Owns else "watches": [made]}

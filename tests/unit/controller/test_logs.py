@@ -41,7 +41,7 @@ def logged_to(formatter: logging.Formatter) -> Iterator[tuple[logging.Logger, io
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
-    handler.addFilter(masthead.ReconcileFilter())
+    handler.addFilter(masthead.controller.ReconcileFilter())
     logger = logging.Logger("shop.orders")  # noqa: LOG001 - nobody else's
     logger.addHandler(handler)
     yield logger, stream
@@ -56,7 +56,7 @@ def json_line(stream: io.StringIO) -> dict[str, Any]:
 
 
 def test_a_line_has_time_level_logger_and_message() -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         logger.warning("created %d pods", 3, extra={"replicas": 3})
     line = json_line(stream)
     assert datetime.fromisoformat(line.pop("ts")).tzinfo == UTC
@@ -64,7 +64,7 @@ def test_a_line_has_time_level_logger_and_message() -> None:
 
 
 def test_within_a_reconcile_every_logger_names_it() -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         with reconcile_fields(**WEB):
             logger.info("hello")
         line = json_line(stream)
@@ -73,7 +73,7 @@ def test_within_a_reconcile_every_logger_names_it() -> None:
 
 
 def test_a_cluster_scoped_object_has_no_namespace() -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         with reconcile_fields(controller="nodes", object="node-1", reconcile_id="1"):
             logger.info("hello")
         line = json_line(stream)
@@ -120,7 +120,7 @@ async def test_tasks_and_threads_of_a_reconcile_name_it_and_others_do_not() -> N
 def test_a_blocking_call_of_a_reconcile_names_it_in_the_clients_own_lines(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.handler.addFilter(masthead.ReconcileFilter())
+    caplog.handler.addFilter(masthead.controller.ReconcileFilter())
     caplog.set_level(logging.INFO)
     refused = masthead.Config(server="http://127.0.0.1:9")
     with (
@@ -137,11 +137,11 @@ def test_a_blocking_call_of_a_reconcile_names_it_in_the_clients_own_lines(
 def test_a_queue_handler_keeps_the_reconcile_of_the_thread_that_logs() -> None:
     stream = io.StringIO()
     target = logging.StreamHandler(stream)
-    target.setFormatter(masthead.JsonFormatter())
-    target.addFilter(masthead.ReconcileFilter())
+    target.setFormatter(masthead.controller.JsonFormatter())
+    target.addFilter(masthead.controller.ReconcileFilter())
     queue: SimpleQueue[object] = SimpleQueue()
     handler = QueueHandler(queue)
-    handler.addFilter(masthead.ReconcileFilter())
+    handler.addFilter(masthead.controller.ReconcileFilter())
     logger = logging.Logger("shop")  # noqa: LOG001
     logger.addHandler(handler)
     listener = QueueListener(queue, target)
@@ -169,7 +169,7 @@ def test_a_format_of_ones_own_works_outside_of_a_reconcile() -> None:
 
 
 def test_an_exception_is_shown_with_its_traceback() -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         try:
             _ = dict[str, int]()["missing"]
         except KeyError:
@@ -181,14 +181,14 @@ def test_an_exception_is_shown_with_its_traceback() -> None:
 
 
 def test_a_name_that_is_taken_gets_an_underscore() -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         logger.info("hello", extra={"level": 9, "ts": "now", "error": "none"})
     line = json_line(stream)
     assert (line["level"], line["level_"], line["ts_"], line["error_"]) == ("info", 9, "now", "none")
 
 
 def test_a_message_whose_arguments_do_not_fit_is_shown_with_them() -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         logger.info("%d pods of %s", *("many",))
     line = json_line(stream)
     assert "%d pods of %s" in line["msg"]
@@ -226,7 +226,7 @@ class RudeError(Exception):
     ],
 )
 def test_every_value_is_shown(value: object, shown: object) -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         logger.info("hello", extra={"value": value})
     found = json_line(stream)["value"]
     assert len(str(found)) < 40_000
@@ -236,7 +236,7 @@ def test_every_value_is_shown(value: object, shown: object) -> None:
 def test_a_value_that_contains_itself_ends() -> None:
     around: list[object] = []
     around.append(around)
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         logger.info("hello", extra={"value": around})
     json_line(stream)
 
@@ -260,7 +260,7 @@ JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl"
         ("hello", {"error_of": ValueError(f"Bearer {PASSWORD}")}),
     ],
 )
-@pytest.mark.parametrize("formatter", [masthead.JsonFormatter(), masthead.TextFormatter()])
+@pytest.mark.parametrize("formatter", [masthead.controller.JsonFormatter(), masthead.controller.TextFormatter()])
 def test_secrets_are_hidden(message: object, extra: dict[str, object], formatter: logging.Formatter) -> None:
     with logged_to(formatter) as (logger, stream):
         try:
@@ -273,7 +273,7 @@ def test_secrets_are_hidden(message: object, extra: dict[str, object], formatter
 
 
 def test_the_name_of_a_secret_is_shown() -> None:
-    with logged_to(masthead.JsonFormatter()) as (logger, stream):
+    with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         logger.info("uses a secret", extra={"secret": "default/tls"})
     assert json_line(stream)["secret"] == "default/tls"
 
@@ -322,7 +322,7 @@ def formatted(formatter: logging.Formatter, given_record: dict[str, Any]) -> str
 
 @given(RECORDS)
 def test_any_record_is_one_line_of_valid_json(record: dict[str, Any]) -> None:
-    line = formatted(masthead.JsonFormatter(), record)
+    line = formatted(masthead.controller.JsonFormatter(), record)
     assert line.isascii()
     assert "\n" not in line
     assert "\r" not in line
@@ -332,7 +332,7 @@ def test_any_record_is_one_line_of_valid_json(record: dict[str, Any]) -> None:
 
 @given(RECORDS)
 def test_any_record_is_text_whose_other_lines_are_indented(record: dict[str, Any]) -> None:
-    text = formatted(masthead.TextFormatter(), record)
+    text = formatted(masthead.controller.TextFormatter(), record)
     text.encode()
     first, *others = text.split("\n")
     assert first.isprintable()
@@ -340,7 +340,7 @@ def test_any_record_is_text_whose_other_lines_are_indented(record: dict[str, Any
 
 
 def test_text_is_short_and_readable() -> None:
-    with logged_to(masthead.TextFormatter()) as (logger, stream), reconcile_fields(**WEB):
+    with logged_to(masthead.controller.TextFormatter()) as (logger, stream), reconcile_fields(**WEB):
         logger.info("created the Deployment", extra={"replicas": 3, "why": "no such one", "of": "web"})
     time, _, rest = stream.getvalue().partition(" ")
     assert len(time) == len("15:04:05.123")
@@ -351,8 +351,8 @@ def test_text_is_short_and_readable() -> None:
 
 def test_a_terminal_has_colours_and_a_file_has_none() -> None:
     record = logging.makeLogRecord({"levelno": logging.ERROR, "levelname": "ERROR", "msg": "no", "name": "shop"})
-    assert "\x1b[31mERROR" in masthead.TextFormatter(color=True).format(record)
-    assert "\x1b" not in masthead.TextFormatter().format(record)
+    assert "\x1b[31mERROR" in masthead.controller.TextFormatter(color=True).format(record)
+    assert "\x1b" not in masthead.controller.TextFormatter().format(record)
 
 
 def run_program(program: str, *, environment: dict[str, str] | None = None) -> list[str]:
@@ -368,8 +368,8 @@ import logging, masthead, sys
 other = logging.StreamHandler(sys.stderr)
 other.setFormatter(logging.Formatter("other %(message)s"))
 logging.getLogger().addHandler(other)
-masthead.setup_logging("text", "warning")
-masthead.setup_logging("json", "info")
+masthead.controller.setup_logging("text", "warning")
+masthead.controller.setup_logging("json", "info")
 logging.getLogger("shop").info("hello")
 logging.getLogger("shop").debug("not shown")
 logging.basicConfig(format="third %(message)s")
@@ -381,7 +381,7 @@ logging.basicConfig(format="third %(message)s")
 
 
 def test_without_a_terminal_lines_are_json() -> None:
-    lines = run_program("import logging, masthead; masthead.setup_logging(); logging.info('hello')")
+    lines = run_program("import logging, masthead; masthead.controller.setup_logging(); logging.info('hello')")
     assert [json.loads(line)["msg"] for line in lines] == ["hello"]
 
 
@@ -391,8 +391,8 @@ def test_the_formatters_can_be_named_in_a_configuration() -> None:
         {
             "version": 1,
             "disable_existing_loggers": False,
-            "filters": {"reconcile": {"()": "masthead.ReconcileFilter"}},
-            "formatters": {"json": {"()": "masthead.JsonFormatter"}},
+            "filters": {"reconcile": {"()": "masthead.controller.ReconcileFilter"}},
+            "formatters": {"json": {"()": "masthead.controller.JsonFormatter"}},
             "handlers": {
                 "it": {
                     "class": "logging.StreamHandler",
@@ -413,5 +413,5 @@ def test_the_formatters_can_be_named_in_a_configuration() -> None:
 def test_an_unknown_format_or_level_raises_and_changes_nothing(log_format: str, level: str) -> None:
     before = logging.getLogger().handlers[:]
     with pytest.raises(ArgumentError, match="must be"):
-        masthead.setup_logging(log_format, level)  # type: ignore[arg-type]
+        masthead.controller.setup_logging(log_format, level)  # type: ignore[arg-type]
     assert logging.getLogger().handlers == before

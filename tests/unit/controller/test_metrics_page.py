@@ -110,7 +110,7 @@ async def test_the_log_announces_metrics_only_if_there_are_some(caplog: pytest.L
         assert caplog.messages == [f"/metrics on port {port}"]
     caplog.clear()
     async with metrics_of(None) as port:
-        advice = "no metrics are recorded: give the manager metrics=masthead.PrometheusMetrics()"
+        advice = "no metrics are recorded: give the manager metrics=masthead.metrics.PrometheusMetrics()"
         assert caplog.messages == [f"/metrics on port {port} answers 404: {advice}"]
 
 

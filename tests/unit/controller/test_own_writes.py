@@ -119,10 +119,10 @@ async def test_a_leader_that_was_suspended_for_long_begins_nothing() -> None:
     clients: list[masthead.aio.Client] = []
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.controller.Result:
         clients.append(ctx.client)
         # Due before the elector of a process that was suspended notices that time has passed.
-        return masthead.Result(requeue_after=0.5)
+        return masthead.controller.Result(requeue_after=0.5)
 
     async with Environment(app, app, leader_election_namespace="default") as env:
         await env.settle()
@@ -143,7 +143,7 @@ async def test_a_deleted_collection_is_waited_for_and_a_tried_delete_is_not() ->
     app = masthead.Manager("collections")
     seen: list[tuple[float, list[str]]] = []
 
-    @app.controller(Secret, reads=[masthead.Reads(ConfigMap, label_selector="part")])
+    @app.controller(Secret, reads=[masthead.controller.Reads(ConfigMap, label_selector="part")])
     async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
         seen.append((now(), sorted(each.metadata.name for each in ctx.cache.list(ConfigMap))))
         maps = ctx.client.core_v1.config_maps("default")

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import masthead
-from masthead import Manager, Permission
+from masthead import Manager
 from masthead._controller.rbac_rules import Grant, RbacRule, grants_of, is_granted, rules_of
 from masthead._meta import fields
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Node, Pod, Secret, Service
+from masthead.controller import Permission
 
 WEBSITES = "example.com/v1/websites"
 EVENTS = RbacRule(("events.k8s.io",), ("events",), ("create", "patch"))
@@ -89,7 +90,11 @@ def test_namespaces_of_the_manager_get_roles_of_their_own() -> None:
 def test_a_kind_may_be_watched_in_other_namespaces_than_the_rest() -> None:
     app = Manager(namespaces="shop")
     app.controller(
-        WEBSITES, reads=[masthead.Reads(Secret, namespace="vault"), masthead.Reads(ConfigMap, namespace="")]
+        WEBSITES,
+        reads=[
+            masthead.controller.Reads(Secret, namespace="vault"),
+            masthead.controller.Reads(ConfigMap, namespace=""),
+        ],
     )(reconcile)
 
     found = rules(app)
@@ -108,7 +113,7 @@ def test_a_kind_may_be_watched_in_other_namespaces_than_the_rest() -> None:
 )
 def test_who_selects_one_name_may_read_only_that(selector: Any) -> None:
     app = Manager()
-    app.controller(WEBSITES, reads=[masthead.Reads(Secret, field_selector=selector)])(reconcile)
+    app.controller(WEBSITES, reads=[masthead.controller.Reads(Secret, field_selector=selector)])(reconcile)
 
     assert rules(app)[""][0] == RbacRule(("",), ("secrets",), ("get", "list", "watch"), ("tls",))
 
@@ -116,14 +121,14 @@ def test_who_selects_one_name_may_read_only_that(selector: Any) -> None:
 @pytest.mark.parametrize("selector", ["metadata.name!=tls", {"type": "Opaque"}])
 def test_another_selector_of_fields_limits_nothing(selector: Any) -> None:
     app = Manager()
-    app.controller(WEBSITES, reads=[masthead.Reads(Secret, field_selector=selector)])(reconcile)
+    app.controller(WEBSITES, reads=[masthead.controller.Reads(Secret, field_selector=selector)])(reconcile)
 
     assert rules(app)[""][0] == RbacRule(("",), ("secrets",), ("get", "list", "watch"))
 
 
 def test_what_is_granted_for_the_cluster_is_not_granted_again_for_a_namespace() -> None:
     app = Manager()
-    app.controller(WEBSITES, reads=[masthead.Reads(Secret, namespace="vault"), Secret])(reconcile)
+    app.controller(WEBSITES, reads=[masthead.controller.Reads(Secret, namespace="vault"), Secret])(reconcile)
 
     assert rules(app).keys() == {""}
 

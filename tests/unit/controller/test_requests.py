@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead import Request
+from masthead.controller import Request
 from masthead.errors import ArgumentError
 
 NAMES = st.text("ab-.", min_size=1, max_size=8)

@@ -14,12 +14,12 @@ from masthead.testing.virtual_time import now
 S = Secret.new("s", namespace="default")
 
 
-async def times_of(answer: masthead.Result | Exception, seconds: float) -> list[float]:
+async def times_of(answer: masthead.controller.Result | Exception, seconds: float) -> list[float]:
     """When a reconciler runs that always gives the same answer, from its first run on."""
     app, runs = masthead.Manager("requeues"), list[float]()
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.controller.Result:
         del ctx
         runs.append(now())
         if isinstance(answer, Exception):
@@ -34,7 +34,7 @@ async def times_of(answer: masthead.Result | Exception, seconds: float) -> list[
 
 @in_virtual_time
 async def test_a_requeue_at_once_is_rate_limited_and_named(caplog: pytest.LogCaptureFixture) -> None:
-    runs = await times_of(masthead.Result(requeue_after=0), 60)
+    runs = await times_of(masthead.controller.Result(requeue_after=0), 60)
     assert runs[:4] == pytest.approx([0, 0.005, 0.015, 0.035])
     assert len(runs) == 14
     (message,) = [text for text in caplog.messages if "requeue_after=0" in text]
@@ -44,14 +44,16 @@ async def test_a_requeue_at_once_is_rate_limited_and_named(caplog: pytest.LogCap
 @pytest.mark.parametrize("seconds", [1e-9, 0.001, 0.1])
 @in_virtual_time
 async def test_a_requeue_after_a_tiny_time_waits_a_tenth_of_a_second(seconds: float) -> None:
-    runs = await times_of(masthead.Result(requeue_after=seconds), 1)
+    runs = await times_of(masthead.controller.Result(requeue_after=seconds), 1)
     assert runs == pytest.approx([number / 10 for number in range(len(runs))])
     assert 10 <= len(runs) <= 11
 
 
 @in_virtual_time
 async def test_a_longer_requeue_comes_at_its_time() -> None:
-    assert await times_of(masthead.Result(requeue_after=0.25), 1.1) == pytest.approx([0, 0.25, 0.5, 0.75, 1.0])
+    assert await times_of(masthead.controller.Result(requeue_after=0.25), 1.1) == pytest.approx(
+        [0, 0.25, 0.5, 0.75, 1.0]
+    )
 
 
 @pytest.mark.parametrize(("delay", "expected"), [(0, [0, 0.005, 0.015, 0.035, 0.075, 0.155]), (1e-9, [0, 0.1, 0.2])])
@@ -66,10 +68,10 @@ async def test_requeues_at_once_are_forgotten_after_another_answer() -> None:
     app, runs = masthead.Manager("answers"), list[float]()
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.controller.Result:
         del ctx
         runs.append(now())
-        return masthead.Result(requeue_after=10 if len(runs) % 5 == 0 else 0)
+        return masthead.controller.Result(requeue_after=10 if len(runs) % 5 == 0 else 0)
 
     async with Environment(app, objects=[S]) as env:
         await env.advance(25)
@@ -79,6 +81,6 @@ async def test_requeues_at_once_are_forgotten_after_another_answer() -> None:
 @pytest.mark.parametrize("seconds", [-1, -1e-9, float("nan"), float("inf"), True, "5"])
 def test_what_is_no_time_from_now_on_is_refused(seconds: float) -> None:
     with pytest.raises(ArgumentError, match="number of seconds, 0 or more"):
-        masthead.Result(requeue_after=seconds)
+        masthead.controller.Result(requeue_after=seconds)
     with pytest.raises(ArgumentError, match="number of seconds, 0 or more"):
         masthead.TemporaryError("again", delay=seconds)

@@ -12,13 +12,13 @@ from tests.unit.cache.fake_list_watch import FakeListWatch
 
 import masthead
 import masthead.aio
-from masthead import Reads
 from masthead._controller.cache_reader import CacheReader, informer_of
 from masthead._controller.flight import Flight
 from masthead._sansio.own_writes import CachedVersion, OwnWrite, is_visible, may_select
 from masthead._sansio.sharding import ShardRanges
 from masthead.aio import SharedInformer, SharedInformerFactory
 from masthead.api.core.v1 import ConfigMap, Namespace, Secret
+from masthead.controller import Reads
 from masthead.errors import UnknownIndexError
 from masthead.testing import Environment, in_virtual_time
 from masthead.testing.virtual_time import now
@@ -254,7 +254,7 @@ async def test_an_object_that_was_created_and_deleted_is_waited_for_until_it_is_
         await informer.wait_synced()
         spec = Reads(ConfigMap).spec
         reader = CacheReader("one", [(spec, informer)], {})
-        flight = Flight(masthead.Request("", "one"), "1", 0.0, reader, env.client.rest)
+        flight = Flight(masthead.controller.Request("", "one"), "1", 0.0, reader, env.client.rest)
         uid = f"uid-web-{source.version}.0"
         created = OwnWrite("configmaps", "shop/web", uid, "", str(source.version + 1), labels={})
         flight.writes.extend([created, OwnWrite("configmaps", "shop/web", uid, None, "")])

@@ -28,7 +28,7 @@ class Operator:
 
     def __init__(self, **options: Any) -> None:
         self.app = masthead.Manager("shards", sharding="shards", **options)
-        self.running: set[masthead.Request] = set()
+        self.running: set[masthead.controller.Request] = set()
         self.done: list[str] = []
         self.overlaps = 0
         self.gone: list[str] = []

@@ -152,9 +152,11 @@ class Operator:
         self.app = masthead.Manager("operator")
 
         @self.app.controller(Secret, owns=[ConfigMap], finalizer="example.com/bucket")
-        async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.Result | None:
+        async def reconcile(
+            ctx: masthead.aio.ReconcileContext[Secret], secret: Secret
+        ) -> masthead.controller.Result | None:
             if not self.may_act:
-                return masthead.Result(requeue_after=1)
+                return masthead.controller.Result(requeue_after=1)
             self.results.append(await action(ctx, secret))
             return None
 

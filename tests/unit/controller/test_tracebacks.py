@@ -202,7 +202,7 @@ async def test_sources_timers_and_mappers_are_logged_with_the_users_lines(
 ) -> None:
     app = masthead.Manager("others")
 
-    def map_to_nothing(obj: ConfigMap, cache: masthead.CacheReader) -> Any:
+    def map_to_nothing(obj: ConfigMap, cache: masthead.controller.CacheReader) -> Any:
         return cache.by_index(Secret, "missing", obj.key)
 
     @app.controller(Secret, watches={ConfigMap: map_to_nothing})

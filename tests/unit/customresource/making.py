@@ -40,7 +40,7 @@ def causes_of(resource: Any, obj: Any) -> list[tuple[str | None, str]]:
 
 def local_causes_of(obj: Any) -> list[tuple[str | None, str]]:
     """Why an object is invalid by its own class, in order."""
-    return sorted((each.field, each.message or "") for each in masthead.validate(obj))
+    return sorted((each.field, each.message or "") for each in masthead.crd.validate(obj))
 
 
 def schema_of(cls: type[CustomResource]) -> Plain:

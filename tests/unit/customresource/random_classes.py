@@ -21,7 +21,8 @@ import enum
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from masthead import CustomResource, Field, Quantity, Rule
+from masthead import CustomResource, Quantity
+from masthead.crd import Field, Rule
 from masthead.api.core.v1 import LocalObjectReference, PodTemplateSpec, ResourceRequirements
 from masthead.meta import JSON, Condition, IntOrString, LabelSelector, ObjectMeta, Struct, Time, field
 

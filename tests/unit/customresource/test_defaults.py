@@ -12,8 +12,9 @@ import pytest
 from tests.unit.customresource.making import make_kind, make_struct, schema_of
 
 import masthead
-from masthead import CustomResource, Field, Quantity
+from masthead import CustomResource, Quantity
 from masthead.api.core.v1 import ContainerPort, ResourceRequirements
+from masthead.crd import Field
 from masthead.errors import CustomResourceError, DecodeError
 from masthead.meta import Struct, field
 

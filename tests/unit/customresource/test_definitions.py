@@ -9,16 +9,10 @@ import pytest
 from tests.unit.customresource.making import make_kind
 
 import masthead
-from masthead import (
-    ConversionWebhook,
-    CustomResource,
-    Field,
-    PrinterColumn,
-    Rule,
-    ScaleSubresource,
-)
+from masthead import CustomResource
 from masthead._customresource.names import plural_of
 from masthead._customresource.rendering import render_definition
+from masthead.crd import ConversionWebhook, Field, PrinterColumn, Rule, ScaleSubresource
 from masthead.errors import CustomResourceError
 from masthead.meta import Condition, Struct, Time
 
@@ -209,7 +203,7 @@ def test_rules_stand_where_they_are_declared() -> None:
 def test_rules_hold_for_objects() -> None:
     def causes(new: Plain, old: Plain | None = None) -> list[tuple[str | None, str | None]]:
         one, other = Shop.new("a", spec=new), None if old is None else Shop.new("a", spec=old)
-        return [(each.field, each.message) for each in masthead.validate(one, old=other)]
+        return [(each.field, each.message) for each in masthead.crd.validate(one, old=other)]
 
     assert causes({"owner": "me", "replicas": 9}) == [
         ("spec", "Invalid value: large ones have a title"),
@@ -430,7 +424,7 @@ def test_a_module_gives_the_definitions_of_all_its_kinds() -> None:
     module = types.ModuleType("shops")
     vars(module).update(Shop=Shop, Alias=Shop, Old=ShopV1Beta1, Base=Shared, Zebra=define("Zebra"), number=5)
 
-    made = masthead.crds(module, Shop)
+    made = masthead.crd.crds(module, Shop)
 
     assert [each.metadata.name for each in made] == ["shops.example.com", "zebras.example.com"]
     assert [version.name for version in made[0].spec.versions] == ["v1", "v1beta1"]
@@ -438,7 +432,7 @@ def test_a_module_gives_the_definitions_of_all_its_kinds() -> None:
 
 def test_a_module_without_kinds_is_refused() -> None:
     with pytest.raises(CustomResourceError, match="shops: the module has no custom resource"):
-        masthead.crds(types.ModuleType("shops"))
+        masthead.crd.crds(types.ModuleType("shops"))
 
 
 def test_a_type_may_be_defined_after_the_class_that_uses_it() -> None:

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from tests.unit.customresource import making
 
-from masthead import Field, Quantity, Rule
+from masthead import Quantity
 from masthead.api.batch.v1 import Job
 from masthead.api.core.v1 import Container, LocalObjectReference, PodTemplateSpec
+from masthead.crd import Field, Rule
 from masthead.errors import CustomResourceError
 from masthead.meta import JSON, Condition, IntOrString, LabelSelector, MicroTime, Struct, Time, Unstructured
 

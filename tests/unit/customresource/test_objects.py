@@ -12,9 +12,10 @@ import pytest
 from tests.unit.customresource.making import make_kind, make_struct
 
 import masthead
-from masthead import CustomResource, Field, GroupVersionKind, GroupVersionResource
+from masthead import CustomResource, GroupVersionKind, GroupVersionResource
 from masthead._meta.registry import registry
 from masthead.api.core.v1 import PodTemplateSpec
+from masthead.crd import Field
 from masthead.errors import ArgumentError, DecodeError
 from masthead.meta import Struct, unknown_fields
 
@@ -119,7 +120,7 @@ def test_lists_are_decoded_and_pickled() -> None:
 
 def test_an_object_is_validated_by_its_class() -> None:
     def causes(value: Any, **options: Any) -> list[str | None]:
-        return [each.field for each in masthead.validate(value, **options)]
+        return [each.field for each in masthead.crd.validate(value, **options)]
 
     assert causes(Boat.new("ida", spec=BoatSpec(name="Ida"))) == []
     assert causes(Boat.new("ida", spec=BoatSpec(name="Ida", masts=10))) == ["spec.masts"]
@@ -130,7 +131,7 @@ def test_an_object_is_validated_by_its_class() -> None:
 
 def test_an_object_of_another_kind_needs_its_definition() -> None:
     with pytest.raises(ArgumentError, match="kind Pod has no CustomResource class; give the definition"):
-        masthead.validate({"apiVersion": "v1", "kind": "Pod"})
+        masthead.crd.validate({"apiVersion": "v1", "kind": "Pod"})
 
 
 def test_dir_shows_sections() -> None:
@@ -171,7 +172,7 @@ def test_many_threads_may_use_a_class_first() -> None:
     def use(_: int) -> tuple[Any, ...]:
         ready.wait()
         found = kind.from_wire(b'{"metadata":{"name":"x"},"spec":{}}')
-        return found.spec.sizes, masthead.validate(found), kind.to_crd().to_json()
+        return found.spec.sizes, masthead.crd.validate(found), kind.to_crd().to_json()
 
     with ThreadPoolExecutor(count) as pool:
         found = list(pool.map(use, range(count)))

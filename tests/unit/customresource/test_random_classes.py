@@ -49,11 +49,11 @@ def test_a_random_class(seed: int, client: masthead.Client) -> None:
     for number, spec in enumerate(module.objects(OBJECTS)):
         thing = an_object(module, cls, number, spec)
         assert thing.spec.to_dict() == spec
-        assert masthead.validate(thing) == []
+        assert masthead.crd.validate(thing) == []
         stored = things.create(thing, field_validation="Strict")
         # The server sets the defaults that the class reads.
         assert stored.spec == thing.spec
-        assert masthead.validate(stored) == []
+        assert masthead.crd.validate(stored) == []
         assert stored.copy() == stored
 
     for number, spec in enumerate(module.objects(OBJECTS, bad=True), OBJECTS):

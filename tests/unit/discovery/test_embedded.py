@@ -9,8 +9,8 @@ import pytest
 from masthead._meta.registry import registry
 from masthead._rest.connect import connect
 from masthead._rest.settings import RestSettings
+from masthead.aio.discovery import DiscoveryClient, RestMapper
 from masthead.config import from_kubeconfig
-from masthead.discovery import DiscoveryClient, RestMapper
 from masthead.errors import ServiceUnavailableError, UnknownKindError
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from masthead.testing.virtual_time import LoopClock, now
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from masthead.aio import Client, Leadership, Unstructured
+    from masthead.aio import Client, Unstructured
+    from masthead.aio.leaderelection import Leadership
     from masthead.server import Server
 
 

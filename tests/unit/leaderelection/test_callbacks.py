@@ -9,13 +9,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 from tests.unit.leaderelection.replicas import Work, cluster
 
-from masthead import PrometheusMetrics
 from masthead.aio import EventRecorder
 from masthead.errors import LeadershipLostError
+from masthead.metrics import PrometheusMetrics
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead.aio import Leadership
+    from masthead.aio.leaderelection import Leadership
 
 
 async def _nothing(_: Leadership) -> None:

@@ -13,7 +13,7 @@ from masthead.errors import ArgumentError, ClosedError, LeadershipLostError, Nam
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead.aio import Leadership
+    from masthead.aio.leaderelection import Leadership
 
 
 @in_virtual_time

@@ -10,13 +10,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 from tests.unit.leaderelection.replicas import Work, cluster
 
-from masthead import PrometheusMetrics
 from masthead.aio import LeaderElector, Unstructured
 from masthead.errors import ForbiddenError, NotFoundError
+from masthead.metrics import PrometheusMetrics
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead.aio import Leadership
+    from masthead.aio.leaderelection import Leadership
 
 LEASES = ("coordination.k8s.io/v1", "leases")
 

@@ -56,7 +56,7 @@ def test_a_class_written_by_hand_can_be_registered() -> None:
     assert Widget.GVK in set(own.kinds())
     assert Widget.new("w", spec={"size": 3}).spec.size == 3  # type: ignore[call-arg]
     assert isinstance(Widget().metadata, ObjectMeta)
-    assert masthead.register is registry.register or masthead.register == registry.register
+    assert masthead.meta.register is registry.register or masthead.meta.register == registry.register
 
 
 @pytest.mark.parametrize(

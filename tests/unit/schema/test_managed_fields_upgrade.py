@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from masthead import find_fields_owners, upgrade_managed_fields, upgrade_managed_fields_patch
 from masthead._meta.unstructured import Unstructured
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import ArgumentError, DecodeError
+from masthead.managed_fields import find_fields_owners, upgrade_managed_fields, upgrade_managed_fields_patch
 
 VECTORS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "managed_fields_upgrade_vectors.json").read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ from masthead.errors import ArgumentError, ClosedError, LeadershipLostError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead import Client, Leadership
+    from masthead import Client
+    from masthead.leaderelection import Leadership
     from masthead.server import Server
 
 SHORT: dict[str, Any] = {"lease_duration": 1.0, "renew_deadline": 0.6, "retry_period": 0.1}

@@ -26,7 +26,7 @@ def manager(seen: list[str]) -> masthead.Manager:
     app = masthead.Manager("threads")
 
     @app.controller(Secret, owns=[ConfigMap], finalizer="example.com/copy", workers=3, ignore_own_writes=True)
-    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> masthead.Result | None:
+    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result | None:
         seen.append(f"{threading.current_thread().name.rpartition('-')[0]} {ctx.request}")
         if ctx.finalize(lambda: seen.append(f"cleaned up {ctx.request}")):
             return None
@@ -35,7 +35,7 @@ def manager(seen: list[str]) -> masthead.Manager:
         assert ctx.client.core_v1.config_maps(ctx.request.namespace).get(secret.metadata.name) == made
         assert [each.metadata.name for each in ctx.owned(ConfigMap)] == [secret.metadata.name]
         ctx.record("Normal", "Copied", "copied")
-        return masthead.Result(requeue_after=3600)
+        return masthead.controller.Result(requeue_after=3600)
 
     return app
 

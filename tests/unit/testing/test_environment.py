@@ -47,9 +47,9 @@ def copies(**options: Any) -> masthead.Manager:
     app = masthead.Manager("copies", **options)
 
     @app.controller(Secret, owns=[ConfigMap])
-    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result:
         await ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
-        return masthead.Result(requeue_after=3600)
+        return masthead.controller.Result(requeue_after=3600)
 
     return app
 
@@ -256,10 +256,10 @@ async def test_settling_waits_for_requeues_at_once_as_for_retries() -> None:
     times: list[float] = []
 
     @app.controller(ConfigMap)
-    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], obj: ConfigMap) -> masthead.controller.Result:
         del ctx, obj
         times.append(now())
-        return masthead.Result(requeue_after=0)
+        return masthead.controller.Result(requeue_after=0)
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
         began = now()
@@ -353,9 +353,9 @@ async def test_a_reconcile_reads_the_wall_clock_of_the_environment() -> None:
     times: list[datetime] = []
 
     @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret]) -> masthead.Result:
+    async def reconcile(ctx: masthead.aio.ReconcileContext[Secret]) -> masthead.controller.Result:
         times.append(ctx.now)
-        return masthead.Result(requeue_after=3600)
+        return masthead.controller.Result(requeue_after=3600)
 
     async with Environment(app, objects=[Secret.new("one", namespace="default")]) as env:
         await env.settle()
@@ -515,10 +515,10 @@ def blocking_copies() -> masthead.Manager:
     app = masthead.Manager("copies")
 
     @app.controller(Secret, owns=[ConfigMap], workers=2)
-    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> masthead.Result:
+    def reconcile(ctx: masthead.ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result:
         ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
         ctx.record("Normal", "Copied", "there is a copy")
-        return masthead.Result(requeue_after=3600)
+        return masthead.controller.Result(requeue_after=3600)
 
     return app
 

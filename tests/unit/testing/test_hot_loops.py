@@ -26,8 +26,8 @@ def requeued(seconds: float) -> masthead.Manager:
     app = masthead.Manager("hot")
 
     @app.controller(Secret)
-    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.Result:
-        return masthead.Result(requeue_after=seconds)
+    async def reconcile(_ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> masthead.controller.Result:
+        return masthead.controller.Result(requeue_after=seconds)
 
     return app
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import masthead
-from masthead import Permission
 from masthead._controller.rbac_rules import Grant
 from masthead._transport.contract import TransportRequest
 from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.controller import Permission
 from masthead.testing import BlockingEnvironment, Environment, in_virtual_time
 from masthead.testing._permissions import PermissionCheck, grant_of
 

@@ -35,7 +35,7 @@ class Provide(Protocol):
         ...
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.cache")
 class Informers(Generic[T]):
     """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
 

@@ -47,7 +47,7 @@ Form: TypeAlias = Literal["typed", "untyped", "metadata"]
 """What the objects become: their class, `Unstructured`, or their metadata alone."""
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSelectors:
     """Which objects of a resource are kept; None for what is not said.

@@ -46,7 +46,7 @@ __all__ = ["InformerController"]
 T = TypeVar("T", bound=Object)
 
 
-@set_module("masthead.cache")
+@set_module("masthead.aio.cache")
 class InformerController(Generic[T]):
     """Lists and watches sources, and processes their changes.
 

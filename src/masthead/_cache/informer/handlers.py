@@ -93,7 +93,7 @@ class _Functions(EventHandler[T]):
         yield from (self._on_add, self._on_update, self._on_delete)
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class FilteringEventHandler(EventHandler[T]):
     """Passes events on to another handler, for the objects that pass a filter.
 

@@ -21,7 +21,7 @@ __all__ = ["InformerHealth", "collect_health"]
 T = TypeVar("T", bound=Object)
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 @dataclass(frozen=True, slots=True)
 class InformerHealth:
     """The health of an informer at one moment.

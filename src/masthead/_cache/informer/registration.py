@@ -31,7 +31,7 @@ class ListenerStatus(Protocol):
         ...
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.cache")
 class Registration:
     """A handler of an informer.
 

@@ -39,7 +39,7 @@ class UndecodableError(ArgumentError):
         self.key = key
 
 
-@set_module("masthead.cache")
+@set_module("masthead.aio.cache")
 class Ingest(Generic[T]):
     """Turns objects into what a cache stores.
 

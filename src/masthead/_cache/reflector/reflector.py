@@ -89,7 +89,7 @@ _DELTA_TYPES: Final = {
 }
 
 
-@set_module("masthead.cache")
+@set_module("masthead.aio.cache")
 class Reflector(Generic[T]):
     """Lists and watches a resource, and emits its changes to a sink.
 

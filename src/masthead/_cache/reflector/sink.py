@@ -16,7 +16,7 @@ __all__ = ["ChangeSink"]
 V = TypeVar("V")
 
 
-@set_module("masthead.cache")
+@set_module("masthead.aio.cache")
 class ChangeSink(Protocol[V]):
     """Receives the changes that a reflector learns of, in their order. Its length is the number of changes that wait."""
 

@@ -44,7 +44,7 @@ by_namespace: Final = ByNamespace()
 """The index function of `NAMESPACE`."""
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class Indexer(Store[T]):
     """A store whose objects can also be read by index, such as the store of an informer.
 

@@ -89,7 +89,7 @@ class Lister(Generic[T]):
         return f"<Lister of {self._resource}, {count_of(self._indexer)}>"
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class NamespaceLister(Generic[T]):
     """The objects of a cache that are in one namespace.
 

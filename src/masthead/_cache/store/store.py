@@ -66,7 +66,7 @@ def _key_of(obj: object) -> str:
     )
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 class Store(Generic[T]):
     """Objects by key.
 

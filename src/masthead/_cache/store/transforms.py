@@ -81,7 +81,7 @@ def apply(transform: Transform[T], obj: T) -> T:
     return result if text == result.wire_bytes else cls.from_wire(text)
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 def compose(*transforms: Transform[T]) -> Transform[T]:
     """One transform that does what several do, in that order."""
     return _Composed(transforms)
@@ -106,7 +106,7 @@ def describe(transform: Transform[Any] | None) -> str:
     return name
 
 
-@set_module("masthead")
+@set_module("masthead.cache")
 def keep_fields(*paths: str) -> Rewrite:
     """A transform that keeps nothing but these fields, and what an object cannot be without.
 

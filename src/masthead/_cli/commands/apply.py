@@ -130,7 +130,7 @@ def _check(sources: Sequence[object], *, prune: bool, applyset: str | None, both
 
 def _apply(
     client: masthead.Client, state: State, sources: Sequence[Path | StandardInput], how: _How
-) -> masthead.ApplyResult:
+) -> masthead.manifests.ApplyResult:
     """Apply manifests, with a line for each object.
 
     Raises:

@@ -49,7 +49,7 @@ def command(
     if not sources:
         raise CommandError("name manifests with -f", code=ExitCode.USAGE)
 
-    def compare(client: masthead.Client) -> masthead.DiffResult:
+    def compare(client: masthead.Client) -> masthead.manifests.DiffResult:
         return client.diff_manifests(
             sources,
             namespace=state.namespace,

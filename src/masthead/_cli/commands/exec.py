@@ -57,7 +57,7 @@ def command(state: State, pod: str, words: tuple[str, ...], container: str | Non
             raise
 
 
-def _relay(process: masthead.RemoteProcess, *, is_fed: bool) -> int:
+def _relay(process: masthead.streams.RemoteProcess, *, is_fed: bool) -> int:
     """Pass on what the process prints, and what is typed, until it ends.
 
     Raises:
@@ -96,7 +96,7 @@ class _Beside:
         process: The process.
     """
 
-    def __init__(self, process: masthead.RemoteProcess) -> None:
+    def __init__(self, process: masthead.streams.RemoteProcess) -> None:
         self.failure: OSError | None = None
         self._process = process
 
@@ -125,7 +125,7 @@ def _copy(source: Iterable[bytes], target: BinaryIO) -> None:
         return  # waiting for its end says what is wrong
 
 
-def _feed(process: masthead.RemoteProcess) -> None:
+def _feed(process: masthead.streams.RemoteProcess) -> None:
     from masthead.errors import MastheadError
 
     try:

@@ -15,7 +15,7 @@ _INTERVAL: Final = 0.1
 """Seconds between two calls of a callback."""
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 @dataclass(frozen=True, slots=True)
 class CopyProgress:
     """How far a copy is.

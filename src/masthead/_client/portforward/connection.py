@@ -26,7 +26,7 @@ _bridges: Final[set[asyncio.Task[None]]] = set()
 """What carries the bytes of sockets: the event loop alone would not keep them."""
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class PodConnection:
     """A connection to a port of a pod, to be used in ``async with``.
 

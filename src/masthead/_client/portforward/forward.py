@@ -33,7 +33,7 @@ _ACCEPT_PAUSE: Final = 1.0
 LocalT_co = TypeVar("LocalT_co", covariant=True)
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class PortForward(Generic[LocalT_co]):
     """Local ports that lead to the ports of a pod, to be used in ``async with``.
 

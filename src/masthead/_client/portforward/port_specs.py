@@ -31,7 +31,7 @@ class PortSpec(msgspec.Struct, frozen=True):
     local: int | None = 0
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 class ForwardedPort(msgspec.Struct, frozen=True):
     """A forwarded port.
 

@@ -34,7 +34,7 @@ __all__ = ["RemoteProcess"]
 _OUTPUTS: Final = (Channel.STDOUT, Channel.STDERR)
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class RemoteProcess:
     """A command in a container, or a container's main process, while it runs; to be used in ``async with``.
 

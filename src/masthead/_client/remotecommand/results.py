@@ -30,7 +30,7 @@ _SHOWN: Final = 500
 _NOT_FOUND: Final = ("executable file not found", "no such file or directory")
 
 
-@set_module("masthead")
+@set_module("masthead.streams")
 @dataclass(frozen=True, slots=True)
 class ExecResult:
     """What a command in a container printed, and how it ended.

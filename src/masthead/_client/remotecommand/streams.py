@@ -25,7 +25,7 @@ _MESSAGE_SIZE: Final = 2**15
 """How many bytes are sent at a time: as client-go and kubelets do."""
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class RemoteOutput:
     """What a process prints to stdout or stderr: iterate over its bytes as they arrive, or `read` all of them.
 
@@ -139,7 +139,7 @@ class RemoteOutput:
             self._space.set_result(None)
 
 
-@set_module("masthead.aio")
+@set_module("masthead.aio.streams")
 class RemoteInput:
     """The stdin of a process."""
 
