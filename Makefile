@@ -102,10 +102,10 @@ test-dist: $(READY) ## Install the archives of dist/ in fresh environments, and 
 release-check: dist ## Build, and check all that a release must be; writes an SBOM to dist/; PYTHONS=3.11,3.12 must be at hand, TAG must fit
 	$(BIN)/python -m tools.release dist --pythons "$(PYTHONS)"
 
-conformance: $(READY) ## Compare the embedded server with the real one's recorded responses, and write docs/conformance.md
+conformance: $(READY) ## Compare the embedded server with the real one's recorded responses; writes docs/conformance.md and build/conformance.md
 	$(BIN)/python -m tests.conformance.report
 
-conformance-record: $(READY) ## Record the real server's responses anew
+conformance-record: $(READY) ## Record the real server's responses again
 	$(BIN)/python -m tests.conformance.record
 
 bench: $(BENCH)/.ready ## Run all benchmarks beside the peers, and draw docs/benchmarks.md; QUICK=1 in two minutes, ONLY=sync,watch

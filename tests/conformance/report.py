@@ -1,4 +1,4 @@
-"""Writes docs/conformance.md: ``python -m tests.conformance.report [--check]``."""
+"""Writes docs/conformance.md and build/conformance.md: ``python -m tests.conformance.report [--check]``."""
 
 from __future__ import annotations
 
@@ -20,26 +20,29 @@ if TYPE_CHECKING:
 
     from tests.conformance.case import Case
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "conformance.md"
+CASES = ROOT / "build" / "conformance.md"
 HEAD = """\
 # Conformance
 
-`masthead.server` is a verified fake: its responses are compared with those of a real kube-apiserver. Each case is a
-short script of requests that is put to both; after uids, times and versions are replaced by symbols, status, headers,
-bodies and events must be the same. The responses of the real server are committed under `tests/conformance/recorded`, so
-that every machine compares with them; where there is a real server, the tests query it again.
+The tests compare the responses of `masthead.server` with those of a real kube-apiserver. A case is a short script of
+requests to both servers. Uids, times and versions are replaced by symbols; then status, headers, bodies and events must be
+equal. The responses of the real server are committed in `tests/conformance/recorded`, so that the comparison runs on every
+machine; with a real server at hand, the tests query it again.
 
-Both servers stand alone: no controllers, no kubelet, no service accounts. Managed fields are compared in every case, and
-only their times are not. Left out of the comparison is what differs between any two servers (cluster IPs, node ports, the
-address). What a cluster does by itself (garbage collection, emptying namespaces, ending pods) is no part of
-kube-apiserver, and so is not compared here.
+Both servers run without controllers, kubelet and service accounts. Managed fields are compared in every case, except for
+their times. Values that differ between any two servers (cluster IPs, node ports, the address) are excluded. Garbage
+collection, deletion of namespace contents and the end of pods are the work of other components, not of kube-apiserver, and
+are not compared here.
 
-This page is written by `make conformance`; `make conformance-record` records the responses of the real server anew.
+`make conformance` writes this page, and the list of all cases to `build/conformance.md`. `make conformance-record` records
+the responses of the real server again.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Put every case to the embedded server, and write what came of it."""
+    """Run every case against the embedded server, and write the results."""
     parser = argparse.ArgumentParser(description="Compare the embedded server with the recorded one.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is not current")
     check: bool = parser.parse_args(arguments).check
@@ -51,9 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page = render(cases, disagreeing)
     if check:
         return 0 if DOCUMENT.is_file() and DOCUMENT.read_text("utf-8") == page else 1
-    DOCUMENT.parent.mkdir(exist_ok=True)
     DOCUMENT.write_text(page, "utf-8")
-    print(f"{len(cases) - len(disagreeing)} of {len(cases)} cases agree: docs/{DOCUMENT.name}")
+    CASES.parent.mkdir(exist_ok=True)
+    CASES.write_text(render_cases(cases, disagreeing), "utf-8")
+    print(f"{len(cases) - len(disagreeing)} of {len(cases)} cases agree: docs/conformance.md, build/conformance.md")
     return 0 if disagreeing.keys() == known_differences().keys() else 1
 
 
@@ -65,19 +69,33 @@ def _disagreements(cases: Iterable[Case]) -> Iterator[tuple[str, list[str]]]:
 
 
 def render(cases: Sequence[Case], disagreeing: Iterable[str]) -> str:
-    """Return the page.
+    """Return the page: totals for each area, and the differences.
 
     Args:
         cases: All cases.
-        disagreeing: The titles of those that do not agree.
+        disagreeing: The titles of the cases that differ.
     """
     apart = set(disagreeing)
-    areas = {area: list(found) for area, found in itertools.groupby(cases, key=lambda case: case.area)}
-    parts = [HEAD, _totals(areas, apart)]
+    parts = [HEAD, _totals(_by_area(cases), apart)]
     if apart:
         parts.append(_known(cases, apart))
-    parts += [_area(area, found, apart) for area, found in areas.items()]
     return "\n".join(parts)
+
+
+def render_cases(cases: Sequence[Case], disagreeing: Iterable[str]) -> str:
+    """Return the list of all cases.
+
+    Args:
+        cases: All cases.
+        disagreeing: The titles of the cases that differ.
+    """
+    apart = set(disagreeing)
+    areas = [_area(area, found, apart) for area, found in _by_area(cases).items()]
+    return "\n".join(["# Conformance cases", "", *areas])
+
+
+def _by_area(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    return {area: list(found) for area, found in itertools.groupby(cases, key=lambda case: case.area)}
 
 
 def _totals(areas: dict[str, list[Case]], apart: set[str]) -> str:
@@ -85,9 +103,7 @@ def _totals(areas: dict[str, list[Case]], apart: set[str]) -> str:
     for area, cases in areas.items():
         recording = read(area)
         agree = sum(case.title not in apart for case in cases)
-        lines.append(
-            f"| [{area}](#{_anchor(area)}) | {len(cases)} | {agree} | {recording.server} | {recording.recorded} |"
-        )
+        lines.append(f"| {area} | {len(cases)} | {agree} | {recording.server} | {recording.recorded} |")
     total = sum(map(len, areas.values()))
     lines.append(f"| **All** | **{total}** | **{total - len(apart)}** | | |")
     return "\n".join([*lines, ""])
@@ -107,10 +123,6 @@ def _area(area: str, cases: Sequence[Case], apart: set[str]) -> str:
     lines = [f"## {area}", "", "| Case | Agrees |", "|---|---|"]
     lines += [f"| {case.name} | {'no' if case.title in apart else 'yes'} |" for case in cases]
     return "\n".join([*lines, ""])
-
-
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(" ", "-")
 
 
 if __name__ == "__main__":
