@@ -110,7 +110,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._cache.factory.selection": ["ListSelectors"],
         "masthead._cache.informer.handlers": ["EventHandler", "FilteringEventHandler"],
         "masthead._cache.informer.health": ["InformerHealth"],
-        "masthead._cache.options": ["InformerArguments", "InformerOptions"],
+        "masthead._cache.options": ["CommonInformerArguments", "InformerArguments", "InformerOptions"],
         "masthead._cache.store.indexer": ["Indexer"],
         "masthead._cache.store.lister": ["Lister", "NamespaceLister"],
         "masthead._cache.store.mutable_indexer": ["MutableIndexer"],

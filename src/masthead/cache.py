@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
     from masthead._cache.informer.health import InformerHealth as InformerHealth
+    from masthead._cache.options import CommonInformerArguments as CommonInformerArguments
     from masthead._cache.options import InformerArguments as InformerArguments
     from masthead._cache.options import InformerOptions as InformerOptions
     from masthead._cache.store.indexer import Indexer as Indexer
@@ -45,6 +46,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "Bookmark": "masthead._sansio.changes",
             "Change": "masthead._sansio.changes",
+            "CommonInformerArguments": "masthead._cache.options",
             "Delta": "masthead._sansio.changes",
             "DeltaFIFO": "masthead._sansio.deltafifo",
             "DeltaType": "masthead._sansio.changes",

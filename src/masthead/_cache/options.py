@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead._sansio.store import IndexFunc
     from masthead.metrics import Metrics
 
-__all__ = ["Hold", "InformerArguments", "InformerOptions"]
+__all__ = ["CommonInformerArguments", "Hold", "InformerArguments", "InformerOptions"]
 
 T = TypeVar("T", bound=Object)
 
@@ -32,25 +32,31 @@ Hold: TypeAlias = Literal["lazy", "eager", "compact"]
 
 
 @set_module("masthead.cache")
-class InformerArguments(TypedDict, Generic[T], total=False):
-    """The keyword arguments of `SharedInformer`; `InformerOptions` describes them."""
+class CommonInformerArguments(TypedDict, Generic[T], total=False):
+    """The keyword arguments that `SharedInformerFactory` passes on to its informers; see `InformerOptions`."""
 
     resync: float
-    indexers: Mapping[str, IndexFunc[T]] | None
-    label_selector: LabelSelection | None
-    field_selector: FieldSelection | None
-    shard_selector: str | None
     transform: Transform[T] | None
     hold: Hold
-    name: str
     page_size: int
     watch_list: bool
     stall_after: float | None
     buffer_limit: int
     detect_mutations: bool | None
     metrics: Metrics | None
-    queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None
     backoff: Callable[[], Backoff]
+
+
+@set_module("masthead.cache")
+class InformerArguments(CommonInformerArguments[T], total=False):
+    """The keyword arguments of `SharedInformer`; see `InformerOptions`."""
+
+    indexers: Mapping[str, IndexFunc[T]] | None
+    label_selector: LabelSelection | None
+    field_selector: FieldSelection | None
+    shard_selector: str | None
+    name: str
+    queue: Callable[[KeyListerGetter[Stored]], Queue[Stored]] | None
 
 
 @set_module("masthead.cache")

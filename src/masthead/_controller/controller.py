@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead._cache.callables import check_plain
-from masthead._cache.factory.selection import ListSelectors, checked, namespaces_of
+from masthead._cache.factory.selection import ListSelectors, check_selectors, namespaces_of
 from masthead._controller.declarations import (
     ReconcileFunction,
     WatchSpec,
@@ -124,7 +124,7 @@ class Controller(Generic[T]):
         permissions: Iterable[Permission] = (),
     ) -> None:
         self._function = ReconcileFunction.of(function)
-        selection = checked(ListSelectors(label_selector=label_selector, field_selector=field_selector))
+        selection = check_selectors(ListSelectors(label_selector=label_selector, field_selector=field_selector))
         primary = WatchSpec(
             kind_of(kind),
             "for",

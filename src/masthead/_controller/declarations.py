@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from masthead._cache.callables import check_plain, is_coroutine_function
-from masthead._cache.factory.selection import ListSelectors, checked, namespaces_of, resource_of
+from masthead._cache.factory.selection import ListSelectors, check_selectors, namespaces_of, resource_of
 from masthead._controller.predicates import Predicate, predicate_of
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object
@@ -290,7 +290,7 @@ def _items(name: str, given: Iterable[Any]) -> list[Any]:
 
 
 def _selection(label_selector: LabelSelection | None, field_selector: FieldSelection | None) -> ListSelectors:
-    return checked(ListSelectors(label_selector=label_selector, field_selector=field_selector))
+    return check_selectors(ListSelectors(label_selector=label_selector, field_selector=field_selector))
 
 
 def _namespaces(namespace: str | Sequence[str] | None) -> tuple[str, ...] | None:

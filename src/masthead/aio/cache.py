@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from masthead._cache.informer.health import InformerHealth as InformerHealth
     from masthead._cache.informer.informer import SharedInformer as SharedInformer
     from masthead._cache.informer.registration import Registration as Registration
+    from masthead._cache.options import CommonInformerArguments as CommonInformerArguments
     from masthead._cache.options import InformerArguments as InformerArguments
     from masthead._cache.options import InformerOptions as InformerOptions
     from masthead._cache.reflector.ingest import Ingest as Ingest
@@ -46,6 +47,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Bookmark": "masthead._sansio.changes",
             "Change": "masthead._sansio.changes",
             "ChangeSink": "masthead._cache.reflector.sink",
+            "CommonInformerArguments": "masthead._cache.options",
             "Delta": "masthead._sansio.changes",
             "DeltaFIFO": "masthead._sansio.deltafifo",
             "DeltaType": "masthead._sansio.changes",

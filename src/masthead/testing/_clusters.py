@@ -10,7 +10,7 @@ from masthead.errors import UnknownKindError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._cache.factory.selection import Wanted
+    from masthead._cache.factory.selection import InformerKey
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
     from masthead_server.server import Server
@@ -27,7 +27,7 @@ _ARGUMENTS: Final = {
 class ClusterView(Protocol):
     """What an environment asks of a cluster."""
 
-    async def versions(self, where: Wanted) -> Mapping[str, str]:
+    async def versions(self, where: InformerKey) -> Mapping[str, str]:
         """The versions of the objects that a cache is to hold, by key."""
         ...
 
@@ -41,9 +41,9 @@ class EmbeddedCluster:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._checked: dict[Wanted, tuple[int, Mapping[str, str]]] = {}
+        self._checked: dict[InformerKey, tuple[int, Mapping[str, str]]] = {}
 
-    async def versions(self, where: Wanted) -> Mapping[str, str]:
+    async def versions(self, where: InformerKey) -> Mapping[str, str]:
         """The versions of the objects that a cache is to hold, by key."""
         revision = self._server.revision
         known = self._checked.get(where)
@@ -67,7 +67,7 @@ class RemoteCluster:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def versions(self, where: Wanted) -> Mapping[str, str]:
+    async def versions(self, where: InformerKey) -> Mapping[str, str]:
         """The versions of the objects that a cache is to hold, by key."""
         found: dict[str, str] = {}
         for namespace in where.namespaces or (None,):
@@ -103,5 +103,5 @@ def difference(informer: SharedInformer[Any], versions: Mapping[str, str]) -> st
     return ""
 
 
-def _selectors(where: Wanted) -> dict[str, str]:
+def _selectors(where: InformerKey) -> dict[str, str]:
     return {_ARGUMENTS[option]: value for option, value in where.selectors}

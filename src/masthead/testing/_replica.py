@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from masthead._cache.factory.selection import ListSelectors, wanted
+from masthead._cache.factory.selection import ListSelectors, informer_key
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.rbac_rules import grants_of
 from masthead._module import set_module
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Container, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from masthead._cache.factory.selection import Form, Wanted
+    from masthead._cache.factory.selection import Form, InformerKey
     from masthead._cache.informer.health import InformerHealth
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
@@ -187,7 +187,7 @@ class Replica:
         if self.has_ended_by_itself:
             raise RuntimeError(f"replica {self.name} has ended by itself") from self.error
 
-    def caches(self) -> Iterator[tuple[Wanted, SharedInformer[Any]]]:
+    def caches(self) -> Iterator[tuple[InformerKey, SharedInformer[Any]]]:
         """The informers of its controllers, and what each is to hold."""
         namespaces = self.runtime.options.namespaces
         seen: set[int] = set()
@@ -200,7 +200,7 @@ class Replica:
                 selection = ListSelectors(label_selector=spec.label_selector, field_selector=spec.field_selector)
                 form: Form = "typed" if isinstance(spec.kind, type) else "untyped"
                 yield (
-                    wanted(
+                    informer_key(
                         form,
                         spec.kind,
                         namespaces if spec.namespace is None else spec.namespace,

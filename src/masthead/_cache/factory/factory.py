@@ -1,4 +1,4 @@
-"""Informers that a program shares: one for each resource, selection and namespace, however many ask for it."""
+"""The informers that a program shares: one per resource, namespace and selector."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from masthead._cache.factory.groups import InformerGroups
 from masthead._cache.factory.informers import Informers
 from masthead._cache.factory.selection import (
     ListSelectors,
-    checked,
-    named,
+    apply_tweak,
+    check_selectors,
+    informer_key,
     namespaces_of,
+    parse_resource,
     resource_of,
-    tweaked,
-    wanted,
 )
 from masthead._cache.informer.informer import SharedInformer, lifecycle_of
 from masthead._cache.informer.lifecycle import GRACE
@@ -28,8 +28,6 @@ from masthead._cache.options import InformerOptions
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
-from masthead._sansio.backoff import Backoff
-from masthead._sansio.buffer import LIMIT
 from masthead.errors import (
     ArgumentError,
     ClosedError,
@@ -41,19 +39,17 @@ from masthead.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
+    from typing import Self, Unpack
 
-    from masthead._cache.factory.selection import Form, Tweak, Wanted
+    from masthead._cache.factory.selection import Form, InformerKey, Tweak
     from masthead._cache.informer.health import InformerHealth
-    from masthead._cache.store.storage import Hold
-    from masthead._cache.store.transforms import Transform
+    from masthead._cache.options import CommonInformerArguments
     from masthead._client.client import Client
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._client.read_verbs import ReadVerbs
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import PartialObjectMetadata
-    from masthead.metrics import Metrics
 
 __all__ = ["SharedInformerFactory"]
 
@@ -62,7 +58,7 @@ T = TypeVar("T", bound=Object)
 
 @set_module("masthead.aio")
 class SharedInformerFactory(InformerGroups):
-    """Makes informers, once each, starts and stops them.
+    """Creates one informer per resource, namespace and selector, and starts and stops all of them.
 
     ::
 
@@ -73,94 +69,63 @@ class SharedInformerFactory(InformerGroups):
             await factory.wait_for_cache_sync(timeout=30)
             pods.lister.namespace("shop").get("web")
 
-    An informer is made when it is first asked for, as by ``factory.core_v1.pods``. What is asked for while the factory
-    runs is started at once, so that no one waits for an informer that never starts.
+    An informer is created on first use, as by ``factory.core_v1.pods``. While the factory runs, new informers are started
+    immediately, so that no one waits for an informer that never starts.
 
     ::
 
-        new ──start──> running ──shutdown──> closed; what was made can still be read
+        new ──start──> running ──shutdown──> closed; the stores can still be read
     """
 
     _INFORMER: ClassVar[type[SharedInformer[Any]]] = SharedInformer
-    """The class of its informers."""
+    """The class of the informers."""
 
     def __init__(
         self,
         client: Client,
         *,
-        resync: float = 0.0,
         namespace: str | Sequence[str] | None = None,
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
         tweak: Tweak | None = None,
-        transform: Transform[Object] | None = None,
         resyncs: Mapping[type[Object] | GroupVersionResource, float] | None = None,
-        hold: Hold = "lazy",
-        page_size: int = 0,
-        watch_list: bool = True,
-        stall_after: float | None = None,
-        buffer_limit: int = LIMIT,
-        detect_mutations: bool | None = None,
-        metrics: Metrics | None = None,
-        backoff: Callable[[], Backoff] = Backoff,
+        **options: Unpack[CommonInformerArguments[Object]],
     ) -> None:
-        """Describe what the informers have in common. Nothing is sent before the start.
+        """Create a factory. Nothing is sent before the start.
 
         Args:
-            client: Whose cluster.
-            resync: Seconds between resyncs, which deliver every object to the handlers again; 0 for never.
-            namespace: Whose objects: those of one namespace or of several; None for all. Kinds that live in no namespace
-                are not concerned.
-            label_selector: Only objects with such labels, of every kind.
-            field_selector: Only objects with such fields, of every kind.
-            tweak: Has the last word on what is selected, kind by kind; see `masthead._cache.factory.selection`.
-            transform: What is done to each object, of whatever kind, before it is kept.
-            resyncs: Other periods than `resync`, by class or resource.
-            hold: How objects are stored; this and what follows as for a `SharedInformer`.
-            page_size: How many objects of a list to ask for at a time.
-            watch_list: Whether to request states as the initial events of a watch (watch-list) before they are listed.
-            stall_after: Seconds without a byte after which a watch counts as dead.
-            buffer_limit: How many notifications are kept for a handler that does not keep up.
-            detect_mutations: Whether to find out who changes shared objects.
-            metrics: Where to count.
-            backoff: Makes what says how long to wait after failures.
+            client: The client of the informers.
+            namespace: One namespace, or several; None for all. Cluster-scoped kinds ignore it.
+            label_selector: Labels that objects must have, of every kind.
+            field_selector: Fields that objects must have, of every kind.
+            tweak: Called with each kind and its selectors; returns the selectors to use.
+            resyncs: Resync periods by class or resource, instead of ``resync``.
+            **options: Options of all informers, such as ``resync``, ``transform`` and ``hold``; see
+                `masthead.cache.InformerOptions`.
 
         Raises:
             ArgumentError: If a namespace or an option is invalid, or the list of namespaces is empty.
             SelectorError: If a selector is invalid.
-            UnknownKindError: If a class in `resyncs` does not say where it is served.
+            UnknownKindError: If a class in `resyncs` does not declare its resource.
+            TypeError: If there is no such option.
         """
         super().__init__(self.informer)
         self._client = client
-        self._resync = resync
-        self._resyncs = {resource_of(what): period for what, period in (resyncs or {}).items()}
+        self._resyncs = {resource_of(kind): period for kind, period in (resyncs or {}).items()}
         self._namespaces = namespaces_of(namespace)
-        self._selection = checked(ListSelectors(label_selector=label_selector, field_selector=field_selector))
+        self._selectors = check_selectors(ListSelectors(label_selector=label_selector, field_selector=field_selector))
         if tweak is not None:
             check_plain("a tweak", tweak)
         self._tweak = tweak
-        self._transform = transform
-        self._options: InformerOptions[Any] = InformerOptions(
-            resync=resync,
-            transform=transform,
-            hold=hold,
-            page_size=page_size,
-            watch_list=watch_list,
-            stall_after=stall_after,
-            buffer_limit=buffer_limit,
-            detect_mutations=detect_mutations,
-            metrics=metrics,
-            backoff=backoff,
-        )
+        self._options: InformerOptions[Any] = InformerOptions(**options)
         for period in self._resyncs.values():
-            replace(self._options, resync=period)  # which checks it
-        # Held for a moment, never while a caller's code runs: the event loop waits for it, too.
+            # An invalid period is refused now, not when its informer is created.
+            replace(self._options, resync=period)
+        # Held briefly, and never while a caller's code runs: the event loop waits for it, too.
         self._lock = threading.Lock()
-        self._informers: dict[Wanted, SharedInformer[Any]] = {}
+        self._informers: dict[InformerKey, SharedInformer[Any]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
-
-    # Which informers there are.
 
     def informer(
         self,
@@ -170,70 +135,71 @@ class SharedInformerFactory(InformerGroups):
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
     ) -> SharedInformer[T]:
-        """The informer of a kind, by its class: one of ``masthead.api``, or your own.
+        """The informer of a kind, by its class: from ``masthead.api``, or your own.
 
-        Informers of other namespaces or selectors stand side by side; who asks for the same gets the same.
+        Equal arguments return the same informer; other namespaces or selectors have informers of their own.
 
         Args:
             kind: The class.
-            namespace: Whose objects; None for the factory's own choice, empty for all namespaces.
-            label_selector: Which objects; None for the factory's own choice, empty for all.
-            field_selector: Which objects; None for the factory's own choice, empty for all.
+            namespace: The namespaces; None for the factory's, empty for all.
+            label_selector: Labels that objects must have; None for the factory's selector, empty for all objects.
+            field_selector: Fields that objects must have; None for the factory's selector, empty for all objects.
 
         Raises:
-            ClosedError: If it is a new one, and the factory is shut down.
-            UnknownKindError: If the class does not say where its objects are served.
+            ClosedError: If the informer is new, and the factory is shut down.
+            UnknownKindError: If the class does not declare its resource.
             ArgumentError: If a namespace is invalid, or the kind is cluster-scoped.
             SelectorError: If a selector is invalid.
         """
-        found = self._wanted("typed", kind, namespace, label_selector, field_selector)
-        return self._obtain(found, lambda: self._made(found))
+        key = self._key("typed", kind, namespace, label_selector, field_selector)
+        return self._get_or_create(key, lambda: self._create(key))
 
     def informer_for(
         self, kind: type[T], constructor: Callable[[Client, float], SharedInformer[T]]
     ) -> SharedInformer[T]:
-        """The informer of a kind, made in your own way if it is not there yet: the first who makes one wins.
+        """The informer of a kind, created by a function if there is none yet. The first one created wins.
 
-        Everybody who then asks for the kind, with no other namespace or selector than the factory's, gets this one.
+        It serves all later requests for the kind with the factory's namespaces and selectors.
 
         Args:
             kind: The class.
-            constructor: Is given the client and the period for resyncs. If the factory has a transform, that is set.
+            constructor: Called with the client and the resync period. The factory's transform is set on its result.
 
         Raises:
-            ClosedError: If it is a new one, and the factory is shut down.
-            UnknownKindError: If the class does not say where its objects are served.
-            ArgumentError: If something else than an informer is made.
-            InformerStateError: If the factory's transform is to be set, and the informer has been started.
-            Exception: Whatever the constructor raises.
+            ClosedError: If the informer is new, and the factory is shut down.
+            UnknownKindError: If the class does not declare its resource.
+            ArgumentError: If the constructor does not return an informer.
+            InformerStateError: If the factory has a transform, and the informer has been started.
+            Exception: Any exception of the constructor.
         """
-        found = self._wanted("typed", kind)
+        key = self._key("typed", kind)
 
-        def make() -> SharedInformer[T]:
-            made = constructor(self._client, self._period(found))
-            if not isinstance(cast("object", made), SharedInformer):
+        def create() -> SharedInformer[T]:
+            informer = constructor(self._client, self._period(key))
+            if not isinstance(cast("object", informer), SharedInformer):
                 raise ArgumentError(
-                    f"the constructor for {kind.__name__} made a {type(made).__name__}; it must make a SharedInformer",
-                    value=made,
+                    f"the constructor for {kind.__name__} made a {type(informer).__name__}; it must make a "
+                    "SharedInformer",
+                    value=informer,
                 )
-            if self._transform is not None:
-                made.set_transform(cast("Transform[T]", self._transform))
-            return made
+            if self._options.transform is not None:
+                informer.set_transform(self._options.transform)
+            return informer
 
-        return self._obtain(found, make)
+        return self._get_or_create(key, create)
 
     def for_resource(self, resource: GroupVersionResource) -> Informers[Object]:
-        """The informer and lister of any resource, for code that does not know what it is.
+        """The informer and lister of any resource, for generic code.
 
-        Where the resource has a class, they are those that everybody shares, and the objects are of it; where it has
-        none, the objects are `Unstructured`. Either way they have their metadata.
+        If the resource has a class, they are those of `informer`, and the objects are of that class; otherwise the
+        objects are `Unstructured`. Both have metadata.
 
         Args:
             resource: Such as ``GroupVersionResource("apps", "v1", "deployments")``.
 
         Raises:
-            ClosedError: If they are new, and the factory is shut down.
-            ArgumentError: If it is no resource.
+            ClosedError: If the informer is new, and the factory is shut down.
+            ArgumentError: If it is not a resource.
         """
         # differs from client-go: a resource without a class is no error.
         try:
@@ -251,22 +217,22 @@ class SharedInformerFactory(InformerGroups):
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
     ) -> Informers[Unstructured]:
-        """The informer and lister of any resource, whose objects have no type. The options are those of `informer`.
+        """The informer and lister of any resource, with `Unstructured` objects.
 
         Args:
             what: The resource; or the API version, such as ``apps/v1``.
-            resource: With an API version, the plural; nothing is looked up on the cluster.
-            namespace: As for `informer`, like those that follow.
-            label_selector: Which objects.
-            field_selector: Which objects.
+            resource: With an API version, the plural. The cluster is not asked.
+            namespace: The namespaces; None for the factory's, empty for all.
+            label_selector: Labels that objects must have; None for the factory's selector.
+            field_selector: Fields that objects must have; None for the factory's selector.
 
         Raises:
-            ClosedError: If they are new, and the factory is shut down.
-            ArgumentError: If there is no such resource or namespace, or the resource is known to live in none.
+            ClosedError: If the informer is new, and the factory is shut down.
+            ArgumentError: If the resource or a namespace is invalid, or the resource is known to be cluster-scoped.
             SelectorError: If a selector is invalid.
         """
-        found = self._wanted("untyped", named(what, resource), namespace, label_selector, field_selector)
-        return Informers(self._obtain(found, lambda: self._made(found)))
+        key = self._key("untyped", parse_resource(what, resource), namespace, label_selector, field_selector)
+        return Informers(self._get_or_create(key, lambda: self._create(key)))
 
     def metadata(
         self,
@@ -280,27 +246,25 @@ class SharedInformerFactory(InformerGroups):
         """The informer and lister of the metadata of any resource. The arguments are those of `dynamic`, or a class.
 
         Raises:
-            ClosedError: If they are new, and the factory is shut down.
-            UnknownKindError: If the class does not say where its objects are served.
-            ArgumentError: If there is no such resource or namespace, or the resource is known to live in none.
+            ClosedError: If the informer is new, and the factory is shut down.
+            UnknownKindError: If the class does not declare its resource.
+            ArgumentError: If the resource or a namespace is invalid, or the resource is known to be cluster-scoped.
             SelectorError: If a selector is invalid.
         """
-        found = self._wanted("metadata", named(what, resource), namespace, label_selector, field_selector)
-        return Informers(self._obtain(found, lambda: self._made(found)))
+        key = self._key("metadata", parse_resource(what, resource), namespace, label_selector, field_selector)
+        return Informers(self._get_or_create(key, lambda: self._create(key)))
 
     @property
     def health(self) -> Mapping[str, InformerHealth]:
-        """How the informers are doing, by name; of two informers with one name, the later has a number behind it."""
-        return {name: each.health for name, each in self._named().items()}
-
-    # Their life.
+        """The health of each informer, by name; a number is appended to the second of two equal names."""
+        return {name: informer.health for name, informer in self._by_name().items()}
 
     async def start(self) -> None:
-        """Start every informer that is not started yet, and return at once. May be called again.
+        """Start all informers that are not running yet, and return. May be called again.
 
         Raises:
             ClosedError: If the factory is shut down.
-            InformerStateError: If it was started in another event loop.
+            InformerStateError: If the factory was started in another event loop.
         """
         loop = asyncio.get_running_loop()
         with self._lock:
@@ -310,87 +274,86 @@ class SharedInformerFactory(InformerGroups):
                     "the factory was started in another event loop; a factory has one, make another"
                 )
             self._loop = loop
-        # Outside the lock: an informer that is made meanwhile sees the loop, and may begin twice,
-        # which does no harm.
-        for each in self._all():
-            _begin(each)
+        # Outside the lock: an informer created now sees the loop, and is started twice, which is harmless.
+        for informer in self._all():
+            _start(informer)
 
     async def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
-        """Wait until the first full state is in the store of every informer that was made so far.
+        """Wait until all informers created so far have synced.
 
         Args:
-            timeout: For how many seconds.
-            handlers: Wait also until every handler has returned from every initial add.
+            timeout: Seconds to wait; None for no limit.
+            handlers: Whether to wait also until every handler has returned from every initial add.
 
         Returns:
-            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
+            True. A timeout is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
-            DeadlineError: If that takes longer than `timeout` seconds; says which are late, and what went wrong last.
+            DeadlineError: If that takes longer than `timeout` seconds; names the late informers and their last errors.
             InformerStateError: If the factory was not started.
             ClosedError: If an informer has stopped.
         """
-        # differs from client-go: late ones are an error that names them, not a false among the results.
+        # differs from client-go: a timeout is an error that names the late informers, not a false among the results.
         if self._loop is None:
             raise InformerStateError("the factory is not started, so nothing will sync; start() it first")
         try:
             async with asyncio.timeout(timeout):
                 # One after the other: either way, the wait ends when the slowest has synced.
-                for each in self._all():
-                    await each.wait_synced(handlers=handlers)
+                for informer in self._all():
+                    await informer.wait_synced(handlers=handlers)
         except TimeoutError:
-            late = "; ".join(_late_ones(self._named(), handlers=handlers))
+            late = "; ".join(_describe_late(self._by_name(), handlers=handlers))
             raise DeadlineError(f"not synced within {timeout:g} s: {late}") from None
         return True
 
     async def shutdown(self, *, grace: float = GRACE) -> None:
-        """Stop every informer, and wait until nothing of them is left. Doing it twice does nothing.
+        """Stop all informers, and wait for their tasks and handlers to end. A second shutdown is a no-op.
 
-        Their copies can still be read. A handler may shut the factory down, and is not waited for then.
+        The stores can still be read. If a handler shuts the factory down, the call does not wait.
 
         Args:
-            grace: For how many seconds calls of handlers that are under way may go on.
+            grace: Seconds that running calls of handlers have to return.
 
         Raises:
-            MutationError: If it looks for changes of shared objects, and there are some.
-            Exception: If an informer has ended by itself because of a defect, which is logged as well.
+            MutationError: If mutation detection is on, and has found some.
+            Exception: If an informer has ended because of a defect, which is logged as well.
         """
         self.stop_nowait(grace)
         errors: list[Exception] = []
-        # One after the other, and each in this task, which may be a handler's; they all end at the same time.
-        for each in self._all():
+        # One after the other in this task, which may be a handler's. They have all been told to stop already.
+        for informer in self._all():
             try:
-                await each.stop(grace=grace)
-            except Exception as error:  # noqa: BLE001 - first the others
+                await informer.stop(grace=grace)
+            except Exception as error:  # noqa: BLE001 - raised after all have stopped
                 errors.append(error)
         raise_all(errors)
 
     def check_at_end(self) -> None:
-        """Check whether shared objects were changed, in the informers that look for that.
+        """Compare the objects of all informers with mutation detection.
 
         Raises:
-            MutationError: Naming the objects.
+            MutationError: If some were mutated; it names them.
         """
         errors: list[Exception] = []
-        for each in self._all():
+        for informer in self._all():
             try:
-                lifecycle_of(each).check_mutations_at_end()
+                lifecycle_of(informer).check_mutations_at_end()
             except MutationError as error:
                 # Collected, so that one error names the objects of all informers.
                 errors.append(error)
         raise_all(errors)
 
     def stop_nowait(self, grace: float = GRACE) -> None:
-        """Stop every informer, and wait for nothing; on their own loop, or before the start."""
+        """Stop all informers without waiting; on their event loop, or before the start."""
         with self._lock:
             self._is_closed = True
-        for each in self._all():
-            each.stop_nowait(grace)
+        for informer in self._all():
+            informer.stop_nowait(grace)
 
     @property
     def is_called_from_handler(self) -> bool:
-        """Whether a handler of one of the informers asks, which cannot wait for its end."""
-        return any(each.is_called_from_handler for each in self._all())
+        """Whether a handler of one of the informers is the caller, which cannot wait for its own end."""
+        return any(informer.is_called_from_handler for informer in self._all())
 
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else "new" if self._loop is None else "running"
@@ -403,56 +366,54 @@ class SharedInformerFactory(InformerGroups):
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             await self.shutdown()
-        except MutationError as found:
+        except MutationError as mutations:
             # It must not replace the error that the block ends with.
             if error is None:
                 raise
-            log_mutations(found)
+            log_mutations(mutations)
 
-    # Inside.
-
-    def _wanted(
+    def _key(
         self,
         form: Form,
-        what: type[Object] | GroupVersionResource,
+        kind: type[Object] | GroupVersionResource,
         namespace: str | Sequence[str] | None = None,
         label_selector: LabelSelection | None = None,
         field_selector: FieldSelection | None = None,
-    ) -> Wanted:
-        own = self._selection
-        selection = ListSelectors(
-            label_selector=own.label_selector if label_selector is None else label_selector,
-            field_selector=own.field_selector if field_selector is None else field_selector,
+    ) -> InformerKey:
+        defaults = self._selectors
+        selectors = ListSelectors(
+            label_selector=defaults.label_selector if label_selector is None else label_selector,
+            field_selector=defaults.field_selector if field_selector is None else field_selector,
         )
-        selection = tweaked(self._tweak, what, selection)
+        selectors = apply_tweak(self._tweak, kind, selectors)
         namespaces = self._namespaces if namespace is None else namespaces_of(namespace)
-        return wanted(form, what, namespaces, selection, is_explicit=namespace is not None)
+        return informer_key(form, kind, namespaces, selectors, is_explicit=namespace is not None)
 
-    def _obtain(self, found: Wanted, make: Callable[[], SharedInformer[Any]]) -> SharedInformer[Any]:
+    def _get_or_create(self, key: InformerKey, create: Callable[[], SharedInformer[Any]]) -> SharedInformer[Any]:
         with self._lock:
-            there = self._informers.get(found)
-        if there is not None:
-            return there
-        self._check_open(f"make an informer for {found.name}")
+            existing = self._informers.get(key)
+        if existing is not None:
+            return existing
+        self._check_open(f"make an informer for {key.name}")
         # Not under the lock, which is not reentrant: a constructor may ask this factory for another informer.
-        made = make()
+        created = create()
         with self._lock:
-            # Checked again: an informer that joins after shutdown would never be stopped.
-            self._check_open(f"make an informer for {found.name}")
-            # Of two threads that make the same one, the first wins; the other's is never started.
-            there, loop = self._informers.setdefault(found, made), self._loop
-        if there is made and loop is not None:
-            _begin_on(loop, made)
-        return there
+            # Checked again: an informer that joins after the shutdown would never be stopped.
+            self._check_open(f"make an informer for {key.name}")
+            # If two threads create the same informer, the first wins; the other's is never started.
+            informer, loop = self._informers.setdefault(key, created), self._loop
+        if informer is created and loop is not None:
+            _start_on(loop, informer)
+        return informer
 
-    def _made(self, found: Wanted) -> SharedInformer[Any]:
-        namespaces: Sequence[str | None] = found.namespaces or [None]
-        sources = [self._source(found, namespace) for namespace in namespaces]
-        selectors = dict(found.selectors)
+    def _create(self, key: InformerKey) -> SharedInformer[Any]:
+        namespaces: Sequence[str | None] = key.namespaces or [None]
+        sources = [self._source(key, namespace) for namespace in namespaces]
+        selectors = dict(key.selectors)
         options = replace(
             self._options,
-            name=found.name,
-            resync=self._period(found),
+            name=key.name,
+            resync=self._period(key),
             label_selector=selectors.get("labelSelector"),
             field_selector=selectors.get("fieldSelector"),
             shard_selector=selectors.get("shardSelector"),
@@ -465,73 +426,72 @@ class SharedInformerFactory(InformerGroups):
     ) -> SharedInformer[Any]:
         return self._INFORMER.from_options(source, options)
 
-    def _source(self, found: Wanted, namespace: str | None) -> ReadVerbs[Any]:
-        if isinstance(found.what, type):
-            return self._client.resource(found.what, namespace)
-        open_resource = self._client.dynamic if found.form == "untyped" else self._client.metadata
-        return open_resource(found.what, namespace=namespace)
+    def _source(self, key: InformerKey, namespace: str | None) -> ReadVerbs[Any]:
+        if isinstance(key.kind, type):
+            return self._client.resource(key.kind, namespace)
+        open_resource = self._client.dynamic if key.form == "untyped" else self._client.metadata
+        return open_resource(key.kind, namespace=namespace)
 
-    def _period(self, found: Wanted) -> float:
-        return self._resyncs.get(found.resource, self._resync)
+    def _period(self, key: InformerKey) -> float:
+        return self._resyncs.get(key.resource, self._options.resync)
 
     def _all(self) -> list[SharedInformer[Any]]:
         with self._lock:
             return list(self._informers.values())
 
-    def _named(self) -> dict[str, SharedInformer[Any]]:
-        """The informers by name. Two classes of one resource share theirs, and are numbered."""
+    def _by_name(self) -> dict[str, SharedInformer[Any]]:
+        """The informers by name. Two classes of one resource have the same name, and are numbered."""
         with self._lock:
-            there = list(self._informers.items())
+            informers = list(self._informers.items())
         counts: Counter[str] = Counter()
         names: dict[str, SharedInformer[Any]] = {}
-        for found, each in there:
-            name = found.name
+        for key, informer in informers:
+            name = key.name
             counts[name] += 1
-            names[name if counts[name] == 1 else f"{name} ({counts[name]})"] = each
+            names[name if counts[name] == 1 else f"{name} ({counts[name]})"] = informer
         return names
 
-    def _check_open(self, what: str) -> None:
+    def _check_open(self, action: str) -> None:
         if self._is_closed:
-            raise ClosedError(f"the factory cannot {what} any more: it is shut down; make a new one")
+            raise ClosedError(f"the factory cannot {action} any more: it is shut down; make a new one")
 
 
 def raise_all(errors: Sequence[Exception]) -> None:
-    """Raise what informers ended with: all that was changed as one error, or something worse.
+    """Raise the errors that informers ended with: the first that is no mutation, or all mutations as one error.
 
     Raises:
-        MutationError: naming the objects.
-        Exception: the first that is something else.
+        MutationError: If there are only mutations; it names the objects.
+        Exception: The first other error.
     """
-    changed = [error for error in errors if isinstance(error, MutationError)]
+    mutations = [error for error in errors if isinstance(error, MutationError)]
     for error in errors:
-        if error not in changed:
+        if error not in mutations:
             raise error
-    if changed:
-        keys = [key for error in changed for key in error.keys]
-        raise MutationError("; ".join(map(str, changed)), keys=keys)
+    if mutations:
+        keys = [key for error in mutations for key in error.keys]
+        raise MutationError("; ".join(map(str, mutations)), keys=keys)
 
 
-def _begin(informer: SharedInformer[Any]) -> None:
-    """Begin, on the loop that it shall belong to, unless it has begun."""
+def _start(informer: SharedInformer[Any]) -> None:
+    """Start an informer on the running event loop, unless it was started or stopped before."""
     with contextlib.suppress(InformerStateError):  # it is running, or its owner has stopped it
         lifecycle_of(informer).start()
 
 
-def _begin_on(loop: asyncio.AbstractEventLoop, informer: SharedInformer[Any]) -> None:
-    """Begin at once if this is the loop; from anywhere else, before whatever is asked of the loop next.
+def _start_on(loop: asyncio.AbstractEventLoop, informer: SharedInformer[Any]) -> None:
+    """Start an informer now if this is its loop; otherwise before the loop runs the caller's next request.
 
     Raises:
         ClosedError: If the loop has ended.
     """
     if _running_loop() is loop:
-        _begin(informer)
+        _start(informer)
         return
     try:
-        # Calls that one thread hands to a loop keep their order, so whatever it asks next finds the informer
-        # begun.
-        loop.call_soon_threadsafe(_begin, informer)
+        # A loop runs the calls of one thread in order, so the caller's next request finds the informer started.
+        loop.call_soon_threadsafe(_start, informer)
     except RuntimeError:
-        # The loop is closed. A factory has one loop for its whole life, so there is no other to try.
+        # The loop is closed, and a factory has one loop for its whole life.
         raise ClosedError("the factory's event loop has ended, and its informers with it; make a new factory") from None
 
 
@@ -542,14 +502,14 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _late_ones(informers: Mapping[str, SharedInformer[Any]], *, handlers: bool) -> list[str]:
-    """Which informers have not synced, and why, each in a few words."""
-    found: list[str] = []
-    for name, each in informers.items():
-        health = each.health
+def _describe_late(informers: Mapping[str, SharedInformer[Any]], *, handlers: bool) -> list[str]:
+    """A few words about each informer that has not synced."""
+    texts: list[str] = []
+    for name, informer in informers.items():
+        health = informer.health
         behind = [handler for handler, pending in health.pending.items() if pending]
-        if not each.has_synced:
-            found.append(f"{name} ({health.last_error or 'no full state has come yet'})")
+        if not informer.has_synced:
+            texts.append(f"{name} ({health.last_error or 'no full state has come yet'})")
         elif handlers and behind:
-            found.append(f"{name} (its handlers {', '.join(behind)} have not processed the initial objects)")
-    return found
+            texts.append(f"{name} (its handlers {', '.join(behind)} have not processed the initial objects)")
+    return texts

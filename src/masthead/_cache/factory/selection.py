@@ -1,4 +1,4 @@
-"""Which informer of a factory is meant: equal wishes are one informer, different ones are side by side."""
+"""The key of a factory's informer: resource, form, namespaces and selectors. Equal keys share one informer."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Form",
+    "InformerKey",
     "ListSelectors",
     "Tweak",
-    "Wanted",
-    "checked",
-    "named",
+    "apply_tweak",
+    "check_selectors",
+    "informer_key",
     "namespaces_of",
+    "parse_resource",
     "resource_of",
-    "tweaked",
-    "wanted",
 ]
 
 _SELECTORS: Final[Mapping[str, Callable[[str], object]]] = {
@@ -41,21 +41,21 @@ _TITLES: Final[Mapping[str, str]] = {
     "fieldSelector": "fields ",
     "shardSelector": "shard ",
 }
-"""What is put before selectors in names, because they may look alike."""
+"""Prefixes of selectors in names, because label and field selectors may look alike."""
 
 Form: TypeAlias = Literal["typed", "untyped", "metadata"]
-"""What the objects become: their class, `Unstructured`, or their metadata alone."""
+"""The form of the objects: typed, `Unstructured`, or metadata only."""
 
 
 @set_module("masthead.cache")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSelectors:
-    """Which objects of a resource are kept; None for what is not said.
+    """The selectors of lists and watches; None for no selector.
 
     Attributes:
-        label_selector: Only objects with such labels.
-        field_selector: Only objects with such fields.
-        shard_selector: Only the objects of one shard, where the server has them.
+        label_selector: Labels that objects must have.
+        field_selector: Fields that objects must have.
+        shard_selector: The shard that objects must belong to, on servers with sharded list and watch.
     """
 
     label_selector: LabelSelection | None = None
@@ -63,43 +63,43 @@ class ListSelectors:
     shard_selector: str | None = None
 
 
-# differs from client-go: it is called once for each informer, with its kind; versions and limits are the reflector's.
+# differs from client-go: called once per informer, with its kind; versions and limits belong to the reflector.
 Tweak: TypeAlias = Callable[[type[Object] | GroupVersionResource, ListSelectors], ListSelectors]
-"""Has the last word on what is selected, for lists and watches alike: ``tweak(Pod, selection)``.
+"""Changes the selectors of a kind, for lists and watches alike: ``tweak(Pod, selectors)``.
 
 ::
 
-    def only_here(what, selection):
-        return replace(selection, field_selector=f"spec.nodeName={NODE}") if what is Pod else selection
+    def only_this_node(kind, selectors):
+        return replace(selectors, field_selector=f"spec.nodeName={NODE}") if kind is Pod else selectors
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What an informer is to hold.
+class InformerKey:
+    """Identifies an informer of a factory.
 
     Attributes:
-        form: What its objects become.
-        what: The class of its objects; or the resource, where they have none.
-        namespaces: Whose objects; none for all namespaces, and for what lives in none.
-        selectors: What they are selected by, under the API's names.
+        form: The form of the objects.
+        kind: The class of typed objects; otherwise the resource.
+        namespaces: The namespaces; empty for all, and for cluster-scoped kinds.
+        selectors: The selectors, by the API's names.
     """
 
     form: Form
-    what: type[Object] | GroupVersionResource
+    kind: type[Object] | GroupVersionResource
     namespaces: tuple[str, ...]
     selectors: tuple[tuple[str, str], ...]
 
     @property
     def resource(self) -> GroupVersionResource:
         """The resource."""
-        return resource_of(self.what)
+        return resource_of(self.kind)
 
     @property
     def name(self) -> str:
-        """The name, which differs from those of its neighbours: ``pods``, ``pods[shop/*;labels app=web]``.
+        """The informer's name, such as ``pods`` or ``pods[shop/*;labels app=web]``.
 
-        Versions are named as kubectl does, ``horizontalpodautoscalers.v2.autoscaling``, where they are not ``v1``.
+        Versions other than ``v1`` are written as in kubectl: ``horizontalpodautoscalers.v2.autoscaling``.
         """
         parts: list[str] = [] if self.form == "typed" else [self.form]
         parts += [",".join(f"{namespace}/*" for namespace in self.namespaces)] if self.namespaces else []
@@ -110,16 +110,16 @@ class Wanted:
 
 
 def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResource:
-    """The resource of a class, or itself.
+    """The resource of a class; a resource is returned unchanged.
 
     Raises:
-        UnknownKindError: If the class does not say where it is served.
+        UnknownKindError: If the class does not declare its resource.
         ArgumentError: If it is neither.
     """
     given = cast("object", what)
     if isinstance(given, GroupVersionResource):
         return given
-    # isinstance() first: issubclass() raises TypeError for what is no class.
+    # isinstance() first: issubclass() raises TypeError unless it gets a class.
     if not isinstance(given, type) or not issubclass(given, Object):
         raise ArgumentError(
             f"{what!r} is neither a class of objects nor a resource, such as "
@@ -129,11 +129,13 @@ def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResour
     return typed(given).resource
 
 
-def named(what: type[Object] | GroupVersionResource | str, resource: str | None) -> type[Object] | GroupVersionResource:
-    """What is meant by a class, a resource, or an API version and a plural; nothing is looked up on the cluster.
+def parse_resource(
+    what: type[Object] | GroupVersionResource | str, resource: str | None
+) -> type[Object] | GroupVersionResource:
+    """Parse a class, a resource, or an API version and a plural, without asking the cluster.
 
     Raises:
-        ArgumentError: If something is missing, or there is too much of it.
+        ArgumentError: If the plural is missing, superfluous or invalid.
     """
     if not isinstance(what, str):
         if resource is not None:
@@ -145,14 +147,14 @@ def named(what: type[Object] | GroupVersionResource | str, resource: str | None)
             "give that and the plural, such as 'apps/v1', 'deployments'",
             value=what,
         )
-    # A kind such as "Deployment" in place of the plural would only show as a 404 of the first list.
+    # A kind such as "Deployment" instead of the plural would only fail with a 404 of the first list.
     if names.problem_with_dns1123_label(resource):
         raise ArgumentError(f"{resource!r} is no resource; give its plural, such as 'deployments'", value=resource)
     return GroupVersion.parse(what).resource(resource)
 
 
 def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One namespace, or several, in order; none for all of them.
+    """The namespaces in order, without duplicates; empty for all of them.
 
     Raises:
         ArgumentError: If the sequence is empty, or a namespace is invalid.
@@ -163,91 +165,93 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
     given = [namespace] if isinstance(namespace, str) else list(namespace)
     if not given:
         raise ArgumentError("there is no namespace in the list; give some, or None for all", value=namespace)
-    for each in given:
-        if not isinstance(cast("object", each), str):
-            raise ArgumentError(f"{each!r} is no namespace", value=each)
-        names.check_dns1123_label(each)
-    # The same namespaces in another order, or twice, are the same informer.
+    for name in given:
+        if not isinstance(cast("object", name), str):
+            raise ArgumentError(f"{name!r} is no namespace", value=name)
+        names.check_dns1123_label(name)
+    # Sorted: the same namespaces in another order share one informer.
     return tuple(sorted({*given}))
 
 
-def checked(selection: ListSelectors) -> ListSelectors:
-    """A selection whose selectors are some.
+def check_selectors(selectors: ListSelectors) -> ListSelectors:
+    """Check selectors, and return them.
 
     Raises:
         SelectorError: If one is invalid.
-        ArgumentError: If one is of a type that no selector has.
+        ArgumentError: If one has the wrong type.
     """
-    _selectors(selection)
-    return selection
+    _normalize(selectors)
+    return selectors
 
 
-def tweaked(tweak: Tweak | None, what: type[Object] | GroupVersionResource, selection: ListSelectors) -> ListSelectors:
-    """What a tweak makes of a selection.
+def apply_tweak(
+    tweak: Tweak | None, kind: type[Object] | GroupVersionResource, selectors: ListSelectors
+) -> ListSelectors:
+    """Return the selectors after a tweak.
 
     Raises:
-        ArgumentError: If that is something else.
-        Exception: Whatever the tweak raises.
+        ArgumentError: If the tweak returns anything else.
+        Exception: Any exception of the tweak.
     """
-    found = selection if tweak is None else tweak(what, selection)
-    if not isinstance(cast("object", found), ListSelectors):
+    tweaked = selectors if tweak is None else tweak(kind, selectors)
+    if not isinstance(cast("object", tweaked), ListSelectors):
         raise ArgumentError(
-            f"the tweak of {resource_of(what).group_resource} returned a {type(found).__name__}; it must return a "
-            "ListSelectors, such as dataclasses.replace(selection, field_selector=...)",
-            value=found,
+            f"the tweak of {resource_of(kind).group_resource} returned a {type(tweaked).__name__}; it must return "
+            "ListSelectors, such as dataclasses.replace(selectors, field_selector=...)",
+            value=tweaked,
         )
-    return found
+    return tweaked
 
 
-def wanted(
+def informer_key(
     form: Form,
-    what: type[Object] | GroupVersionResource,
+    kind: type[Object] | GroupVersionResource,
     namespaces: tuple[str, ...],
-    selection: ListSelectors,
+    selectors: ListSelectors,
     *,
     is_explicit: bool,
-) -> Wanted:
-    """Put together which informer is meant.
+) -> InformerKey:
+    """Build the key of an informer.
 
     Args:
-        form: What the objects become.
-        what: Their class, or the resource.
-        namespaces: Whose objects.
-        selection: Which of them.
-        is_explicit: Whether the namespaces were asked for with this resource, and not for all in general: then they must
-            make sense for it.
+        form: The form of the objects.
+        kind: Their class, or the resource.
+        namespaces: The namespaces; empty for all.
+        selectors: The selectors.
+        is_explicit: Whether the namespaces were passed with this kind, and not to the factory: then a cluster-scoped kind
+            is an error.
 
     Raises:
-        UnknownKindError: If the class does not say where it is served.
-        ArgumentError: If a namespace is asked for of what lives in none.
+        UnknownKindError: If the class does not declare its resource.
+        ArgumentError: If a namespace is passed with a cluster-scoped kind.
         SelectorError: If a selector is invalid.
     """
-    resource = resource_of(what)
-    if namespaces and _is_namespaced(what) is False:
+    resource = resource_of(kind)
+    if namespaces and _is_namespaced(kind) is False:
         if is_explicit:
             raise ArgumentError(
                 f"{resource.group_resource} live in no namespace; leave out namespace", value=namespaces
             )
         namespaces = ()
-    # Of metadata, a class and its resource are the same.
-    return Wanted(form, what if form == "typed" else resource, namespaces, _selectors(selection))
+    # Metadata has one form, whether it is requested by class or by resource.
+    return InformerKey(form, kind if form == "typed" else resource, namespaces, _normalize(selectors))
 
 
-def _selectors(selection: ListSelectors) -> tuple[tuple[str, str], ...]:
-    """What is selected by, so that what means the same is the same."""
+def _normalize(selectors: ListSelectors) -> tuple[tuple[str, str], ...]:
+    """The selectors in canonical form, so that equivalent ones are equal."""
     query = list_query(
-        label_selector=selection.label_selector,
-        field_selector=selection.field_selector,
-        shard_selector=selection.shard_selector,
+        label_selector=selectors.label_selector,
+        field_selector=selectors.field_selector,
+        shard_selector=selectors.shard_selector,
     )
     return tuple((option, str(_SELECTORS[option](value))) for option, value in query)
 
 
-def _is_namespaced(what: type[Object] | GroupVersionResource) -> bool | None:
-    """Whether the resource is namespaced; None if that is unknown here."""
-    if not isinstance(what, GroupVersionResource):
-        return typed(what).namespaced
+def _is_namespaced(kind: type[Object] | GroupVersionResource) -> bool | None:
+    """Whether a kind is namespaced; None for a resource without a class."""
+    if not isinstance(kind, GroupVersionResource):
+        return typed(kind).namespaced
     try:
-        return typed(registry.object_class(registry.kind_of(what))).namespaced
+        return typed(registry.object_class(registry.kind_of(kind))).namespaced
     except UnknownKindError:
         return None
