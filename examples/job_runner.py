@@ -34,7 +34,7 @@ async def run_jobs(client: aio.Client, jobs: Sequence[Job], leadership: aio.lead
         leadership.check()  # right before what two must not do
         with contextlib.suppress(masthead.AlreadyExistsError):  # it has run, or an earlier leader has started it
             await client.batch_v1.jobs(client.namespace).create(job)
-        await client.wait_for_all([job], timeout=math.inf)
+        await client.wait_for_manifests([job], timeout=math.inf)
         print(f"{job.metadata.name} is complete", flush=True)
 
 

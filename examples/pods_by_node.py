@@ -40,7 +40,7 @@ def pods_by_node(client: masthead.Client) -> Generator[dict[str, int], None, Non
 
     with informer:
         while True:
-            informer.wait_until(has_changed)  # asked after each change, once the informer has synced
+            informer.wait_for(has_changed)  # asked after each change, once the informer has synced
             seen = count(informer.indexer)
             yield seen
 

@@ -97,7 +97,7 @@ async def _watch_line(calls: Calls, kubeconfig: str) -> None:
         config_maps = client.core_v1.config_maps("default")
         await config_maps.create({"metadata": {"name": "settings"}})
         async with informer:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
             for turn in range(3):
                 updated.clear()
                 if turn == 2:

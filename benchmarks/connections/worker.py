@@ -81,7 +81,7 @@ async def run(kubeconfig: str, namespaces: list[str]) -> None:
             informer.add_event_handler(on_add=reporter.on_add, on_update=reporter.on_update)
             await running.enter_async_context(informer)
             informers.append(informer)
-        await asyncio.gather(*(informer.wait_synced(300, handlers=True) for informer in informers))
+        await asyncio.gather(*(informer.wait_for_cache_sync(300, handlers=True) for informer in informers))
         synced = stats()
         say(
             {

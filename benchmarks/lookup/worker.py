@@ -97,7 +97,7 @@ async def _run(hold: Holding, kubeconfig: str, calls: int) -> Figures:
     async with Client(kubeconfig=kubeconfig) as client:
         indexers = {str(size): buckets_of(size) for size in BUCKETS}
         async with SharedInformer(client.core_v1.pods(), hold=hold, indexers=indexers) as informer:
-            await informer.wait_synced(TIMEOUT)
+            await informer.wait_for_cache_sync(TIMEOUT)
             gc.collect()
             gc.freeze()  # a look at all that is held would hit one read or another
             return measured(informer, calls)

@@ -26,7 +26,7 @@ async def run() -> None:
         informer = SharedInformer(client.core_v1.config_maps("default"))
         informer.add_event_handler(on_add=report, on_update=lambda _, config_map: report(config_map))
         async with informer:
-            await informer.wait_synced(handlers=True)
+            await informer.wait_for_cache_sync(handlers=True)
             print("ready", flush=True)
             await asyncio.to_thread(sys.stdin.read)
 

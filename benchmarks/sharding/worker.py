@@ -71,7 +71,7 @@ async def filled(client: Client, share: ShardSet) -> Figures:
     informer.add_event_handler(on_add=lambda obj: queue.add(obj.key))
     async with informer:
         workers = [asyncio.get_running_loop().create_task(work()) for _ in range(WORKERS)]
-        await informer.wait_synced(handlers=True)
+        await informer.wait_for_cache_sync(handlers=True)
         while len(queue) or len(done) < len(informer.indexer):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         figures = growth.so_far("")

@@ -113,7 +113,7 @@ class Bench:
         return SharedInformer(source, hold=hold, watch_list=watch_list, resync=resync)
 
     async def _sync(self, informer: Pods) -> None:
-        await informer.wait_synced(_PATIENCE, handlers=True)
+        await informer.wait_for_cache_sync(_PATIENCE, handlers=True)
         if len(informer.indexer) != self.count:
             raise RuntimeError(f"there should be {self.count} pods, and there are {len(informer.indexer)}")
 
@@ -165,7 +165,7 @@ class Bench:
         async with self._synced(resync=1.0) as informer:
             with Heartbeat() as heartbeat:
                 counter, handler = add_counter(informer, resync=1.0)
-                await handler.wait_synced(_PATIENCE)
+                await handler.wait_for_cache_sync(_PATIENCE)
                 heartbeat.pause = heartbeat.cpu = heartbeat.collection = 0.0
                 await _until(lambda: counter.updates >= self.count)
             return heartbeat
@@ -174,7 +174,7 @@ class Bench:
         """A handler that is added once everything is there."""
         async with self._synced() as informer:
             with Heartbeat() as heartbeat:
-                await add_counter(informer)[1].wait_synced(_PATIENCE)
+                await add_counter(informer)[1].wait_for_cache_sync(_PATIENCE)
             return heartbeat
 
     async def save(self) -> Heartbeat:

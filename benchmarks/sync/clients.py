@@ -65,7 +65,7 @@ async def _masthead_aio(kubeconfig: str, *, hold: Holding, watch_list: bool = Tr
             source = client.core_v1.pods(namespace or None)
             informer = SharedInformer(source, hold=hold, watch_list=watch_list)
             await running.enter_async_context(informer)
-            await informer.wait_synced(TIMEOUT)
+            await informer.wait_for_cache_sync(TIMEOUT)
             return Synced(informer, len(informer.indexer))
 
         yield start
@@ -80,7 +80,7 @@ async def _masthead(kubeconfig: str, *, hold: Holding) -> AsyncGenerator[Start]:
         async def start(namespace: str, _: int) -> Synced:
             informer = SharedInformer(client.core_v1.pods(namespace or None), hold=hold)
             running.enter_context(informer)
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
             return Synced(informer, len(informer.indexer))
 
         yield start

@@ -137,7 +137,7 @@ async def _masthead_aio(
         informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"index": index})
         informer.add_event_handler(on_update=telling(handler, done))
         async with informer:
-            await informer.wait_synced(TIMEOUT)
+            await informer.wait_for_cache_sync(TIMEOUT)
             yield done.wait
 
 
@@ -151,7 +151,7 @@ async def _masthead(kubeconfig: str, handler: Handler, *, hold: Holding) -> Asyn
         informer = SharedInformer(client.core_v1.pods(), hold=hold, indexers={"node": node_of})
         informer.add_event_handler(on_update=telling(handler, done))
         with informer:
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
             yield waiting(handler, done)
 
 

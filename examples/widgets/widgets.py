@@ -21,7 +21,7 @@ DEFINITION = Path(__file__).with_name("crd.yaml")
 def define(client: masthead.Client) -> None:
     """Install the definition, and wait until its kind is served."""
     client.apply_manifests(DEFINITION, field_manager="widgets")
-    client.wait_until_served(Widget)
+    client.wait_for_kind(Widget)
 
 
 def problems_of(widget: Widget) -> list[str]:
@@ -37,14 +37,14 @@ def demonstrate(client: masthead.Client, namespace: str) -> None:
         cached = informer.lister.namespace(namespace)
         for name, size in (("small", 1), ("large", 40)):
             made = widgets.create(Widget.new(name, spec={"size": size, "parts": [{"name": "wheel", "weight": "2kg"}]}))
-            informer.wait_for(made, timeout=60)  # read your own writes
+            informer.wait_for_version(made, timeout=60)  # read your own writes
         for each in sorted(cached.list(), key=lambda each: each.spec.size):
             print(f"{each.metadata.name}: size {each.spec.size}, {each.spec.color}, {each.spec.parts[0].weight}")
 
         def grow(widget: Widget) -> None:
             widget.spec.size += 1
 
-        informer.wait_for(widgets.update_with_retry("small", grow), timeout=60)
+        informer.wait_for_version(widgets.update_with_retry("small", grow), timeout=60)
         print(f"small: size {cached.get('small').spec.size}")
         for name in ("small", "large"):
             widgets.delete(name)

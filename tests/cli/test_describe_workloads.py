@@ -48,7 +48,7 @@ def server() -> Iterator[Server]:
         masthead.Client(kubeconfig=running.kubeconfig()) as client,
     ):
         client.apply_manifests(MANIFESTS, field_manager="test")
-        client.wait_for_all(MANIFESTS, masthead.conditions.ready(), timeout=60)
+        client.wait_for_manifests(MANIFESTS, masthead.conditions.ready(), timeout=60)
         yield running
 
 

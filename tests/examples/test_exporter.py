@@ -42,7 +42,7 @@ def test_metrics_are_those_of_the_moment_of_the_scrape(kube_server: Server, kube
         kube_server.kubelet.restart("web")
         ready = [{"type": "Ready", "status": "True"}]
         node = core.nodes().patch_status("node-1", Patch.merge({"status": {"conditions": ready}}))
-        factory.core_v1.nodes.informer.wait_for(node, timeout=10)
-        factory.core_v1.pods.informer.wait_for(core.pods("default").get("web"), timeout=10)
+        factory.core_v1.nodes.informer.wait_for_version(node, timeout=10)
+        factory.core_v1.pods.informer.wait_for_version(core.pods("default").get("web"), timeout=10)
         assert registry.get_sample_value("cluster_pod_restarts", WEB) == 1
         assert registry.get_sample_value("cluster_node_ready", {"node": "node-1"}) == 1

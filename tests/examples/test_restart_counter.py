@@ -23,7 +23,7 @@ def test_each_restart_is_told_once_with_its_reason(kube_server: Server, kube_cli
     kube_server.kubelet.restart("web", exit_code=1)  # before we look
     lines: SimpleQueue[str] = SimpleQueue()
     with restart_counter(kube_client, "default", lines.put) as informer:
-        informer.wait_synced(timeout=10)
+        informer.wait_for_cache_sync(timeout=10)
         kube_server.kubelet.restart("web", exit_code=137)
         assert lines.get(timeout=10) == "default/web app: restart 2, Error, exit code 137"
         kube_server.kubelet.restart("web", exit_code=3)

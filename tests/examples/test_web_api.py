@@ -21,7 +21,7 @@ async def test_answers_come_from_the_cache(
     await pods.create(new_pod("a", node="node-1"))
     app = make_app(kube_config)
     async with TestClient(TestServer(app)) as http:
-        await app[PODS].wait_for(await pods.create(new_pod("b", node="node-2")), timeout=10)
+        await app[PODS].wait_for_version(await pods.create(new_pod("b", node="node-2")), timeout=10)
         before = len(kube_server.requests)
 
         a = {"name": "default/a", "node": "node-1", "phase": "Pending"}
@@ -36,7 +36,7 @@ async def test_answers_come_from_the_cache(
 
         # The cache follows the cluster.
         await pods.delete("a", grace_period_seconds=0)
-        await app[PODS].wait_until(lambda copy: len(copy) == 1, timeout=10)
+        await app[PODS].wait_for(lambda copy: len(copy) == 1, timeout=10)
         assert await (await http.get("/pods")).json() == [b]
 
 
@@ -46,6 +46,6 @@ async def test_it_is_ready_once_the_cache_has_synced(kube_server: Server, kube_c
     async with TestClient(TestServer(app)) as http:
         assert (await http.get("/readyz")).status == 503
         refused.remove()
-        await app[PODS].wait_synced(timeout=30)
+        await app[PODS].wait_for_cache_sync(timeout=30)
         ready = await http.get("/readyz")
         assert (ready.status, (await ready.json())["pods"]) == (200, 0)

@@ -95,7 +95,7 @@ async def define(client: Any, wanted: dict[str, Any]) -> None:
     name, spec = wanted["metadata"]["name"], wanted["spec"]
     assert await definitions.wait_for(name, conditions.crd_established(), timeout=60)
 
-    await client.wait_until_served(GroupVersionKind(spec["group"], "v1", spec["names"]["kind"]))
+    await client.wait_for_kind(GroupVersionKind(spec["group"], "v1", spec["names"]["kind"]))
 
 
 @pytest.fixture(scope="session")
@@ -141,11 +141,11 @@ async def test_a_kind_that_is_not_served_says_what_its_definition_lacks(client: 
     await client.apiextensions_v1.custom_resource_definitions().create(taken)
 
     with pytest.raises(DeadlineError, match=r"bags\..*: NamesAccepted is False \(SingularConflict: "):
-        await client.wait_until_served(GroupVersionKind(new_group, "v1", "Bag"), timeout=1)
+        await client.wait_for_kind(GroupVersionKind(new_group, "v1", "Bag"), timeout=1)
     with pytest.raises(DeadlineError, match="there is no definition of the kind Sack in the group"):
-        await client.wait_until_served(GroupVersionKind(new_group, "v1", "Sack"), timeout=0.2)
+        await client.wait_for_kind(GroupVersionKind(new_group, "v1", "Sack"), timeout=0.2)
     with pytest.raises(DeadlineError, match="serves v1, not v9"):
-        await client.wait_until_served(GroupVersionKind(new_group, "v9", "Box"), timeout=0.2)
+        await client.wait_for_kind(GroupVersionKind(new_group, "v9", "Box"), timeout=0.2)
 
 
 async def test_a_kind_that_was_just_defined_is_found(client: Any, new_group: str) -> None:

@@ -340,7 +340,7 @@ async def test_log_lines_name_the_server(
     await maps.create({"metadata": {"name": "a"}, "dta": {}}, field_validation="Warn")
     await maps.get("a")
     async with informer_of(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
 
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("masthead.")]
     assert all(place in each for each in ours)

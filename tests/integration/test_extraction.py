@@ -226,7 +226,7 @@ async def test_a_custom_resource_without_a_class_is_extracted_as_its_managed_fie
         await client.dynamic("customresourcedefinitions").get(WIDGETS)
     except NotFoundError:
         await client.apply_manifests([DEFINITION], field_manager="us")
-    await client.wait_until_served(gvk)
+    await client.wait_for_kind(gvk)
     widgets = client.dynamic("extraction.example.com/v1", "widgets", namespace=namespace)
     mine = {
         "size": 0,

@@ -78,13 +78,13 @@ async def test_informers_are_shared_within_a_program(client: Any, namespace: str
 
     async with factory:
         assert await factory.wait_for_cache_sync(PATIENCE, handlers=True)
-        assert await shared.informer.wait_synced(PATIENCE)
-        assert await handle.wait_synced(PATIENCE)
+        assert await shared.informer.wait_for_cache_sync(PATIENCE)
+        assert await handle.wait_for_cache_sync(PATIENCE)
         assert sorted(handler.events) == ["add a", "add b"]
         assert names(shared.lister) == ["a", "b"]
 
         changed = await maps.patch("a", Patch.merge({"data": {"colour": "blue"}}))
-        await shared.informer.wait_for(changed, PATIENCE)
+        await shared.informer.wait_for_version(changed, PATIENCE)
         assert shared.lister.namespace(namespace).get("a").data == {"colour": "blue"}
         assert [each.metadata.name for each in shared.informer.indexer.by_index("colour", "blue")] == ["a"]
         await maps.delete("b")
@@ -146,7 +146,7 @@ async def test_a_list_of_namespaces_is_one_cache_and_cluster_scoped_resources_ar
         assert {each.metadata.namespace for each in maps.lister.list("kind=test")} == {namespace, other}
         assert {each.metadata.name for each in spaces.lister.list()} >= {namespace, other, "default"}
         made = await client.core_v1.config_maps(other).create(ConfigMap.new("late"))
-        await maps.informer.wait_for(made, PATIENCE)
+        await maps.informer.wait_for_version(made, PATIENCE)
         assert maps.lister.namespace(other).get("late").metadata.uid == made.metadata.uid
     await client.core_v1.namespaces().delete(other)
 
@@ -165,7 +165,7 @@ async def test_a_tweak_is_for_lists_and_watches_alike(client: Any, namespace: st
             await factory.wait_for_cache_sync(PATIENCE)
             await maps.create(ConfigMap.new(f"db-{watch_list}".lower(), labels={"app": "db"}))
             made = await maps.create(ConfigMap.new(f"web-{watch_list}".lower(), labels={"app": "web"}))
-            await shared.informer.wait_for(made, PATIENCE)
+            await shared.informer.wait_for_version(made, PATIENCE)
             assert {each.metadata.labels["app"] for each in shared.lister.list()} == {"web"}
 
 
@@ -174,9 +174,9 @@ async def test_a_late_informer_is_started_automatically(client: Any, namespace: 
     await factory.start()
     await factory.start()
     secrets = factory.core_v1.secrets
-    await secrets.informer.wait_synced(PATIENCE)
+    await secrets.informer.wait_for_cache_sync(PATIENCE)
     made = await client.core_v1.secrets(namespace).create(Secret.new("one", data={}))
-    await secrets.informer.wait_for(made, PATIENCE)
+    await secrets.informer.wait_for_version(made, PATIENCE)
     await factory.shutdown()
 
     assert secrets.lister.namespace(namespace).get("one").metadata.uid == made.metadata.uid
@@ -192,7 +192,7 @@ async def test_an_unserved_resource_is_named_when_waiting_for_sync(client: Any) 
     spaces = factory.core_v1.namespaces.informer
 
     async with factory:
-        await spaces.wait_synced(PATIENCE)
+        await spaces.wait_for_cache_sync(PATIENCE)
         with pytest.raises(DeadlineError, match=r"widgets\.nowhere\.example\.com\[untyped\] \(NotFoundError"):
             await factory.wait_for_cache_sync(2)
 
@@ -214,11 +214,11 @@ async def test_an_informer_needs_no_factory(client: Any, namespace: str) -> None
     handle = informer.add_event_handler(on_add=handler.add)
 
     async with informer:
-        await handle.wait_synced(PATIENCE)
+        await handle.wait_for_cache_sync(PATIENCE)
         assert handler.events == ["add web"]
         await handle.remove()
         made = await maps.create(ConfigMap.new("more", labels={"app": "web"}))
-        await informer.wait_for(made, PATIENCE)
+        await informer.wait_for_version(made, PATIENCE)
         assert names(informer.lister) == ["more", "web"]
     assert handler.events == ["add web"]
 

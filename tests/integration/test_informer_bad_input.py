@@ -46,15 +46,15 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
     handle = informer.add_event_handler(RecordingHandler())
     async with informer:
         with pytest.raises(DeadlineError, match=rf"has not synced within 0.2 s; the last error was {name}"):
-            await informer.wait_synced(0.2)
+            await informer.wait_for_cache_sync(0.2)
         with pytest.raises(DeadlineError, match="has not processed the initial objects"):
-            await handle.wait_synced(0.01)
+            await handle.wait_for_cache_sync(0.01)
         health = informer.health
         assert not health.is_healthy
         assert health.failures >= 1
         assert health.last_error.startswith(name)
         refused.remove()
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert copy_of(informer) == {"a": "1"}
     assert {type(error).__name__ for error in errors} == {name}
     assert [
@@ -73,7 +73,7 @@ async def test_a_resource_that_vanishes_and_returns_is_mirrored_again(cluster: C
     informer = quick(maps)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         gone = faults.fail(code, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "a", "2")
         await turns_until(lambda: gone.hits >= 3)
@@ -97,13 +97,13 @@ async def test_a_kind_that_is_not_served_is_reported(client: Any) -> None:
     unicorns = client.dynamic(GroupVersionResource("example.com", "v1", "unicorns"))
     async with quick(unicorns) as informer:
         with pytest.raises(DeadlineError, match=r"unicorns\.example\.com has not synced .*NotFoundError"):
-            await informer.wait_synced(0.2)
+            await informer.wait_for_cache_sync(0.2)
 
 
 async def test_an_unknown_kind_is_reported(client: Any) -> None:
     async with quick(client.dynamic("example.com/v1", "unicorns")) as informer:
         with pytest.raises(DeadlineError, match=r"the last error was .*unicorns"):
-            await informer.wait_synced(1)
+            await informer.wait_for_cache_sync(1)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_an_invalid_selector_is_rejected_at_once(maps: Any, options: dict[
 async def test_a_selector_that_the_server_rejects_is_reported(maps: Any) -> None:
     async with quick(maps, field_selector="spec.colour=red") as informer:
         with pytest.raises(DeadlineError, match=r"the last error was BadRequestError: .*spec\.colour"):
-            await informer.wait_synced(1)
+            await informer.wait_for_cache_sync(1)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ async def test_invalid_options_are_rejected_at_once(maps: Any, options: dict[str
 async def test_an_informer_runs_once_and_knows_when(maps: Any) -> None:
     informer = quick(maps)
     with pytest.raises(InformerStateError, match=r"start\(\) it first"):
-        await informer.wait_synced(1)
+        await informer.wait_for_cache_sync(1)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for again in (informer.start, informer.run):
             with pytest.raises(InformerStateError):
                 await again()
@@ -160,7 +160,7 @@ async def test_an_informer_runs_once_and_knows_when(maps: Any) -> None:
     with pytest.raises(ClosedError):
         informer.add_event_handler(RecordingHandler())
     with pytest.raises(ClosedError):
-        await informer.wait_for("999999999")
+        await informer.wait_for_version("999999999")
     await informer.stop()
 
 
@@ -189,7 +189,7 @@ async def test_a_failing_filter_affects_only_its_own_handler(maps: Any, caplog: 
         informer.add_event_handler(other),
     ]
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await put(maps, "bad")
         await reached(informer, await put(maps, "a"), *handles)
     assert picky.recorded == ["add a=1"]
@@ -219,7 +219,7 @@ async def test_handlers_may_add_and_remove_handlers_while_they_are_called(maps: 
     handles.append(informer.add_event_handler(on_add=leave_blocking if is_blocking(informer) else leave))
     handles.append(informer.add_event_handler(on_add=bring))
     async with informer:
-        await handles[1].wait_synced(30)
+        await handles[1].wait_for_cache_sync(30)
         version = await put(maps, "c")
         await reached(informer, version, *handles)
     assert len(received) == 1
@@ -240,14 +240,14 @@ async def test_a_client_that_is_closed_ends_its_informers(
         informer = quick(other.core_v1.config_maps(maps.namespace))
         handle = informer.add_event_handler(RecordingHandler(), name="mine")
         await informer.start()
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
     await turns_until(lambda: informer.is_stopped)
     assert copy_of(informer) == {"a": "1"}
     assert informer.health.state == "stopped"
     with pytest.raises(ClosedError):
         informer.add_event_handler(RecordingHandler())
     with pytest.raises(ClosedError):
-        await informer.wait_for("999999999", 30)
+        await informer.wait_for_version("999999999", 30)
     await informer.stop()
     assert "mine" not in {each.name for each in threading.enumerate()}
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
@@ -266,7 +266,7 @@ async def test_an_informer_of_a_closed_client_never_syncs(cluster: Cluster, faca
 
 async def _started_and_synced(informer: Any) -> None:
     await informer.start()
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
 
 
 async def test_a_handler_that_blocks_does_not_keep_a_program_from_its_end(maps: Any) -> None:

@@ -42,7 +42,7 @@ async def test_the_store_matches_the_server(maps: Any, hold: str) -> None:
     informer = quick(maps, hold=hold, indexers={"value": lambda obj: [obj.data.get("value", "")]})
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         await put(maps, "a", "2")
         await maps.delete("b")
         await reached(informer, await put(maps, "c"), handle)
@@ -60,7 +60,7 @@ async def test_the_store_matches_the_server(maps: Any, hold: str) -> None:
 async def test_a_write_is_read_back_from_the_cache(maps: Any) -> None:
     async with quick(maps) as informer:
         for number in range(5):
-            await informer.wait_for(await put(maps, "a", str(number)), 30)
+            await informer.wait_for_version(await put(maps, "a", str(number)), 30)
             assert copy_of(informer)["a"] == str(number)
 
 
@@ -97,7 +97,7 @@ async def test_with_the_blocking_client_each_handler_has_a_thread_and_otherwise_
     handles = [informer.add_event_handler(on_add=note(name), name=name) for name in ("x", "y")]
     async with informer:
         for handle in handles:
-            await handle.wait_synced(30)
+            await handle.wait_for_cache_sync(30)
     if is_blocking(informer):
         assert threads == {"x": "masthead-handler-x", "y": "masthead-handler-y"}
     else:
@@ -107,7 +107,7 @@ async def test_with_the_blocking_client_each_handler_has_a_thread_and_otherwise_
 async def test_any_thread_may_read(maps: Any) -> None:
     await put(maps, "a")
     async with quick(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         found: list[str] = []
         reader = threading.Thread(target=lambda: found.extend(each.metadata.name for each in informer.lister.list()))
         reader.start()
@@ -119,7 +119,7 @@ async def test_any_thread_may_read(maps: Any) -> None:
 async def test_kinds_without_types_are_mirrored_alike(client: Any, maps: Any, namespace: str, form: str) -> None:
     version = await put(maps, "a")
     async with quick(getattr(client, form)("v1", "configmaps", namespace=namespace)) as informer:
-        await informer.wait_for(version, 30)
+        await informer.wait_for_version(version, 30)
         found = informer.indexer.get_by_key(f"{namespace}/a")
         assert found.metadata.name == "a"
         if form == "dynamic":
@@ -133,7 +133,7 @@ async def test_objects_are_transformed_before_they_are_stored_or_dispatched(maps
     informer = quick(maps, transform=transform)
     handle = informer.add_event_handler(on_add=seen.append)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         assert informer.health.broken == {}
         (found,) = (each for each in informer.indexer.list() if each.metadata.name == "a")
         assert found.metadata.managed_fields == []
@@ -145,7 +145,7 @@ async def test_a_start_from_a_snapshot_dispatches_only_changes(maps: Any, tmp_pa
     for name in "abc":
         await put(maps, name)
     async with quick(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert await informer.save(tmp_path / "maps") >= 3
     await put(maps, "a", "2")
     await maps.delete("b")
@@ -166,7 +166,7 @@ async def test_a_delta_fifo_may_be_the_queue(maps: Any) -> None:
     informer = quick(maps, queue=DeltaFIFO)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         await maps.delete("a")
         await reached(informer, await put(maps, "b"), handle)
     assert ours(recorder) == ["initial a=1", "delete a=1", "add b=1"]
@@ -183,7 +183,7 @@ async def test_no_event_is_lost_or_invented(cluster: Cluster, maps: Any, fault: 
     informer = quick(maps, stall_after=0.1)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         await put(maps, "a", "2")
         await maps.delete("b")
         await put(maps, "c", "3")
@@ -199,7 +199,7 @@ async def test_stopping_leaves_no_thread(maps: Any) -> None:
     informer = quick(maps)
     handles = [informer.add_event_handler(RecordingHandler()) for _ in range(3)]
     async with informer:
-        await informer.wait_synced(30, handlers=True)
+        await informer.wait_for_cache_sync(30, handlers=True)
         await processed(*handles)
         assert not is_blocking(informer) or len(set(threading.enumerate()) - before) >= 3
     names = {each.name for each in set(threading.enumerate()) - before}

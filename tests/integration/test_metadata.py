@@ -192,7 +192,7 @@ async def test_a_metadata_informer_mirrors_a_server_of_whole_objects(facade: str
     async with scripts.client_of(script.handle, facade) as client:
         informer = informer_of(client.metadata(CONFIG_MAPS, namespace="shop"))
         async with informer:
-            await informer.wait_for("10", 30)
+            await informer.wait_for_version("10", 30)
             assert sorted(names_of(informer.indexer.list())) == (["a", "b"] if lists else ["b"])
 
 

@@ -70,7 +70,7 @@ async def test_kinds_without_a_class_are_mirrored(facade: str) -> None:
         boxes = client.dynamic(GroupVersionResource("example.com", "v1", "boxes"), namespace="shop")
         informer = informer_of(boxes, indexers={"size": lambda box: [str(box["spec"]["size"])]})
         async with informer:
-            await informer.wait_for("7", 30)
+            await informer.wait_for_version("7", 30)
             (found,) = informer.indexer.by_index("size", "2")
             assert (found.kind, found["spec"]) == ("Box", {"size": 2})
 
@@ -93,7 +93,7 @@ async def test_a_failing_server_is_retried_with_backoff(facade: str, response: S
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
         async with informer_of(maps) as informer:
-            await informer.wait_synced(30)
+            await informer.wait_for_cache_sync(30)
             for _ in range(200):
                 await client.rest.get("/version")
     assert len(script.queries) <= 8  # without a pause, there would be dozens
@@ -132,7 +132,7 @@ async def test_one_undecodable_object_does_not_break_an_informer(facade: str) ->
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop")) as informer,
     ):
-        await informer.wait_for("10", 30)
+        await informer.wait_for_version("10", 30)
         assert sorted(informer.indexer.list_keys()) == ["shop/a", "shop/c"]
         assert list(informer.health.broken) == ["shop/broken"]
     assert len(script.queries) == 1
@@ -149,7 +149,7 @@ async def test_an_empty_cluster_is_distinguished_from_one_not_synced_yet(cluster
     async with quick(maps) as informer:
         assert not informer.has_synced
         outage.remove()
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert informer.has_synced
 
 
@@ -157,9 +157,9 @@ async def test_a_late_handler_receives_existing_objects(maps: Any) -> None:
     """It received nothing of what was cached already."""
     await put(maps, "a")
     async with quick(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         recorder = RecordingHandler()
-        await informer.add_event_handler(recorder).wait_synced(30)
+        await informer.add_event_handler(recorder).wait_for_cache_sync(30)
         assert "initial a=1" in recorder.recorded
 
 
@@ -193,7 +193,7 @@ async def test_an_update_has_the_old_object(maps: Any) -> None:
     informer = quick(maps)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         await reached(informer, await put(maps, "a", "2"), handle)
     assert without_the_clusters_own(recorder) == ["initial a=1", "update a=1>2"]
 
@@ -211,7 +211,7 @@ async def test_a_missed_deletion_is_dispatched_after_the_cache_change_as_a_tombs
     recorder = RecordingHandler(lambda: found.append(sorted(copy_of(informer))))
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "b")
         await recorder.until("add b=1")
@@ -233,7 +233,7 @@ async def test_another_object_of_the_same_name_is_another_object(cluster: Cluste
     informer = quick(maps, indexers={"value": lambda obj: [obj.data["value"]]})
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "b")
         await maps.delete("a")
@@ -250,7 +250,7 @@ async def test_another_object_of_the_same_name_is_another_object(cluster: Cluste
 async def test_bookmarks_are_requested(cluster: Cluster, maps: Any) -> None:
     """Without, the version of a quiet watch grows old until it is forgotten."""
     async with quick(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     watches = [request for request in embedded(cluster).requests if request.info.verb == "watch"]
     assert "allowWatchBookmarks=true" in watches[-1].query
 
@@ -264,7 +264,7 @@ async def test_a_resync_sends_no_request(cluster: Cluster, maps: Any) -> None:
     informer.add_event_handler(recorder)
     handle = informer.add_event_handler(other, resync=0.0)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         before = len(embedded(cluster).requests)
         await recorder.until("update a=1>1")
         assert len(embedded(cluster).requests) == before
@@ -277,7 +277,7 @@ async def test_a_dead_connection_is_detected(cluster: Cluster, maps: Any) -> Non
     await put(maps, "a")
     silent = embedded(cluster).faults.silence_watch(after=2, namespace=maps.namespace)
     async with quick(maps, stall_after=0.1) as informer:
-        await informer.wait_for(await put(maps, "b"), 30)
+        await informer.wait_for_version(await put(maps, "b"), 30)
         assert copy_of(informer) == {"a": "1", "b": "1"}
     assert silent.hits == 1
 
@@ -327,7 +327,7 @@ async def test_long_lists_are_read_in_pages(facade: str) -> None:
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop"), watch_list=False) as informer,
     ):
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert sorted(informer.indexer.list_keys()) == [f"shop/{name}" for name in "abcde"]
     lists = [each.line for each in script.seen if "watch=true" not in each.line]
     assert ["limit=500" in line for line in lists] == [True] * 3
@@ -339,7 +339,7 @@ async def test_mutations_of_shared_objects_are_detected(maps: Any) -> None:
     await put(maps, "a")
     informer = quick(maps, detect_mutations=True)
     await informer.start()
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
     informer.lister.namespace(maps.namespace).get("a").data["value"] = "mine"
     with pytest.raises(MutationError, match=f"{maps.namespace}/a"):
         informer.check_mutations()
@@ -361,14 +361,14 @@ async def test_deletions_are_not_lost_when_a_resource_version_expires(
     faults, place = embedded(cluster).faults, maps.namespace
     faults.expire_watch(after=5 if watch_list else 1, namespace=place)
     async with quick(maps, watch_list=watch_list) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=None)
         await put(maps, "d")
         await maps.delete("a")
         await maps.delete("b")
         version = await put(maps, "e")
         outage.remove()
-        await informer.wait_for(version, 30)
+        await informer.wait_for_version(version, 30)
         assert copy_of(informer) == await state(maps) == {"c": "1", "d": "1", "e": "1"}
 
 
@@ -380,7 +380,7 @@ async def test_existing_objects_are_dispatched_as_adds(maps: Any) -> None:
     informer = quick(maps)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
     assert sorted(without_the_clusters_own(recorder)) == ["initial a=1", "initial b=1"]
 
 
@@ -393,7 +393,7 @@ async def test_listers_and_lists_honor_selectors(maps: Any) -> None:
     await put(maps, "b", app="x")
     version = await put(maps, "c", app="y")
     async with quick(maps) as informer:
-        await informer.wait_for(version, 30)
+        await informer.wait_for_version(version, 30)
         for selector, names in SELECTED.items():
             found = informer.lister.namespace(maps.namespace).list(selector)
             assert {each.metadata.name for each in found} - {"kube-root-ca.crt"} == names
@@ -409,7 +409,7 @@ async def test_objects_are_never_evicted_from_the_cache(facade: str) -> None:
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop")) as informer,
     ):
-        await informer.wait_synced(60)
+        await informer.wait_for_cache_sync(60)
         assert len(informer.indexer) == 10_050
         assert informer.indexer.get_by_key("shop/map-0") is not None
 
@@ -422,7 +422,7 @@ async def test_an_informer_of_a_namespace_requests_only_that_namespace(
     secrets = client.core_v1.secrets(namespace)
     before = len(embedded(cluster).requests)
     async with quick([secrets, client.core_v1.secrets("default")]) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     paths = {request.path for request in embedded(cluster).requests[before:] if request.info.resource == "secrets"}
     assert paths == {f"/api/v1/namespaces/{each}/secrets" for each in (namespace, "default")}
 
@@ -434,7 +434,7 @@ async def test_an_informer_recovers_from_an_error_at_the_start(cluster: Cluster,
     await put(maps, "a")
     refused = embedded(cluster).faults.fail(code, verb=("list", "watch"), namespace=maps.namespace, times=3)
     async with quick(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert copy_of(informer) == {"a": "1"}
     assert refused.hits == 3
 
@@ -443,7 +443,7 @@ async def test_without_a_namespace_all_namespaces_are_watched(client: Any, maps:
     """A cached list meant all namespaces, another the default one; and a cached get without a namespace never hit."""
     version = await put(maps, "a")
     async with quick(client.core_v1.config_maps()) as informer:
-        await informer.wait_for(version, 60)
+        await informer.wait_for_version(version, 60)
         assert f"{maps.namespace}/a" in {each.key for each in informer.lister.list()}
         assert informer.lister.namespace(maps.namespace).get("a").metadata.name == "a"
         assert informer.lister.get(f"{maps.namespace}/a").metadata.name == "a"
@@ -462,9 +462,9 @@ async def test_a_cluster_scoped_update_has_the_old_object(client: Any, namespace
 
     handle = informer.add_event_handler(on_update=note)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         made = await client.core_v1.namespaces().patch(namespace, Patch.merge({"metadata": {"labels": {"x": "1"}}}))
-        await informer.wait_for(made, 30)
+        await informer.wait_for_version(made, 30)
         await processed(handle)
     assert seen
     assert all(old == new != "" for old, new in seen)
@@ -484,12 +484,12 @@ async def test_readers_never_see_a_partial_relist(cluster: Cluster, maps: Any) -
             counts.update((len(informer.indexer.list()), len(informer.indexer.by_index("namespace", place))))
 
     async with quick(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         reading = asyncio.get_running_loop().run_in_executor(None, read)
         try:
             for number in range(5):
                 faults.expire_watch(after=0, namespace=place)
-                await informer.wait_for(await put(maps, "map-0", str(number)), 30)
+                await informer.wait_for_version(await put(maps, "map-0", str(number)), 30)
         finally:
             done.set()
             await reading
@@ -501,7 +501,7 @@ async def test_a_stopped_informer_stays_stopped_and_leaves_no_thread(maps: Any) 
     informer = quick(maps)
     informer.add_event_handler(RecordingHandler(), name="mine")
     await informer.start()
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
     await informer.stop()
     with pytest.raises(InformerStateError):
         await informer.start()
@@ -520,7 +520,7 @@ async def test_a_connection_lost_during_initial_events_loses_no_object(cluster: 
         await put(maps, f"map-{number}")
     dropped = embedded(cluster).faults.drop_watch(after=3, times=1, namespace=maps.namespace)
     async with quick(maps) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert len(copy_of(informer)) == 6
     assert dropped.hits == 1
 
@@ -538,7 +538,7 @@ async def test_an_ordinary_bookmark_does_not_end_the_initial_events(facade: str)
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop")) as informer,
     ):
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert sorted(informer.indexer.list_keys()) == ["shop/a", "shop/b"]
         assert informer.last_sync_resource_version == "7"
 
@@ -557,7 +557,7 @@ async def test_changes_during_the_initial_events_are_part_of_the_initial_state(f
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop")) as informer,
     ):
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert {obj.key: obj.metadata.resource_version for obj in informer.indexer.list()} == {"shop/a": "7"}
         assert informer.last_sync_resource_version == "8"
 
@@ -577,7 +577,7 @@ async def test_an_error_event_does_not_stop_an_informer(facade: str, code: int) 
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop"), backoff=QUICK) as informer,
     ):
-        await informer.wait_for("9", 30)
+        await informer.wait_for_version("9", 30)
         assert sorted(informer.indexer.list_keys()) == ["shop/a", "shop/b"]
 
 
@@ -588,7 +588,7 @@ async def test_an_informer_survives_a_long_outage(cluster: Cluster, maps: Any) -
     faults.drop_watch(after=1, namespace=place)
     outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=60)
     async with quick(maps) as informer:
-        await informer.wait_for(await put(maps, "a"), 60)
+        await informer.wait_for_version(await put(maps, "a"), 60)
         assert informer.health.failures == 0
     assert outage.hits == 60
 
@@ -603,9 +603,9 @@ async def test_a_failing_handler_does_not_delay_the_indexes(maps: Any) -> None:
     informer = quick(maps, indexers={"value": lambda obj: [obj.data.get("value", "")]})
     informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for number in range(5):
-            await informer.wait_for(await put(maps, "a", str(number)), 30)
+            await informer.wait_for_version(await put(maps, "a", str(number)), 30)
             assert informer.indexer.index_keys("value", str(number)) == [f"{maps.namespace}/a"]
 
 
@@ -620,9 +620,9 @@ async def test_the_queue_of_a_handler_is_bounded(maps: Any) -> None:
 
     handle = informer.add_event_handler(on_add=block, on_update=block, on_delete=block)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for number in range(40):
-            await informer.wait_for(await put(maps, "ab"[number % 2], str(number)), 30)
+            await informer.wait_for_version(await put(maps, "ab"[number % 2], str(number)), 30)
         assert handle.pending <= 5 + 2 * 3 + 2
         release.set()
         loop_release.set()

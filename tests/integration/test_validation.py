@@ -92,7 +92,7 @@ async def test_a_definition_refuses_what_the_server_refuses_in_its_words(client:
     group = f"{namespace}.example.com"
     made = definition(group)
     await client.apiextensions_v1.custom_resource_definitions().create(made)
-    await client.wait_until_served(GroupVersionKind(group, "v1", "Cup"))
+    await client.wait_for_kind(GroupVersionKind(group, "v1", "Cup"))
     cups = client.dynamic(f"{group}/v1", "Cup", namespace=namespace)
 
     for spec in SPECS:
@@ -107,7 +107,7 @@ async def test_the_schema_of_the_cluster_says_the_same(client: Any, namespace: s
     group = f"{namespace}.example.com"
     made = definition(group)
     await client.apiextensions_v1.custom_resource_definitions().create(made)
-    await client.wait_until_served(GroupVersionKind(group, "v1", "Cup"))
+    await client.wait_for_kind(GroupVersionKind(group, "v1", "Cup"))
 
     # The document of a new kind appears later than the kind itself.
     async def read() -> None:

@@ -37,7 +37,7 @@ async def test_objects_that_are_ready_are_returned_at_once(client: Any, namespac
     made = await create_all(client, namespace, config_map("a"), deployment("none", replicas=0))
     await client.apps_v1.deployments(namespace).patch_status("none", Patch.merge({"status": {"observedGeneration": 1}}))
 
-    found = await client.wait_for_all(made, timeout=0)
+    found = await client.wait_for_manifests(made, timeout=0)
 
     assert [each.key for each in found] == [f"{namespace}/a", f"{namespace}/none"]
 
@@ -47,7 +47,7 @@ async def test_all_are_waited_for_whatever_makes_their_kind_ready(client: Any, n
     seen = RecordingCondition(conditions.ready())
 
     async with asyncio.TaskGroup() as tasks:
-        wait = tasks.create_task(client.wait_for_all(made, seen.condition, timeout=LONG))
+        wait = tasks.create_task(client.wait_for_manifests(made, seen.condition, timeout=LONG))
         await seen.called()
         await client.apps_v1.deployments(namespace).patch_status("web", Patch.merge({"status": ROLLED_OUT}))
         await client.core_v1.persistent_volume_claims(namespace).patch_status(
@@ -67,7 +67,7 @@ async def test_a_deadline_names_what_is_not_ready_and_why(client: Any, namespace
     )
 
     with pytest.raises(DeadlineError) as raised:
-        await client.wait_for_all(made, timeout=0)
+        await client.wait_for_manifests(made, timeout=0)
 
     text = str(raised.value)
     assert "still missing 2:" in text
@@ -75,7 +75,7 @@ async def test_a_deadline_names_what_is_not_ready_and_why(client: Any, namespace
     assert f"\n  PersistentVolumeClaim {namespace}/disk: status.phase is 'Pending'\n" in text
     assert "ConfigMap" not in text
     with pytest.raises(DeadlineError, match="Deployment"):
-        await client.wait_for_all(made, timeout=0.2)
+        await client.wait_for_manifests(made, timeout=0.2)
 
 
 async def test_a_failed_job_ends_the_wait(client: Any, namespace: str) -> None:
@@ -91,7 +91,7 @@ async def test_a_failed_job_ends_the_wait(client: Any, namespace: str) -> None:
         )
 
     with pytest.raises(ObjectFailedError, match=rf"Job {namespace}/import has failed: .*BackoffLimitExceeded"):
-        await asyncio.gather(client.wait_for_all(made, seen.condition, timeout=LONG), fail())
+        await asyncio.gather(client.wait_for_manifests(made, seen.condition, timeout=LONG), fail())
 
 
 async def test_waiting_until_all_are_gone(client: Any, namespace: str) -> None:
@@ -103,7 +103,7 @@ async def test_waiting_until_all_are_gone(client: Any, namespace: str) -> None:
 
     async with asyncio.TaskGroup() as tasks:
         wait = tasks.create_task(
-            client.wait_for_all([*manifests, unserved], seen.condition, namespace=namespace, timeout=LONG)
+            client.wait_for_manifests([*manifests, unserved], seen.condition, namespace=namespace, timeout=LONG)
         )
         await seen.called()
         await client.core_v1.config_maps(namespace).patch("b", Patch.merge({"metadata": {"finalizers": None}}))
@@ -132,15 +132,15 @@ async def test_an_object_is_gone_with_its_definition(client: Any, namespace: str
     manifests = [definition(group), named(f"{group}/v1", "Widget", "w")]
     applied = await client.apply_manifests(manifests, namespace=namespace, field_manager="us")
     await client.delete_manifests(manifests, namespace=namespace)
-    await client.wait_for_all(manifests[:1], conditions.deleted(), timeout=LONG)
+    await client.wait_for_manifests(manifests[:1], conditions.deleted(), timeout=LONG)
 
     for given in (manifests, applied):
-        gone = await client.wait_for_all(
+        gone = await client.wait_for_manifests(
             given, conditions.deleted(), namespace=namespace if given is manifests else None, timeout=seconds
         )
         assert list(gone) == []
     with pytest.raises(NotFoundError):
-        await client.wait_for_all(applied, conditions.exists(), timeout=seconds)
+        await client.wait_for_manifests(applied, conditions.exists(), timeout=seconds)
 
 
 async def test_objects_that_do_not_exist_yet_are_waited_for(client: Any, namespace: str) -> None:
@@ -148,7 +148,7 @@ async def test_objects_that_do_not_exist_yet_are_waited_for(client: Any, namespa
 
     async with asyncio.TaskGroup() as tasks:
         wait = tasks.create_task(
-            client.wait_for_all(config_map("late"), seen.condition, namespace=namespace, timeout=LONG)
+            client.wait_for_manifests(config_map("late"), seen.condition, namespace=namespace, timeout=LONG)
         )
         await seen.called()
         await client.core_v1.config_maps(namespace).create(config_map("late"))
@@ -163,7 +163,7 @@ async def test_more_objects_than_are_watched_at_once(client: Any, namespace: str
     seen = RecordingCondition(painted)
 
     async with asyncio.TaskGroup() as tasks:
-        wait = tasks.create_task(client.wait_for_all(made, seen.condition, timeout=LONG))
+        wait = tasks.create_task(client.wait_for_manifests(made, seen.condition, timeout=LONG))
         await seen.called()
         for each in reversed(made):
             await maps.patch(each.metadata.name, Patch.merge({"data": {"color": "red"}}))

@@ -156,7 +156,7 @@ def installed(client: masthead.Client) -> masthead.Client:
     client.install_crds(Website, WebsiteV1Beta1)
     # The dynamic client finds kinds by discovery, which is behind the definitions.
     for kind in (Website, WebsiteV1Beta1):
-        client.wait_until_served(kind)
+        client.wait_for_kind(kind)
     return client
 
 

@@ -65,7 +65,7 @@ async def test_the_initial_objects_come_as_a_watch_list_without_a_list(
     informer = SharedInformer(source)
     recorder = recorded(informer)
     async with informer:
-        await informer.wait_synced(PATIENCE)
+        await informer.wait_for_cache_sync(PATIENCE)
         assert len(informer.indexer) == 5
         assert verbs(source) == ["stream"]
 
@@ -88,7 +88,7 @@ async def test_an_empty_collection_is_synced_at_once(configs: ResourceClient[Con
     for watch_list in (True, False):
         informer = SharedInformer(configs, watch_list=watch_list)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             assert informer.health.objects == 0
             assert informer.health.is_healthy
 
@@ -118,7 +118,7 @@ async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
     for informer in informers:
         await informer.start()
     for informer, recorder in zip(informers, recorders, strict=True):
-        await informer.wait_synced(PATIENCE)
+        await informer.wait_for_cache_sync(PATIENCE)
         assert len(await agree(informer, recorder, configs.list)) == 3000
     await change(configs, 1, "changed")
     await configs.delete("c-2")
@@ -143,7 +143,7 @@ async def test_an_object_that_leaves_the_selector_is_dispatched_as_deleted(
     by_field = SharedInformer(configs, field_selector="metadata.name!=c-0")
     first, second = recorded(by_label), recorded(by_field)
     async with by_label, by_field:
-        await by_label.wait_synced(PATIENCE)
+        await by_label.wait_for_cache_sync(PATIENCE)
         await configs.patch("c-0", Patch.merge({"metadata": {"labels": {"app": "db"}}}))
         await configs.patch("c-3", Patch.merge({"metadata": {"labels": {"app": "web"}}}))
         await configs.delete("c-4")
@@ -165,7 +165,7 @@ async def test_metadata_only_objects_are_cached_too(client: Client, configs: Res
         informer = SharedInformer(about, watch_list=watch_list)
         recorder = recorded(informer)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             await change(configs, 0, f"changed {watch_list}")
             await configs.delete(f"c-{1 + watch_list}")
             listed = await agree(informer, recorder, about.list)
@@ -183,7 +183,7 @@ async def test_several_namespaces_are_cached(client: Client, configs: ResourceCl
         return [*await configs.list(), *await others.list()]
 
     async with informer:
-        await informer.wait_synced(PATIENCE)
+        await informer.wait_for_cache_sync(PATIENCE)
         await fill(others, range(3))
         await configs.delete("c-0")
         await agree(informer, recorder, both)
@@ -203,7 +203,7 @@ async def test_nothing_is_lost_when_connections_are_cut_and_torn(
         informer = SharedInformer(far.core_v1.config_maps(configs.namespace), backoff=quick)
         recorder = recorded(informer)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             for number, bytes_left in enumerate((None, 1, 100, 700, 5, None, 2000, 400)):
                 async with asyncio.TaskGroup() as group:
                     group.create_task(fill(configs, [f"{number}-{each}" for each in range(20)]))
@@ -225,7 +225,7 @@ async def test_a_silent_connection_is_detected(real_server: RealServer, configs:
         informer = SharedInformer(far.core_v1.config_maps(configs.namespace), stall_after=2.0, backoff=quick)
         recorder = recorded(informer)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             proxy.stall()
             await fill(configs, ["missed"])
             await configs.delete("c-0")
@@ -290,7 +290,7 @@ async def test_a_version_that_the_server_has_not_reached_is_recovered_from(
         await informer.start()
     await fill(configs, ["later"])
     for wanted, informer in informers.items():
-        await informer.wait_synced(PATIENCE)
+        await informer.wait_for_cache_sync(PATIENCE)
         await agree(informer, recorders[wanted], configs.list)
         await informer.stop()
 
@@ -341,17 +341,17 @@ async def test_a_write_can_be_waited_for(configs: ResourceClient[ConfigMap]) -> 
     informer = SharedInformer(source, backoff=quick)
     recorder = recorded(informer)
     async with informer:
-        await informer.wait_synced(PATIENCE)
+        await informer.wait_for_cache_sync(PATIENCE)
         made = await configs.create(ConfigMap.new("mine", labels={"app": "web"}))
-        await informer.wait_for(made, PATIENCE)
+        await informer.wait_for_version(made, PATIENCE)
         assert informer.indexer.get(made) == made
 
         made = await configs.patch("mine", Patch.merge({"data": {"a": "b"}}))
-        await informer.wait_for(made.metadata.resource_version, PATIENCE)
+        await informer.wait_for_version(made.metadata.resource_version, PATIENCE)
         assert informer.indexer.get(made) == made
 
         unseen = await configs.create(ConfigMap.new("not-mine"))
-        await informer.wait_for(unseen, PATIENCE)
+        await informer.wait_for_version(unseen, PATIENCE)
         assert informer.indexer.get(unseen) is None
         await agree(informer, recorder, lambda: configs.list(label_selector="app=web"))
         assert informer.health.relists == 0
@@ -428,7 +428,7 @@ from masthead.aio import Client, Config, SharedInformer
 async def save(server, ca_file, namespace, path):
     config = Config(server=server, ca_file=ca_file, token=os.environ["TOKEN"])
     async with Client(config) as client, SharedInformer(client.core_v1.config_maps(namespace)) as informer:
-        await informer.wait_synced(60)
+        await informer.wait_for_cache_sync(60)
         print(await informer.save(path))
 
 asyncio.run(save(*sys.argv[1:]))
@@ -459,7 +459,7 @@ async def test_a_seeded_informer_dispatches_only_changes_since_the_snapshot(
     recorder = recorded(informer)
     recorder.state.update({obj.key: obj for obj in informer.indexer.list()})
     async with informer:
-        await informer.wait_synced(PATIENCE)
+        await informer.wait_for_cache_sync(PATIENCE)
         await agree(informer, recorder, configs.list)
 
     assert verbs(source) == ["prove", "watch"]

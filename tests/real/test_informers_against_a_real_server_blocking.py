@@ -41,14 +41,14 @@ def test_a_blocking_informer_caches_the_server(client: masthead.Client, namespac
     informer = masthead.SharedInformer(configs, watch_list=watch_list, backoff=quick)
     recorder = recorded_in_a_thread(informer)
     with informer:
-        informer.wait_synced(PATIENCE)
+        informer.wait_for_cache_sync(PATIENCE)
         assert len(informer.indexer) == 20
 
         made = configs.create(ConfigMap.new("mine"))
-        informer.wait_for(made, PATIENCE)
+        informer.wait_for_version(made, PATIENCE)
         assert informer.lister.namespace(namespace).get("mine") == made
         made = configs.patch("mine", Patch.merge({"data": {"a": "b"}}))
-        informer.wait_for(made, PATIENCE)
+        informer.wait_for_version(made, PATIENCE)
         assert informer.indexer.get(made) == made
 
         configs.delete("c-0")
@@ -66,7 +66,7 @@ def test_a_blocking_factory_starts_from_a_snapshot(client: masthead.Client, name
     for number in range(5):
         configs.create(ConfigMap.new(f"c-{number}"))
     with masthead.SharedInformer(configs) as first:
-        first.wait_synced(PATIENCE)
+        first.wait_for_cache_sync(PATIENCE)
         first.save(tmp_path / "snapshot")
     configs.delete("c-0")
     configs.create(ConfigMap.new("c-new"))

@@ -128,7 +128,7 @@ async def test_objects_are_kept_while_their_state_is_unknown(real_server: RealSe
         informer = SharedInformer(widgets_of(far, NAMESPACE, group), backoff=quick)
         recorder = recorded(informer)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             await proxy.shut()
             await undefine(client, group)
             proxy.open()

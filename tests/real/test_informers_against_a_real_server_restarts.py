@@ -134,7 +134,7 @@ async def test_a_server_that_lost_its_data_is_relisted(
         informer = SharedInformer(source, backoff=quick)
         recorder = recorded(informer)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             reached = int(informer.last_sync_resource_version)
             await informer.save(tmp_path / "snapshot")
             await proxy.shut()
@@ -159,7 +159,7 @@ async def test_a_server_that_lost_its_data_is_relisted(
     recorder = recorded(seeded)
     recorder.state.update({obj.key: obj for obj in seeded.indexer.list()})
     async with seeded:
-        await seeded.wait_synced(PATIENCE)
+        await seeded.wait_for_cache_sync(PATIENCE)
         await agree(seeded, recorder, configs.list)
 
 
@@ -176,7 +176,7 @@ async def test_missed_deletes_are_dispatched_when_the_version_has_expired(
         informer = SharedInformer(source, backoff=quick)
         recorder = recorded(informer)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             await proxy.shut()
             await fill(configs, ["new"])
             await change(configs, 0, "changed")
@@ -206,7 +206,7 @@ async def test_missed_deletes_are_dispatched_when_etcd_has_compacted(
         informer = SharedInformer(far.core_v1.config_maps(NAMESPACE), backoff=quick, watch_list=watch_list)
         recorder = recorded(informer)
         async with informer:
-            await informer.wait_synced(PATIENCE)
+            await informer.wait_for_cache_sync(PATIENCE)
             await proxy.shut()
             await configs.delete("c-1")
             await fill(configs, ["new"])
@@ -236,7 +236,7 @@ async def test_an_expired_page_is_followed_by_a_full_list(
     informer = SharedInformer(source, watch_list=False, page_size=20, backoff=quick)
     recorder = recorded(informer)
     async with informer:
-        await informer.wait_synced(PATIENCE)
+        await informer.wait_for_cache_sync(PATIENCE)
         await agree(informer, recorder, configs.list)
     assert verbs(source) == ["list", "next", "next", "list", "watch"]
     assert source.log[3][1].limit == 0
@@ -251,7 +251,7 @@ def test_a_blocking_informer_survives_a_restart_and_a_loss(restartable: Restarta
         informer = masthead.SharedInformer(configs, backoff=quick)
         recorder = recorded_in_a_thread(informer)
         with informer:
-            informer.wait_synced(PATIENCE)
+            informer.wait_for_cache_sync(PATIENCE)
             restartable.stop(at_once=True)
             restartable.start()
             configs.create(ConfigMap.new("between"))

@@ -91,7 +91,7 @@ async def test_informers_get_their_shares_from_the_server(client: Client) -> Non
     made = [await maps.create(ConfigMap.new(f"shared-{number}")) for number in range(30)]
     halves = [ShardSet([number], total=2) for number in range(2)]
     async with SharedInformer(maps, shard_selector=halves[0].selector()) as informer:
-        await informer.wait_synced(timeout=60)
+        await informer.wait_for_cache_sync(timeout=60)
         for share in (*halves, ShardSet.everything(total=2), halves[0]):
             await informer.select_shards(share)
             expected = {each.metadata.name for each in made if share.owns_object(each)}

@@ -218,7 +218,7 @@ def blocking(server: masthead.server.Server) -> Iterator[dict[str, Any]]:
         masthead.Client(kubeconfig=server.kubeconfig()) as client,
         masthead.SharedInformer(client.core_v1.pods()) as informer,
     ):
-        informer.wait_synced(60)
+        informer.wait_for_cache_sync(60)
         pods = client.core_v1.pods("default")
         listed = pods.list()
         pods.create(Pod.new("late", spec=CONTAINERS))
@@ -232,7 +232,7 @@ async def awaited(server: masthead.server.Server) -> AsyncIterator[dict[str, Any
         masthead.aio.Client(kubeconfig=server.kubeconfig()) as client,
         masthead.aio.SharedInformer(client.core_v1.pods()) as informer,
     ):
-        await informer.wait_synced(60)
+        await informer.wait_for_cache_sync(60)
         pods = client.core_v1.pods("default")
         listed = await pods.list()
         await pods.create(Pod.new("late", spec=CONTAINERS))

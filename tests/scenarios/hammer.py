@@ -110,7 +110,7 @@ class Hammer:
         jobs += [(self._come_and_go, 0), (self._come_and_go, 1), (self._fail, 0)]
         memory: list[int] = []
         with self.informer, ThreadPoolExecutor(len(jobs)) as pool:
-            self.informer.wait_synced(_PATIENCE)
+            self.informer.wait_for_cache_sync(_PATIENCE)
             under_way = [pool.submit(job, number) for job, number in jobs]
             for _ in range(2):
                 self._over.wait(seconds / 2)
@@ -141,7 +141,7 @@ class Hammer:
             else:
                 made = resource.patch(name, Patch.merge({"metadata": {"labels": labels}}))
                 if chance.random() < 0.05:
-                    self.informer.wait_for(made, timeout=_PATIENCE)
+                    self.informer.wait_for_version(made, timeout=_PATIENCE)
                     stored = self.informer.indexer.get_by_key(made.key)
                     if stored is None or int(stored.metadata.resource_version) < int(made.metadata.resource_version):
                         self.problems.append(f"{made.key} was waited for, and is not there")
@@ -169,7 +169,7 @@ class Hammer:
             if self._over.wait(0.05):
                 return
             handler = self._join(self.informer, f"guest-{number}-{turn}")
-            handler.registration.wait_synced(_PATIENCE)
+            handler.registration.wait_for_cache_sync(_PATIENCE)
             self._over.wait(0.1)
             handler.registration.remove()
             calls = len(handler.calls)
@@ -189,7 +189,7 @@ class Hammer:
 
     def _converge(self) -> None:
         last = self._client.core_v1.config_maps("default").create(ConfigMap.new("last", labels={"color": "red"}))
-        self.informer.wait_for(last, timeout=_PATIENCE)
+        self.informer.wait_for_version(last, timeout=_PATIENCE)
         state = _state(self._client)
         never = threading.Event()
         found = self._differences(state)

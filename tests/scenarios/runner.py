@@ -259,7 +259,7 @@ class ScenarioRunner:
             for informer_under_test in self.informers_under_test:
                 for namespace in informer_under_test.plan.namespaces or NAMESPACES:
                     last = informer_under_test.informer.lister.namespace(namespace).get("last")
-                    await informer_under_test.informer.wait_for(last, timeout=CONVERGED_WITHIN)
+                    await informer_under_test.informer.wait_for_version(last, timeout=CONVERGED_WITHIN)
         self._check_moderation()
 
     def _check_moderation(self) -> None:

@@ -38,7 +38,7 @@ async def test_a_dropped_watch_resumes_from_its_resource_version() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.drop_watch(after=2)  # behind the initial object and its bookmark
         async with harness.informer:
-            await harness.informer.wait_synced()
+            await harness.informer.wait_for_cache_sync()
             await harness.write("b")
             assert await harness.converged() < 3
             assert harness.calls == ["add default/a", "add default/b"]
@@ -51,7 +51,7 @@ async def test_a_truncated_line_is_no_event_and_is_sent_again() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.cut_watch(after=2)
         async with harness.informer:
-            await harness.informer.wait_synced()
+            await harness.informer.wait_for_cache_sync()
             await harness.write("b", "a")
             assert await harness.converged() < 3
             assert harness.calls == ["add default/a", "add default/b", "update default/a"]
@@ -149,7 +149,7 @@ async def test_an_expired_watch_causes_a_relist_that_dispatches_only_changes() -
     async with running_harness(there=["a", "b", "c"]) as harness:
         harness.faults.expire_watch(after=4)
         async with harness.informer:
-            await harness.informer.wait_synced()
+            await harness.informer.wait_for_cache_sync()
             await harness.delete("a")
             await harness.write("b", "d")
             await harness.converged()
@@ -168,7 +168,7 @@ async def test_a_version_that_expired_without_an_open_watch_causes_a_relist() ->
     async with running_harness(there=["a", "b"]) as harness:
         harness.faults.drop_watch(after=3)
         async with harness.informer:
-            await harness.informer.wait_synced()
+            await harness.informer.wait_for_cache_sync()
             await harness.delete("a")
             await harness.write("b", "c")
             harness.cluster.server.compact()
@@ -235,7 +235,7 @@ def test_a_rejection_is_not_final_and_no_change_is_lost(code: int) -> None:
         async with running_harness(there=["a", "b"]) as harness:
             harness.faults.drop_watch(after=3)
             async with harness.informer:
-                await harness.informer.wait_synced()
+                await harness.informer.wait_for_cache_sync()
                 refusal = harness.faults.fail(code, times=None, verb="read")
                 await asyncio.sleep(300)
                 health = harness.informer.health
@@ -255,7 +255,7 @@ async def test_a_server_that_lags_is_waited_for_and_then_accepted() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.drop_watch(after=2)
         async with harness.informer:
-            await harness.informer.wait_synced()
+            await harness.informer.wait_for_cache_sync()
             harness.faults.too_large_version(times=3)
             await harness.write("a", "b")
             await harness.converged()
@@ -296,7 +296,7 @@ async def test_a_stale_list_does_not_move_the_cache_back() -> None:
         harness.faults.stale_lists(by=2)
         harness.faults.expire_watch(after=1)
         async with harness.informer:
-            await harness.informer.wait_synced()
+            await harness.informer.wait_for_cache_sync()
             await harness.write("a", "c")
             await harness.converged()
             assert harness.calls[:3] == ["add default/a", "add default/b", "add default/c"]
@@ -310,7 +310,7 @@ async def test_a_server_that_rejects_watch_lists_gets_one_and_no_other() -> None
         await harness.converged()
         assert harness.requests == ["watch-list", "list", "watch"]
         async with SharedInformer(harness.client.core_v1.config_maps()) as another:
-            await another.wait_synced()
+            await another.wait_for_cache_sync()
             assert harness.requests[3:5] == ["list", "watch"] or harness.requests[3:] == ["list"]
 
 

@@ -67,12 +67,12 @@ async def test_an_informer_behind_an_idle_timeout_is_blind_for_less_than_two_per
         await route.write("known")
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             route.proxy.coverage.restart()
             for number in range(20):
                 await asyncio.sleep(23.7)
                 version, began = await route.write(f"map-{number}"), now()
-                await informer.wait_for(version, 10)
+                await informer.wait_for_version(version, 10)
                 assert now() - began < 0.5
             assert route.proxy.coverage.blind_percent <= 2.0
             # No more requests than closed connections need.
@@ -134,12 +134,12 @@ async def test_a_silent_connection_costs_less_than_thirty_seconds_whenever_it_fa
         await route.write("known")
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             for number in range(8):
                 await asyncio.sleep(31.3)
                 route.proxy.silence()
                 version, began = await route.write(f"map-{number}"), now()
-                await informer.wait_for(version, 60)
+                await informer.wait_for_version(version, 60)
                 assert now() - began <= 30
             assert informer.health.relists == 0
 
@@ -150,7 +150,7 @@ async def test_a_server_that_accepts_watches_and_drops_them_at_once_is_asked_eve
         await route.write("known")
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             route.proxy.cut()
             route.server.faults.drop_watch(after=0, times=None, resource="configmaps")
             opened = len(route.server.requests)
@@ -165,14 +165,14 @@ async def test_an_outage_behind_a_proxy_that_accepts_and_closes_ends_within_two_
         await route.write("known")
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             for outage, number in itertools.product([1.0, 5.0, 60.0], range(2)):
                 await asyncio.sleep(10)
                 with route.proxy.without_server():
                     await asyncio.sleep(outage)
                     version = await route.write(f"map-{outage:g}-{number}")
                 began = now()
-                await informer.wait_for(version, 10)
+                await informer.wait_for_version(version, 10)
                 assert now() - began <= 2
             await turns_until(lambda: informer.health.is_connected)
             assert informer.health.relists == 0
@@ -187,13 +187,13 @@ async def test_after_a_blackout_of_all_connections_an_informer_is_current_within
         await route.write("known")
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             await asyncio.sleep(1)
             await route.client.core_v1.config_maps("default").list()  # leaves an idle connection behind
             with route.proxy.blackout():
                 await asyncio.sleep(blackout)
             version, began = await route.write("map"), now()
-            await informer.wait_for(version, 60)
+            await informer.wait_for_version(version, 60)
             assert now() - began <= 7
             assert informer.health.relists == 0
 
@@ -204,12 +204,12 @@ async def test_after_a_blackout_an_empty_informer_is_current_within_ten_seconds(
     async with open_route() as route:
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             await asyncio.sleep(1)
             with route.proxy.blackout():
                 await asyncio.sleep(blackout)
             version, began = await route.write("map"), now()
-            await informer.wait_for(version, 60)
+            await informer.wait_for_version(version, 60)
             assert now() - began <= 10
 
 
@@ -219,14 +219,14 @@ async def test_a_blackout_that_ends_early_costs_no_more_than_a_silent_connection
         await route.write("known")
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             for number, blackout in enumerate([0.5, 5.0, 11.0, 17.0, 24.0, 27.0]):
                 await asyncio.sleep(31.3)
                 began = now()
                 with route.proxy.blackout():
                     await asyncio.sleep(blackout)
                 version = await route.write(f"map-{number}")
-                await informer.wait_for(version, 60)
+                await informer.wait_for_version(version, 60)
                 assert now() - began <= max(30, blackout + 7)
 
 
@@ -243,7 +243,7 @@ async def test_an_informer_that_starts_during_a_blackout_syncs_within_ten_second
                 await stack.enter_async_context(informer)
                 await asyncio.sleep(blackout)
             began = now()
-            await informer.wait_synced(60)
+            await informer.wait_for_cache_sync(60)
             assert now() - began <= 10
 
 
@@ -254,7 +254,7 @@ async def test_health_and_log_report_a_server_that_does_not_answer(caplog: pytes
         await route.write("known")
         informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
         async with informer:
-            await informer.wait_synced(10)
+            await informer.wait_for_cache_sync(10)
             await asyncio.sleep(1)
             before = informer.health
             with route.proxy.blackout():

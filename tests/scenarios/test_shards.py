@@ -97,14 +97,14 @@ async def test_an_informer_keeps_the_objects_of_its_shard(gate: bool, watch_list
         await here.fill()
         mine = HALVES[0]
         async with here.informer(shard_selector=mine.selector(), watch_list=watch_list) as informer:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
             assert kept(informer) == await here.names(mine)
 
             made = [await here.maps.create(ConfigMap.new(f"map-{number}")) for number in range(12, 20)]
             for number in range(0, 12, 2):
                 await here.maps.delete(f"map-{number}")
             await here.server.quiesce()
-            await informer.wait_for(made[-1], timeout=120)
+            await informer.wait_for_version(made[-1], timeout=120)
             await asyncio.sleep(1)
 
             assert 0 < len(kept(informer)) < 14
@@ -123,7 +123,7 @@ async def test_an_informer_keeps_the_objects_of_its_namespaces(gate: bool) -> No
         lower = ShardSet([0], total=2, by="namespace")
         everywhere = here.client.core_v1.config_maps(None)
         async with masthead.aio.SharedInformer(everywhere, shard_selector=lower.selector()) as informer:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
 
             assert kept(informer) == {"of-black", "of-cache"}
 
@@ -138,7 +138,7 @@ async def test_a_wider_share_brings_objects_as_initial_ones(gate: bool, watch_li
         informer = here.informer(shard_selector=HALVES[0].selector(), watch_list=watch_list)
         informer.add_event_handler(log)
         async with informer:
-            await informer.wait_synced(handlers=True)
+            await informer.wait_for_cache_sync(handlers=True)
             log.take()
 
             await informer.select_shards(ShardSet.everything(total=2))
@@ -161,7 +161,7 @@ async def test_a_narrower_share_leaves_objects_behind_without_a_word(gate: bool)
         informer = here.informer()
         informer.add_event_handler(log)
         async with informer:
-            await informer.wait_synced(handlers=True)
+            await informer.wait_for_cache_sync(handlers=True)
             log.take()
             before = informer.health.relists
 
@@ -188,7 +188,7 @@ async def test_the_other_share_takes_the_place_of_one(gate: bool) -> None:
         informer = here.informer(shard_selector=HALVES[0].selector())
         informer.add_event_handler(log)
         async with informer:
-            await informer.wait_synced(handlers=True)
+            await informer.wait_for_cache_sync(handlers=True)
             log.take()
 
             await informer.select_shards(HALVES[1])
@@ -211,7 +211,7 @@ async def test_a_name_that_is_used_again_belongs_to_its_new_shard(gate: bool) ->
         informer = here.informer(shard_selector=HALVES[0].selector())
         informer.add_event_handler(log)
         async with informer:
-            await informer.wait_synced(handlers=True)
+            await informer.wait_for_cache_sync(handlers=True)
             owners: list[bool] = []
             for _ in range(8):
                 await here.maps.delete("map-0")
@@ -231,7 +231,7 @@ async def test_a_share_can_be_selected_before_the_start() -> None:
         informer = here.informer()
         await informer.select_shards(HALVES[0])
         async with informer:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
 
             assert kept(informer) == await here.names(HALVES[0])
             assert informer.health.other_shards == 0
@@ -248,7 +248,7 @@ async def test_a_share_can_be_selected_while_the_first_state_is_fetched(watch_li
         async with informer:
             await asyncio.sleep(0)
             selecting = asyncio.get_running_loop().create_task(informer.select_shards(HALVES[0]))
-            await informer.wait_synced(handlers=True)
+            await informer.wait_for_cache_sync(handlers=True)
             await selecting
 
             assert kept(informer) == await here.names(HALVES[0])
@@ -260,7 +260,7 @@ async def test_the_last_of_several_selections_holds() -> None:
     async with setting() as here:
         await here.fill(30)
         async with here.informer(shard_selector=ShardSet([0], total=4).selector()) as informer:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
             chosen = [ShardSet(slots, total=4) for slots in ([1, 2], [3], [0, 1, 2, 3], [2])]
             await asyncio.gather(*map(informer.select_shards, chosen))
 
@@ -273,7 +273,7 @@ async def test_a_selection_waits_for_a_server_that_fails(gate: bool) -> None:
     async with setting(gate=gate) as here:
         await here.fill()
         async with here.informer(shard_selector=HALVES[0].selector()) as informer:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
             fault = here.server.faults.fail(503, times=None, resource="configmaps", verb=("list", "watch"))
             selecting = asyncio.get_running_loop().create_task(informer.select_shards(HALVES[1]))
             await asyncio.sleep(60)
@@ -293,7 +293,7 @@ async def test_a_selector_that_is_refused_is_applied_here(code: int, message: st
         await here.fill()
         here.server.faults.fail(code, message=message, verb="watch", resource="configmaps")
         async with here.informer(shard_selector=HALVES[0].selector()) as informer:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
 
             assert kept(informer) == await here.names(HALVES[0])
             assert informer.health.other_shards > 0
@@ -311,7 +311,7 @@ async def test_who_waits_for_a_selection_learns_of_the_end() -> None:
     async with setting() as here:
         informer = here.informer(shard_selector=HALVES[0].selector())
         await informer.start()
-        await informer.wait_synced()
+        await informer.wait_for_cache_sync()
         here.server.faults.fail(503, times=None, resource="configmaps", verb=("list", "watch"))
         selecting = asyncio.get_running_loop().create_task(informer.select_shards(HALVES[1]))
         await asyncio.sleep(1)
@@ -376,7 +376,7 @@ async def _random_selections(seed: int) -> None:
                     await asyncio.sleep(choose.choice([0, 0.01, 1, 30]))
             here.server.faults.clear()
             await asyncio.gather(*selecting)
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
             await asyncio.sleep(300)
 
             assert kept(informer) == await here.names(share)
@@ -404,7 +404,7 @@ def test_the_blocking_informer_selects_shards_too() -> None:
         maps = client.core_v1.config_maps("default")
         made = [maps.create(ConfigMap.new(f"map-{number}")) for number in range(12)]
         with masthead.SharedInformer(maps) as informer:
-            informer.wait_synced(timeout=60)
+            informer.wait_for_cache_sync(timeout=60)
             for half in HALVES:
                 informer.select_shards(half)
                 expected = {each.metadata.name for each in made if half.owns_object(each)}

@@ -63,7 +63,7 @@ async def awaited(client: masthead.aio.Client) -> None:
     informer = masthead.aio.SharedInformer(client.core_v1.pods())
 
     async def note(pod: Pod) -> None:
-        await informer.wait_for(pod)
+        await informer.wait_for_version(pod)
 
     handle = informer.add_event_handler(on_add=note, on_delete=lambda pod: print(pod.metadata.name))
     assert_type(handle, masthead.aio.cache.Registration)

@@ -32,7 +32,7 @@ def use_client_and_informer() -> None:
         maps = client.core_v1.config_maps("default")
         with masthead.SharedInformer(maps) as informer:
             informer.add_event_handler(on_add=on_add)
-            informer.wait_synced(timeout=_PATIENCE_S)
+            informer.wait_for_cache_sync(timeout=_PATIENCE_S)
             maps.create(ConfigMap.new("smoke", data={"a": "b"}))
             assert arrived.wait(_PATIENCE_S), "the informer did not see the ConfigMap"
             found = informer.indexer.get_by_key("default/smoke")

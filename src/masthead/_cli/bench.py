@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from masthead._cache.options import Hold
     from masthead._cli.references import Selected
 
-__all__ = ["Meter", "BenchPlan", "measure"]
+__all__ = ["BenchPlan", "Meter", "measure"]
 
 _PAGE: Final = 500
 _PAGES: Final = 5
@@ -134,7 +134,7 @@ def _synced(resource: masthead.ResourceClient[Any], plan: BenchPlan, meter: Mete
     before = meter.memory()
     begin, cpu = meter.wall(), meter.cpu()
     with SharedInformer(resource, hold=plan.hold) as informer:
-        informer.wait_synced(timeout=plan.timeout)
+        informer.wait_for_cache_sync(timeout=plan.timeout)
         wall, spent = meter.wall() - begin, meter.cpu() - cpu
         gc.collect()
         after = meter.memory()
@@ -157,7 +157,7 @@ def _changes(client: masthead.Client, plan: BenchPlan, meter: Meter) -> Latency:
     maps.create(ConfigMap.new(name, data={"number": "none"}))
     try:
         with informer:
-            informer.wait_synced(timeout=plan.timeout)
+            informer.wait_for_cache_sync(timeout=plan.timeout)
             found: list[float] = []
             for number in map(str, range(plan.samples)):
                 begin = meter.wall()

@@ -45,7 +45,7 @@ class Feed:
         self._informer = SharedInformer(self._resource, label_selector=labels, field_selector=fields)
         self._informer.add_event_handler(on_add=self._came.put, on_update=lambda _, changed: self._came.put(changed))
         self._informer.start()
-        self._informer.wait_synced(timeout=_START_TIMEOUT)
+        self._informer.wait_for_cache_sync(timeout=_START_TIMEOUT)
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -101,7 +101,7 @@ class Mirror:
             on_delete=lambda obj: self._changes.put(RowChange("deleted", obj)),
         )
         self._informer.start()
-        self._informer.wait_synced(timeout=_START_TIMEOUT)
+        self._informer.wait_for_cache_sync(timeout=_START_TIMEOUT)
         return self
 
     def __exit__(self, *exc: object) -> None:

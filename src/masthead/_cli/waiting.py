@@ -177,7 +177,7 @@ def wait_for(
     with Work("waiting", total=total, no_color=no_color) as work, telling_warnings(work.warn):
         watched = _Watched(condition, work, done)
         try:
-            client.wait_for_all(source, watched.condition, timeout=timeout)
+            client.wait_for_manifests(source, watched.condition, timeout=timeout)
         except DeadlineError as error:
             raise _timed_out(error) from None
         except ObjectFailedError as error:

@@ -10,7 +10,7 @@ from masthead._client.dynamic import DynamicResource
 from masthead._client.manifest_verbs import ManifestVerbs
 from masthead._client.metadata import MetadataResource
 from masthead._client.scales import Scales
-from masthead._client.served_kinds import wait_until_served
+from masthead._client.served_kinds import wait_for_kind
 from masthead._client.target import any_kind, metadata_only, typed
 from masthead._client.typed import TypedResource
 from masthead._client.validation import validate_by_cluster
@@ -287,9 +287,7 @@ class Client(ManifestVerbs):
             for each in found
         ]
 
-    async def wait_until_served(
-        self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0
-    ) -> ServedResource:
+    async def wait_for_kind(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ServedResource:
         """Wait until the cluster serves a kind, such as one that was defined a moment ago, and return its resource.
 
         Args:
@@ -300,7 +298,7 @@ class Client(ManifestVerbs):
             DeadlineError: If it is not served in time; the message says what its definition lacks.
         """
         gvk = kind if isinstance(kind, GroupVersionKind) else kind.GVK
-        return await wait_until_served(self, gvk, timeout=timeout)
+        return await wait_for_kind(self, gvk, timeout=timeout)
 
     async def validate(
         self, obj: Object | Mapping[str, object], *, old: Object | Mapping[str, object] | None = None

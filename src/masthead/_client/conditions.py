@@ -336,7 +336,7 @@ def job_finished() -> ObjectWaitCondition[AnyJob]:
 def crd_established() -> ObjectWaitCondition[AnyDefinition]:
     """The CustomResourceDefinition is established, its names are accepted, and it is not being deleted.
 
-    Its kind is served a moment later; ``client.wait_until_served(gvk)`` waits for that.
+    Its kind is served a moment later; ``client.wait_for_kind(gvk)`` waits for that.
     """
     return lacking("the definition is established", _definition_lacks)
 

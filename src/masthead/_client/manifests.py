@@ -24,7 +24,7 @@ from masthead._client.manifest_calls import ManifestOptions, apply_one, read_one
 from masthead._client.manifest_resources import Manifest, ManifestClient, resolve_manifests
 from masthead._client.pruning import open_apply_set
 from masthead._client.restarts import can_restart
-from masthead._client.wait_all import wait_for_all
+from masthead._client.wait_all import wait_for_manifests
 from masthead.errors import ArgumentError, ForbiddenError, ManifestError, MastheadError, NotFoundError
 
 if TYPE_CHECKING:
@@ -251,9 +251,9 @@ class _ApplyRun:
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
         try:
-            await wait_for_all(self._client, self._applied, None, namespace=None, timeout=timeout)
+            await wait_for_manifests(self._client, self._applied, None, namespace=None, timeout=timeout)
             left = max(deadline - clock(), 0.0)
-            await wait_for_all(self._client, self._pruned, deleted(), namespace=None, timeout=left)
+            await wait_for_manifests(self._client, self._pruned, deleted(), namespace=None, timeout=left)
         except MastheadError as error:
             raise ManifestError(f"everything was applied, but: {error}", done=self._applied) from error
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead._discovery.model import ServedResource
     from masthead._meta.gvk import GroupVersionKind
 
-__all__ = ["wait_until_served"]
+__all__ = ["wait_for_kind"]
 
 _DEFINITIONS: Final = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -37,7 +37,7 @@ class _Client(Protocol):
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None = None) -> DynamicResource: ...
 
 
-async def wait_until_served(client: _Client, gvk: GroupVersionKind, *, timeout: float) -> ServedResource:
+async def wait_for_kind(client: _Client, gvk: GroupVersionKind, *, timeout: float) -> ServedResource:
     """Wait until a cluster serves a kind, and return its resource.
 
     Raises:

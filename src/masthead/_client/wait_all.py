@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from masthead._client.manifest_resources import Manifest, ManifestClient
     from masthead._meta.unstructured import Unstructured
 
-__all__ = ["wait_for_all"]
+__all__ = ["wait_for_manifests"]
 
 _AT_ONCE: Final = 16
 """How many lists and watches are open at once."""
@@ -38,7 +38,7 @@ _SHOWN: Final = 20
 """How many objects a message lists."""
 
 
-async def wait_for_all(
+async def wait_for_manifests(
     client: ManifestClient,
     source: Source,
     condition: WaitCondition[Unstructured] | None,

@@ -223,15 +223,15 @@ class CacheReader:
         """Whether there is a cache of a resource, such as ``deployments.apps``."""
         return resource in self._by_resource
 
-    async def wait_visible(self, write: OwnWrite, within: float) -> None:
+    async def wait_for_write(self, write: OwnWrite, timeout: float) -> None:
         """Wait until all caches that may select a written object, or hold it, are at least as new.
 
         Raises:
-            DeadlineError: If that takes longer than `within` seconds.
+            DeadlineError: If that takes longer than `timeout` seconds.
             ClosedError: If an informer has stopped.
         """
         for informer in self._by_resource.get(write.resource, ()):
-            await informer.wait_until(partial(_is_shown, informer, write), within)
+            await informer.wait_for(partial(_is_shown, informer, write), timeout)
 
     def _of(self, kind: KindLike) -> ListOf[SharedInformer[Any]]:
         resource = self._resource(kind).group_resource

@@ -137,7 +137,7 @@ class _ScopeCatchUp:
 
     async def _shows_within(self, state: ListedState, seconds: float) -> bool:
         try:
-            await self._informer.wait_until(lambda _: self._shows(state), seconds)
+            await self._informer.wait_for(lambda _: self._shows(state), seconds)
         except DeadlineError:
             return False
         return True

@@ -161,7 +161,7 @@ class ReconcileContext(Generic[T]):
             NotCachedError: If the controller has not declared the kind.
             DeadlineError: If the cache does not catch up.
         """
-        await self._flight.wait_visible()
+        await self._flight.wait_for_writes()
         return self._reader.get(kind, name, self._namespace_of(kind) if namespace is None else namespace)
 
     @overload
@@ -200,7 +200,7 @@ class ReconcileContext(Generic[T]):
             SelectorError: If the selector is invalid.
             DeadlineError: If the cache does not catch up.
         """
-        await self._flight.wait_visible()
+        await self._flight.wait_for_writes()
         where = self._namespace_of(kind) if namespace is None else namespace
         return self._reader.list(kind, namespace=where or None, label_selector=label_selector)
 
@@ -219,7 +219,7 @@ class ReconcileContext(Generic[T]):
             NotCachedError: If the controller has not declared that it owns the kind.
             DeadlineError: If the cache does not catch up.
         """
-        await self._flight.wait_visible()
+        await self._flight.wait_for_writes()
         return [] if self._object is None else self._reader.owned(kind, self._object)
 
     # Writes.

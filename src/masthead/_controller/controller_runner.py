@@ -173,7 +173,7 @@ class ControllerRunner:
             work = ", ".join(self._describe_work(busy)) or "none"
             _log.error("reconciles, sources or timers go on although they were cancelled, and are abandoned: %s", work)
             guard.revoke()
-            is_idle = await guard.wait_idle(_CALL_TIMEOUT)
+            is_idle = await guard.wait_for_idle(_CALL_TIMEOUT)
             # A thread cannot be stopped before the process ends, and may act without this client.
             raise WorkAbandonedError(work, may_act=threads.is_busy or not is_idle)
 

@@ -170,7 +170,7 @@ class Flight:
         silence = [self._reader.staleness(write) for write in self.writes if not self._reader.is_visible(write)]
         return all(elapsed - each >= VISIBLE_WITHIN for each in silence)
 
-    async def wait_visible(self) -> None:
+    async def wait_for_writes(self) -> None:
         """Wait until the caches show everything that was written.
 
         Raises:
@@ -178,7 +178,7 @@ class Flight:
             ClosedError: If an informer has stopped.
         """
         while (unseen := self._newest_unseen()) is not None:
-            await self._reader.wait_visible(unseen, VISIBLE_WITHIN)
+            await self._reader.wait_for_write(unseen, VISIBLE_WITHIN)
 
     def _newest_unseen(self) -> OwnWrite | None:
         # Newest first: usually, the others are visible then. But a cache that does not have an object shows that it is

@@ -407,7 +407,7 @@ class Manager:
             MastheadError: If the manager cannot be started.
         """
         async with self.running(client, **overrides) as runtime:
-            await runtime.wait_stopped()
+            await runtime.wait_for_stop()
 
     @asynccontextmanager
     async def running(
@@ -476,7 +476,7 @@ class Manager:
             async with self.running(config, **overrides) as runtime:
                 found.append(runtime)
                 started.set()
-                await runtime.wait_stopped()
+                await runtime.wait_for_stop()
 
         def target() -> None:
             try:
@@ -533,7 +533,7 @@ class Manager:
             try:
                 with stop_on_signals(lambda signal: runtime.stop(f"received {signal.name}")):
                     async with runtime:
-                        await runtime.wait_stopped()
+                        await runtime.wait_for_stop()
             finally:
                 self._runtimes.remove(runtime)
             if runtime.abandoned_work:

@@ -85,7 +85,7 @@ class ReconcileLoop:
         services, requests = self._services, self.requests
         reconciler = Reconciler(self.controller, services, self.reader, self._objects, requests.shard, self._log)
         for informer in self.informers:
-            await informer.wait_synced()
+            await informer.wait_for_cache_sync()
             # Another replica, or an earlier process, may have written objects that this cache does not show yet.
             await services.catch_up.wait(informer)
         await requests.writes.wait_for_earlier(services.client.rest)

@@ -78,12 +78,12 @@ class ElectedReplica(ReplicaRole):
             WorkAbandonedError: If cancelled work does not end.
         """
 
-        async def wait_stopped() -> None:
+        async def wait_for_stop() -> None:
             await stopping.wait()
             # A leader finishes its term first. If it loses the lease meanwhile, there is no next term.
             await runner.idle.wait()
 
-        await _campaign(self.elector.run(lambda _: runner.run()), wait_stopped())
+        await _campaign(self.elector.run(lambda _: runner.run()), wait_for_stop())
 
 
 class ShardedReplica(ReplicaRole):
@@ -114,11 +114,11 @@ class ShardedReplica(ReplicaRole):
         """
         del runner
 
-        async def wait_stopped() -> None:
+        async def wait_for_stop() -> None:
             await stopping.wait()
             await self.shards.wait_ended()
 
-        await _campaign(self.shards.run(), wait_stopped())
+        await _campaign(self.shards.run(), wait_for_stop())
 
 
 async def _campaign(campaigning: Coroutine[object, None, None], stopped: Coroutine[object, None, None]) -> None:

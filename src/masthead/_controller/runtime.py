@@ -222,7 +222,7 @@ class ManagerRuntime:
         if run.main is not None:
             run.main.cancel()
 
-    async def wait_stopped(self) -> None:
+    async def wait_for_stop(self) -> None:
         """Wait until the manager is asked to stop, or ends because of a defect.
 
         Raises:

@@ -112,7 +112,7 @@ class ShardedRun:
         with contextlib.suppress(ClosedError):  # the manager stops
             for loop in list(self._loops()):
                 for informer in loop.informers:
-                    await informer.wait_synced()
+                    await informer.wait_for_cache_sync()
                     await catch_up.wait(informer)
             gained, self._ready = share - self._ready, share
             # What the caches have delivered meanwhile was dropped, because it was not to be worked on yet.

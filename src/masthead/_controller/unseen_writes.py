@@ -90,7 +90,7 @@ class UnseenWrites:
     async def _wait_once(self, flight: Flight) -> str | None:
         """Wait up to a minute; return the problem if that is not enough."""
         try:
-            await flight.wait_visible()
+            await flight.wait_for_writes()
         except DeadlineError as error:
             return str(error)
         return None

@@ -148,7 +148,7 @@ class Leadership(LeadershipView):
     Threads: may be read from any thread.
     """
 
-    async def wait_lost(self) -> None:
+    async def wait_for_loss(self) -> None:
         """Wait until the leadership is lost. The work is cancelled at that moment anyway."""
         if self._state.reason:
             return

@@ -51,10 +51,10 @@ class CallGuard:
         """Whether calls are refused now."""
         return self._is_revoked or not self._may_call()
 
-    async def wait_idle(self, within: float) -> bool:
+    async def wait_for_idle(self, timeout: float) -> bool:
         """Wait until no call is in flight, for so many seconds; returns whether there is none."""
         clock = asyncio.get_running_loop().time
-        deadline = clock() + within
+        deadline = clock() + timeout
         # By looking again and again: calls may end on the loops of other clients.
         while self.in_flight > 0 and clock() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_EVERY)

@@ -254,7 +254,7 @@ class Client(ManifestVerbs):
             )
         )
 
-    def wait_until_served(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ServedResource:
+    def wait_for_kind(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ServedResource:
         """Wait until the cluster serves a kind, such as one that was defined a moment ago, and return its resource.
 
         Args:
@@ -264,7 +264,7 @@ class Client(ManifestVerbs):
         Raises:
             DeadlineError: If it is not served in time; the message says what its definition lacks.
         """
-        return self._portal.call(self._async.wait_until_served(kind, timeout=timeout))
+        return self._portal.call(self._async.wait_for_kind(kind, timeout=timeout))
 
     def validate(
         self, obj: Object | Mapping[str, object], *, old: Object | Mapping[str, object] | None = None

@@ -43,7 +43,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         informer.add_indexers({"node": lambda pod: [pod.spec.node_name] if pod.spec.node_name else []})
         informer.add_event_handler(on_add=lambda pod: print("added", pod.key))
         with informer:
-            informer.wait_synced(timeout=30)
+            informer.wait_for_cache_sync(timeout=30)
             informer.lister.namespace("default").get("web")
 
     ::
@@ -278,7 +278,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
                 raise
             log_mutations(mutations, informer=self.name)
 
-    def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
+    def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
         """Wait until the first full list is in the store.
 
         Args:
@@ -293,15 +293,15 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
         """
-        return self._portal.call(self._async.wait_synced(timeout, handlers=handlers))
+        return self._portal.call(self._async.wait_for_cache_sync(timeout, handlers=handlers))
 
-    def wait_for(self, version: str | int | Object, timeout: float | None = None) -> None:
+    def wait_for_version(self, version: str | int | Object, timeout: float | None = None) -> None:
         """Wait until the store is at least as new as a version: read your own writes.
 
         ::
 
             pod = client.core_v1.pods("default").create(pod)
-            informer.wait_for(pod)
+            informer.wait_for_version(pod)
 
         Args:
             version: A written object of this kind, or its resource version.
@@ -314,15 +314,15 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             InformerStateError: If it has not been started.
             ArgumentError: If `version` is neither a resource version nor an object of this kind.
         """
-        self._portal.call(self._async.wait_for(version, timeout))
+        self._portal.call(self._async.wait_for_version(version, timeout))
 
-    def wait_until(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
+    def wait_for(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
         """Wait until a condition of the store holds. It is evaluated after the sync, and after every change.
 
         ::
 
             client.core_v1.pods("default").delete("web", grace_period_seconds=0)
-            informer.wait_until(lambda store: store.get_by_key("default/web") is None)
+            informer.wait_for(lambda store: store.get_by_key("default/web") is None)
 
         Args:
             condition: Called with `indexer` on the event loop: it must neither block nor call the blocking client.
@@ -335,7 +335,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             ArgumentError: If the condition is not a plain function.
             Exception: Any exception of the condition.
         """
-        self._portal.call(self._async.wait_until(condition, timeout))
+        self._portal.call(self._async.wait_for(condition, timeout))
 
     def __repr__(self) -> str:
         return repr(self._async)

@@ -52,7 +52,7 @@ class Leadership(LeadershipView):
         if state.reason:  # over before it began
             self._is_over.set()
 
-    def wait_lost(self, timeout: float | None = None) -> bool:
+    def wait_for_loss(self, timeout: float | None = None) -> bool:
         """Wait until the leadership is lost; return whether it is. Work waits here instead of sleeping.
 
         Args:
@@ -74,7 +74,7 @@ class LeaderElector:
     ::
 
         def work(leadership: masthead.leaderelection.Leadership) -> None:
-            while not leadership.wait_lost(timeout=1):
+            while not leadership.wait_for_loss(timeout=1):
                 print("one step")
 
         with masthead.Client() as client:

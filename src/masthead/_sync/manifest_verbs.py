@@ -75,7 +75,7 @@ class ManifestVerbs(Clientset):
                 `ApplySet`.
             prune: Delete members of the apply set that are not in the manifests.
             wait_for_crds: Wait until the kinds of applied definitions are served.
-            wait: Wait until all objects are ready, as `wait_for_all` does, and pruned objects are gone; not after a dry
+            wait: Wait until all objects are ready, as `wait_for_manifests` does, and pruned objects are gone; not after a dry
                 run.
             wait_timeout: Seconds to wait for that; None for the client's default timeout.
             on_applied: Called with each object as soon as it is applied, and what was done to it: for progress. It is
@@ -211,7 +211,7 @@ class ManifestVerbs(Clientset):
     ) -> Sequence[Unstructured]:
         """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
 
-        To wait until they are gone, use ``wait_for_all(source, conditions.deleted())``.
+        To wait until they are gone, use ``wait_for_manifests(source, conditions.deleted())``.
 
         Args:
             source: As for `apply_manifests`.
@@ -279,7 +279,7 @@ class ManifestVerbs(Clientset):
             )
         )
 
-    def wait_for_all(
+    def wait_for_manifests(
         self,
         source: Source,
         condition: WaitCondition[Unstructured] | None = None,
@@ -292,7 +292,7 @@ class ManifestVerbs(Clientset):
         ::
 
             result = client.apply_manifests(Path("deploy/"), field_manager="me")
-            client.wait_for_all(result, timeout=300)
+            client.wait_for_manifests(result, timeout=300)
 
         Objects are watched a few at a time.
 
@@ -313,4 +313,6 @@ class ManifestVerbs(Clientset):
             ArgumentError: If the condition or the timeout is invalid.
             MastheadError: If a list or a watch fails, and the failure is not transient.
         """
-        return self._portal.call(self._async.wait_for_all(source, condition, namespace=namespace, timeout=timeout))
+        return self._portal.call(
+            self._async.wait_for_manifests(source, condition, namespace=namespace, timeout=timeout)
+        )

@@ -31,7 +31,7 @@ class Registration(RegistrationFacade[AsyncRegistration]):
         """How many notifications wait for it."""
         return self._async.pending
 
-    def wait_synced(self, timeout: float | None = None) -> bool:
+    def wait_for_cache_sync(self, timeout: float | None = None) -> bool:
         """Wait until the handler has returned from every initial add.
 
         Returns:
@@ -41,7 +41,7 @@ class Registration(RegistrationFacade[AsyncRegistration]):
             DeadlineError: If that takes longer than `timeout` seconds.
             ClosedError: If it will never be so: the handler is removed, or the informer has stopped.
         """
-        return self._portal.call(self._async.wait_synced(timeout))
+        return self._portal.call(self._async.wait_for_cache_sync(timeout))
 
     @property
     def failures(self) -> int:

@@ -429,7 +429,7 @@ class Environment:
             await asyncio.wait({future})
             return
         progress, turns = (loop.time(), self._reconciles()), 0
-        while not await loop.wait_turns(future, _ADVANCE_TURNS):
+        while not await loop.wait_for_future(future, _ADVANCE_TURNS):
             check()
             turns += _ADVANCE_TURNS
             if progress != (now := (loop.time(), self._reconciles())):

@@ -292,7 +292,7 @@ class Replica:
                 self._runtime = runtime
                 self._ready.set()
                 leaving = asyncio.get_running_loop().create_task(self._leave.wait())
-                ending = asyncio.get_running_loop().create_task(runtime.wait_stopped())
+                ending = asyncio.get_running_loop().create_task(runtime.wait_for_stop())
                 try:
                     await asyncio.wait({leaving, ending}, return_when=asyncio.FIRST_COMPLETED)
                 finally:

@@ -213,7 +213,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         finally:
             self._impatient.idlers.pop(idler, None)
 
-    async def wait_turns(self, future: asyncio.Future[T], turns: int) -> bool:
+    async def wait_for_future(self, future: asyncio.Future[T], turns: int) -> bool:
         """Wait for a future while time passes, for a limited number of turns of the loop.
 
         Returns:

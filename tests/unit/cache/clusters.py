@@ -106,7 +106,7 @@ def state_of(informer: SharedInformer[ConfigMap]) -> dict[str, str]:
 
 async def reached(informer: SharedInformer[ConfigMap], version: str, *registrations: Registration) -> None:
     """Wait until the cache has reached a resource version and these handlers have processed it."""
-    await informer.wait_for(version, timeout=30)
+    await informer.wait_for_version(version, timeout=30)
     await processed(*registrations)
 
 

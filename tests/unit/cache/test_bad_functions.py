@@ -55,7 +55,7 @@ async def test_a_failing_index_function_affects_only_its_own_index(
     recorder = RecordingHandler()
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         source.put("a", "2")
         await reached(informer, str(source.version), handle)
         assert informer.indexer.list_index_values("bad") == []
@@ -81,7 +81,7 @@ async def test_an_index_is_added_once_and_at_any_time(source: FakeListWatch) -> 
     with pytest.raises(IndexConflictError):
         following(source, indexers={"namespace": lambda _: []})
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         informer.add_indexers({"value": lambda obj: [obj.data["value"]]})
         assert informer.indexer.index_keys("value", "1") == ["shop/a"]
         with pytest.raises(IndexConflictError):
@@ -106,7 +106,7 @@ async def test_an_object_whose_transform_fails_is_skipped_and_the_others_are_sto
     source.put("bad")
     informer = following(source, transform=lambda obj: bad(obj) if obj.metadata.name == "bad" else obj, hold="lazy")
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert state_of(informer) == {"a": "1"}
         assert list(informer.health.broken) == ["shop/bad"]
         assert "the transform" in informer.health.broken["shop/bad"]
@@ -146,7 +146,7 @@ async def test_a_failing_error_handler_does_no_harm(source: FakeListWatch, caplo
 
     informer.set_watch_error_handler(fail)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     assert [type(each) for each in received] == [OSError, ValueError]
     assert caplog.messages == ["configmaps: the handler of errors failed"] * 2
 
@@ -160,7 +160,7 @@ async def test_a_failing_filter_drops_only_that_notification_of_its_handler(
         FilteringEventHandler(lambda obj: raise_lookup_error() if obj.metadata.name == "bad" else True, recorder)
     )
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for name in ("a", "bad", "b"):
             source.put(name)
         await reached(informer, str(source.version), handle)
@@ -176,7 +176,7 @@ async def test_an_object_that_starts_to_pass_a_filter_is_added_and_one_that_stop
     informer = following(source)
     handle = informer.add_event_handler(FilteringEventHandler(lambda obj: obj.data["value"] != "no", recorder))
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         for value in ("1", "2", "no", "no", "3"):
             source.put("a", value)
         source.remove("a")
@@ -189,7 +189,7 @@ async def test_an_async_handler_behind_a_filter_is_awaited(source: FakeListWatch
     informer = following(source)
     handle = informer.add_event_handler(FilteringEventHandler(lambda _: True, recorder))
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.put("a")
         await reached(informer, str(source.version), handle)
     assert recorder.recorded == ["add a=1"]
@@ -259,7 +259,7 @@ async def test_a_handler_that_keeps_failing_is_logged_ever_more_rarely(
     informer = following(source)
     handle = informer.add_event_handler(on_add=raise_lookup_error, on_update=raise_lookup_error, name="bad")
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for number in range(123):
             source.put("a", str(number))
         await reached(informer, str(source.version), handle)
@@ -308,7 +308,7 @@ async def test_a_handler_continues_after_any_error(
     informer = following(source)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for value in "123":
             source.put("a", value)
         await reached(informer, str(source.version), handle)
@@ -344,7 +344,7 @@ async def test_a_blocking_handler_in_a_thread_delays_no_other(source: FakeListWa
     stuck = informer.add_event_handler(on_add=lambda _: release.wait(30))
     handle = informer.add_event_handler(on_add=lambda obj: quick.append(obj.metadata.name))
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for name in "abc":
             source.put(name)
         await reached(informer, str(source.version), handle)

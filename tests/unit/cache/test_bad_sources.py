@@ -49,7 +49,7 @@ async def test_an_undecodable_object_in_the_initial_list_is_skipped_and_added_on
     informer = following(source, watch_list=watch_list)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         assert state_of(informer) == {"a": "1", "c": "1"}
         assert list(informer.health.broken) == ["shop/bad"]
         assert informer.health.is_healthy  # the informer is; an object is not
@@ -69,7 +69,7 @@ async def test_many_undecodable_objects_are_logged_in_one_line(
     for name in names:
         source.spoil(name)
     async with following(source, watch_list=watch_list) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert len(informer.health.broken) == 300
         (line,) = caplog.messages
         assert line.startswith("configmaps: 300 objects cannot be used ('shop/bad0', 'shop/bad1', ")
@@ -90,9 +90,9 @@ async def test_an_undecodable_change_keeps_the_last_known_object(
     informer = following(source)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         source.spoil("bad")
-        await informer.wait_for(str(source.version), 30)  # the version is reached all the same
+        await informer.wait_for_version(str(source.version), 30)  # the version is reached all the same
         assert list(informer.health.broken) == ["shop/bad"]
         assert state_of(informer) == {"bad": "1"}
         source.put("a")
@@ -108,7 +108,7 @@ async def test_an_undecodable_object_is_added_once_it_can_be_decoded(source: Fak
     informer = following(source)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.spoil("bad")
         source.put("a")
         await reached(informer, str(source.version), handle)
@@ -124,7 +124,7 @@ async def test_an_undecodable_deletion_is_dispatched_as_a_tombstone(source: Fake
     informer = following(source)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         source.spoil("bad")
         source.remove("bad")
         await reached(informer, str(source.version), handle)
@@ -136,7 +136,7 @@ async def test_an_undecodable_deletion_is_dispatched_as_a_tombstone(source: Fake
 async def test_an_undecodable_object_without_a_name_is_reported_and_skipped(source: FakeListWatch) -> None:
     informer = following(source)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.send("MODIFIED", {"metadata": {"name": 5, "resourceVersion": "11"}})
         source.send("DELETED", {"metadata": ["what"]})
         source.send("ADDED", "nothing")
@@ -155,7 +155,7 @@ async def test_a_relist_does_not_delete_an_undecodable_object(source: FakeListWa
     informer = following(source, watch_list=False)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         source.is_silent = True
         source.spoil("bad")
         source.remove("c")
@@ -179,7 +179,7 @@ async def test_eager_decoding_finds_an_undecodable_section_at_once(
     source.put("a")
     source.put("bad", data=["not", "a", "map"])
     async with following(source, hold="eager") as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert list(informer.health.broken) == ["shop/bad"]
         assert informer.indexer.list_keys() == ["shop/a"]
 
@@ -200,7 +200,7 @@ async def test_a_source_is_retried_after_any_error(source: FakeListWatch, error:
     source.put("a")
     source.errors.extend([error, error, error])
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.put("b")
         source.end(error)
         source.errors.append(error)
@@ -218,10 +218,10 @@ async def test_a_closed_source_stops_the_informer_with_an_error(
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
     source.end(ClosedError("the client is closed"))
     with pytest.raises(ClosedError, match="it has stopped"):
-        await informer.wait_for("99", 30)
+        await informer.wait_for_version("99", 30)
     assert informer.is_stopped
     assert informer.health.state == "stopped"
     assert caplog.messages == ["informer configmaps ends: the client is closed"]
@@ -249,7 +249,7 @@ async def test_a_list_without_a_resource_version_is_an_error_and_is_retried() ->
         assert not informer.has_synced
         assert "the list of configmaps has no version to watch from" in informer.health.last_error
         with pytest.raises(DeadlineError, match="no version to watch from"):
-            await informer.wait_synced(0.01)
+            await informer.wait_for_cache_sync(0.01)
 
 
 class Returning(FakeListWatch):
@@ -326,7 +326,7 @@ async def test_invalid_events_are_an_error_that_names_the_expected_type(rubbish:
     source = Rude()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.rubbish = rubbish
         source.put("b")
         await reached(informer, str(source.version))
@@ -345,7 +345,7 @@ async def test_objects_without_resource_versions_are_dispatched_on_every_event(
     handle = informer.add_event_handler(recorder)
     metadata = {"name": "a", "namespace": "shop"}
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.send("ADDED", {"metadata": metadata, "data": {"value": "1"}})
         source.send("MODIFIED", {"metadata": metadata, "data": {"value": "2"}})
         await recorder.until("update a=1>2")
@@ -369,7 +369,7 @@ async def test_an_event_type_may_be_a_plain_string(watch_list: bool) -> None:
     source = Wordy()
     source.put("a")
     async with following(source, watch_list=watch_list) as informer:
-        await informer.wait_synced(5)
+        await informer.wait_for_cache_sync(5)
         source.put("b")
         source.put("a", "2")
         source.put("c")
@@ -394,7 +394,7 @@ async def test_an_unknown_event_type_deletes_nothing_and_is_reported(
     source = Inventive()
     source.put("odd")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.put("odd", "2")
         await reached(informer, str(source.version))
         assert state_of(informer) == {"odd": "1"}
@@ -459,11 +459,11 @@ async def test_a_repeated_continue_token_is_an_error() -> None:
 async def test_an_empty_or_older_bookmark_does_not_move_the_cache_back(source: FakeListWatch, version: str) -> None:
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.send("BOOKMARK", {"metadata": {"resourceVersion": version}})
         source.spoil("bad")
         await turns_until(lambda: bool(informer.health.broken))
-        await informer.wait_for("11", 5)
+        await informer.wait_for_version("11", 5)
         assert informer.last_sync_resource_version == str(source.version)
         source.send("BOOKMARK", {"metadata": {"resourceVersion": version}})
         source.send("ADDED", {"metadata": {"name": 5}})
@@ -477,7 +477,7 @@ async def test_log_lines_have_advice_only_where_a_person_is_needed(
     source.errors.append(NotFoundError("404 page not found", verb="watch", resource="shelves.shop", code=404))
     source.errors.append(ServiceUnavailableError("later", verb="list", resource="shelves.shop", code=503))
     async with following(source, name="shelves") as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     missing, late = caplog.messages
     assert "if it is custom, install its CRD" in missing
     assert late.endswith("list shelves.shop: later (503 ServiceUnavailable)")
@@ -486,7 +486,7 @@ async def test_log_lines_have_advice_only_where_a_person_is_needed(
 async def test_log_lines_name_the_informer(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
     source.errors.append(InternalServerError("no etcd", verb="watch", resource="configmaps", code=500))
     async with following(source, name="shelves") as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.spoil("bad")
         await reached(informer, str(source.version))
     first, second = caplog.messages

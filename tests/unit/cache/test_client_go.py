@@ -52,7 +52,7 @@ async def test_every_event_has_objects_that_were_transformed_once() -> None:
     informer = SharedInformer(source, transform=mark, backoff=QUICK)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         source.put("a", "2")
         source.put("c")
         source.remove("c")
@@ -68,7 +68,7 @@ async def test_every_event_has_objects_that_were_transformed_once() -> None:
 
 async def test_an_error_event_closes_its_watch(source: FakeListWatch) -> None:
     async with SharedInformer(source, backoff=QUICK) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await turns_until(lambda: source.open_streams == 1)
         source.send("ERROR", {"kind": "Status", "code": 500, "reason": "InternalError", "message": "odd"})
         source.put("a")
@@ -121,7 +121,7 @@ def test_a_stored_object_does_not_keep_its_list_in_memory() -> None:
 async def test_a_handler_may_be_removed_twice(source: FakeListWatch) -> None:
     async with SharedInformer(source, backoff=QUICK) as informer:
         handle = informer.add_event_handler(RecordingHandler())
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         await handle.remove()
         await handle.remove()
 
@@ -131,6 +131,6 @@ async def test_a_handler_may_be_removed_after_the_stop(source: FakeListWatch) ->
     recorder = RecordingHandler()
     async with SharedInformer(source, backoff=QUICK) as informer:
         handle = informer.add_event_handler(recorder)
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
     await handle.remove()
     assert recorder.recorded == ["initial a=1"]

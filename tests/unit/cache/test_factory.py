@@ -323,13 +323,13 @@ class TestLife:
 
     async def test_an_informer_created_while_the_factory_runs_is_started(self, factory: SharedInformerFactory) -> None:
         async with factory:
-            await factory.core_v1.namespaces.informer.wait_synced(30)
+            await factory.core_v1.namespaces.informer.wait_for_cache_sync(30)
             assert factory.core_v1.namespaces.lister.get("default").metadata.name == "default"
 
     async def test_an_informer_created_by_another_thread_is_started_too(self, factory: SharedInformerFactory) -> None:
         async with factory:
             informer = await asyncio.to_thread(lambda: factory.core_v1.namespaces.informer)
-            await informer.wait_synced(30)
+            await informer.wait_for_cache_sync(30)
 
     async def test_starting_again_starts_only_new_informers(self, factory: SharedInformerFactory) -> None:
         informer = factory.core_v1.namespaces.informer
@@ -359,7 +359,7 @@ class TestLife:
         gone = factory.dynamic(WIDGETS).informer
         gone.set_watch_error_handler(lambda _: None)
         async with factory:
-            await factory.core_v1.namespaces.informer.wait_synced(30)
+            await factory.core_v1.namespaces.informer.wait_for_cache_sync(30)
             with pytest.raises(DeadlineError) as caught:
                 await factory.wait_for_cache_sync(0.2)
 
@@ -383,7 +383,7 @@ class TestLife:
     async def test_after_a_shutdown_caches_are_read_only(self, factory: SharedInformerFactory) -> None:
         namespaces = factory.core_v1.namespaces
         async with factory:
-            await namespaces.informer.wait_synced(30)
+            await namespaces.informer.wait_for_cache_sync(30)
         await factory.shutdown()
 
         assert namespaces.informer.is_stopped
@@ -502,7 +502,7 @@ class TestOptions:
             await factory.wait_for_cache_sync(30)
             await maps.create(ConfigMap.new("other", labels={"app": "other"}))
             last = await maps.create(ConfigMap.new("more", labels={"app": "web"}))
-            await informer.wait_for(last, 30)
+            await informer.wait_for_version(last, 30)
             assert sorted(informer.indexer.list_keys()) == ["default/more", "default/web"]
 
     async def test_the_factorys_transform_applies_to_every_informer(self, client: Client) -> None:
@@ -544,8 +544,8 @@ class TestOptions:
         maps = GroupVersionResource("", "v1", "configmaps")
         untyped, metadata = factory.dynamic(maps), factory.metadata(ConfigMap)
         async with factory:
-            await untyped.informer.wait_synced(30)
-            await metadata.informer.wait_synced(30)
+            await untyped.informer.wait_for_cache_sync(30)
+            await metadata.informer.wait_for_cache_sync(30)
             one, other = untyped.lister.get("default/a"), metadata.lister.namespace("default").get("a")
 
         assert isinstance(one, Unstructured)
@@ -565,9 +565,9 @@ class TestOptions:
             on_delete=lambda deleted: calls.append(("delete", deleted["data"])),
         )
         async with factory:
-            await handle.wait_synced(30)
+            await handle.wait_for_cache_sync(30)
             await embedded.put("a", "2")
-            await informer.wait_for(await embedded.remove("a"), 30)
+            await informer.wait_for_version(await embedded.remove("a"), 30)
             await processed(handle)
 
         assert calls == [

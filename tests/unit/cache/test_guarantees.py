@@ -32,7 +32,7 @@ async def test_the_store_equals_the_state_of_the_server(cluster: Cluster) -> Non
     await cluster.put("a")
     await cluster.put("b")
     async with cluster.informer() as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert state_of(informer) == {"a": "1", "b": "1"}
         await cluster.put("a", "2")
         await cluster.put("c")
@@ -46,7 +46,7 @@ async def test_changes_of_an_object_are_dispatched_in_the_servers_order(cluster:
     informer = cluster.informer()
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for value in "12345":
             await cluster.put("a", value)
         await cluster.remove("a")
@@ -64,7 +64,7 @@ async def test_the_calls_of_a_handler_never_overlap(cluster: Cluster) -> None:
     async with informer:
         for name in "abcde":
             await cluster.put(name)
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, await cluster.put("f"), handle)
     assert recorder.most_inside == 1
     assert recorder.state == dict.fromkeys("abcdef", "1")
@@ -78,7 +78,7 @@ async def test_a_slow_handler_delays_no_other(cluster: Cluster) -> None:
     waiting = informer.add_event_handler(slow)
     informer.add_event_handler(quick)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for value in "123":
             await cluster.put("a", value)
         await quick.until("update a=2>3")
@@ -100,7 +100,7 @@ async def test_a_failing_handler_delays_no_other_and_gets_the_remaining_changes(
     informer = cluster.informer()
     handles = [informer.add_event_handler(each) for each in (failing, sound)]
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await cluster.put("a")
         await reached(informer, await cluster.put("a", "2"), *handles)
         assert informer.health.handler_failures == {"configmaps-1": 2, "configmaps-2": 0}
@@ -124,7 +124,7 @@ async def test_a_quick_handler_keeps_up_with_a_busy_watch() -> None:
     informer = SharedInformer(source)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for number in range(4000):
             source.put("a", str(number))
         await reached(informer, str(source.version), handle)
@@ -141,7 +141,7 @@ async def test_a_handler_finds_the_object_in_the_store(cluster: Cluster) -> None
     informer = cluster.informer()
     handle = informer.add_event_handler(RecordingHandler(look))
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, await cluster.put("a"), handle)
         await reached(informer, await cluster.put("a", "2"), handle)
         await reached(informer, await cluster.remove("a"), handle)
@@ -158,7 +158,7 @@ async def test_indices_are_up_to_date_when_a_handler_is_called(cluster: Cluster)
 
     handle = informer.add_event_handler(RecordingHandler(look))
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, await cluster.put("a"), handle)
         assert informer.indexer.list_index_values("value") == ["1"]
         await reached(informer, await cluster.put("a", "2"), handle)
@@ -170,7 +170,7 @@ async def test_indices_are_up_to_date_when_a_handler_is_called(cluster: Cluster)
 async def test_a_late_handler_gets_initial_adds_and_then_every_change(cluster: Cluster) -> None:
     await cluster.put("a")
     async with cluster.informer() as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, await cluster.put("b"))
         late = RecordingHandler()
         handle = informer.add_event_handler(late)
@@ -207,9 +207,9 @@ async def test_nothing_has_synced_before_the_initial_list_is_complete(cluster: C
     handle = informer.add_event_handler(RecordingHandler())
     assert [informer.has_synced, handle.has_synced] == [False, False]
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert len(informer.indexer) == 0
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         assert [informer.has_synced, handle.has_synced] == [True, True]
 
 
@@ -221,13 +221,13 @@ async def test_a_handler_has_synced_once_it_has_returned_from_every_initial_add(
     informer = cluster.informer()
     handle = informer.add_event_handler(AsyncRecordingHandler(release.wait))
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert not handle.has_synced
         release.set()
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         late = informer.add_event_handler(AsyncRecordingHandler())
         assert not late.has_synced
-        await late.wait_synced(30)
+        await late.wait_for_cache_sync(30)
 
 
 @pytest.mark.guarantee(5)
@@ -241,7 +241,7 @@ async def test_a_handler_that_fails_on_initial_adds_has_synced_all_the_same(
     informer = cluster.informer()
     handle = informer.add_event_handler(on_add=fail)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
     assert len(caplog.records) == 1
 
 
@@ -249,7 +249,7 @@ async def test_a_handler_that_fails_on_initial_adds_has_synced_all_the_same(
 async def test_a_write_can_be_read_once_its_resource_version_is_reached(cluster: Cluster) -> None:
     async with cluster.informer() as informer:
         for number in range(10):
-            await informer.wait_for(await cluster.put("a", str(number)), timeout=30)
+            await informer.wait_for_version(await cluster.put("a", str(number)), timeout=30)
             assert state_of(informer)["a"] == str(number)
         assert informer.last_sync_resource_version == informer.indexer.version
 
@@ -262,11 +262,11 @@ async def test_pending_notifications_are_bounded_and_countable(cluster: Cluster)
     version = ""
     handle = informer.add_event_handler(stuck, name="stuck")
     async with informer:
-        await informer.wait_synced(30)
-        await informer.wait_for(await cluster.put("first"), timeout=30)
+        await informer.wait_for_cache_sync(30)
+        await informer.wait_for_version(await cluster.put("first"), timeout=30)
         for number in range(100):
             version = await cluster.put("abc"[number % 3], str(number))
-        await informer.wait_for(version, timeout=30)
+        await informer.wait_for_version(version, timeout=30)
         assert 1 <= handle.pending <= 10 + 2 * 3 + 2  # the limit, two notifications a key, and those in progress
         assert informer.health.pending == {"stuck": handle.pending}
         release.set()
@@ -282,7 +282,7 @@ async def test_stopping_leaves_no_task_and_no_reference(cluster: Cluster) -> Non
     recorder = RecordingHandler()
     informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, await cluster.put("a"))
         assert asyncio.all_tasks() > before
     assert informer.is_stopped
@@ -300,7 +300,7 @@ async def test_a_removed_handler_is_not_called_again_and_is_released(cluster: Cl
     recorder = RecordingHandler()
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, await cluster.put("a"), handle)
         tasks = asyncio.all_tasks()
         await handle.remove()

@@ -61,7 +61,7 @@ async def test_failures_lose_no_change_and_invent_none(
     informer = embedded.informer(stall_after=0.05)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         outage = faults.fail(503, times=None, **READS)
         await embedded.put("a", "2")  # the last that comes over this stream
         await embedded.remove("b")
@@ -90,7 +90,7 @@ async def test_failures_during_the_initial_list_invent_no_change(embedded: Embed
     informer = embedded.informer(watch_list=watch_list, page_size=2)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
     assert sorted(recorder.recorded) == [f"initial {name}=1" for name in "abcdef"]
 
 
@@ -141,7 +141,7 @@ async def test_a_relist_replaces_everything_at_once_and_dispatches_deletes_first
     recorder = RecordingHandler(lambda: seen.append(state_of(informer)))
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         outage = embedded.server.faults.fail(503, times=None, **READS)
         await recorder.until("initial c=1")
         await embedded.put("c", "2")
@@ -167,7 +167,7 @@ async def test_a_recreated_object_is_dispatched_as_a_delete_and_an_add(embedded:
     informer = embedded.informer()
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         outage = embedded.server.faults.fail(503, times=None, **READS)
         await embedded.put("trigger")
         await embedded.remove("a")
@@ -201,7 +201,7 @@ async def test_a_server_restored_from_a_backup_is_relisted(
     source.back_up()
     informer = SharedInformer(source, backoff=QUICK)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         for number in (1, 3, 5):
             source.put(f"a{number}", "2")
         await reached(informer, str(source.version))
@@ -217,8 +217,8 @@ async def test_a_silent_watch_is_abandoned_and_reopened(embedded: EmbeddedCluste
     await embedded.put("known")  # by which the server is recognised
     silent = embedded.server.faults.silence_watch(after=2, **MAPS)
     async with embedded.informer(stall_after=0.05) as informer:
-        await informer.wait_synced(30)
-        await informer.wait_for(await embedded.put("a"), timeout=30)
+        await informer.wait_for_cache_sync(30)
+        await informer.wait_for_version(await embedded.put("a"), timeout=30)
         health = informer.health
         assert silent.hits == 1
         assert health.reconnects >= 1
@@ -229,7 +229,7 @@ async def test_a_silent_watch_is_abandoned_and_reopened(embedded: EmbeddedCluste
 async def test_the_initial_objects_come_as_initial_events_of_a_watch(embedded: EmbeddedCluster) -> None:
     await embedded.put("a")
     async with embedded.informer() as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     requests = [request for request in embedded.server.requests if request.info.verb in {"list", "watch"}]
     assert [request.info.verb for request in requests] == ["watch"]
     assert "sendInitialEvents=true" in requests[0].query
@@ -243,11 +243,11 @@ async def test_a_server_that_rejects_initial_events_is_listed_and_that_is_rememb
             cluster = EmbeddedCluster(server, client)
             server.faults.expire_watch(after=1, **MAPS)
             async with cluster.informer() as informer:
-                await informer.wait_synced(30)
+                await informer.wait_for_cache_sync(30)
                 await cluster.put("a")
-                await informer.wait_for(await cluster.put("b"), timeout=30)
+                await informer.wait_for_version(await cluster.put("b"), timeout=30)
             async with cluster.informer() as another:
-                await another.wait_synced(30)
+                await another.wait_for_cache_sync(30)
         requests = [request for request in server.requests if request.info.verb in {"list", "watch"}]
     begun = [request for request in requests if "sendInitialEvents" in request.query]
     assert len(begun) == 1
@@ -263,7 +263,7 @@ async def test_a_relist_does_not_dispatch_unchanged_objects(embedded: EmbeddedCl
     informer = embedded.informer()
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await embedded.put("d")
         await embedded.put("e")
         await reached(informer, await embedded.put("f"), handle)

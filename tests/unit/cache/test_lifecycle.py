@@ -47,13 +47,13 @@ async def test_before_the_start_the_cache_is_readable_and_empty(source: FakeList
     assert informer.last_sync_resource_version == ""
     assert informer.health.state == "new"
     assert source.requests == []
-    for waiting in (informer.wait_synced(), informer.wait_for("5")):
+    for waiting in (informer.wait_for_cache_sync(), informer.wait_for_version("5")):
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
             await waiting
 
 
 async def test_a_partial_state_is_not_saved(source: FakeListWatch, tmp_path: Path) -> None:
-    with pytest.raises(InformerStateError, match=r"wait_synced\(\) first"):
+    with pytest.raises(InformerStateError, match=r"wait_for_cache_sync\(\) first"):
         await following(source).save(tmp_path / "maps.snapshot")
 
 
@@ -63,7 +63,7 @@ async def test_an_informer_runs_once(source: FakeListWatch) -> None:
         for again in (informer.start, informer.run):
             with pytest.raises(InformerStateError, match="it has been started; make a new one"):
                 await again()
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert not informer.is_stopped
     for again in (informer.start, informer.run):
         with pytest.raises(InformerStateError, match="make a new one"):
@@ -86,7 +86,7 @@ async def test_after_the_stop_the_cache_is_readable_and_no_handler_is_added(sour
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     assert state_of(informer) == {"a": "1"}
     for refused in (
         lambda: informer.add_event_handler(RecordingHandler()),
@@ -95,7 +95,7 @@ async def test_after_the_stop_the_cache_is_readable_and_no_handler_is_added(sour
         with pytest.raises(ClosedError, match="it has stopped; make a new one"):
             refused()
     with pytest.raises(ClosedError):
-        await informer.wait_for("99")
+        await informer.wait_for_version("99")
     await handle.remove()
     await informer.stop()
 
@@ -104,7 +104,7 @@ async def test_an_informer_stopped_before_its_start_never_starts(source: FakeLis
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(_outcome(handle.wait_synced(30)))
+        waiting = group.create_task(_outcome(handle.wait_for_cache_sync(30)))
         await asyncio.sleep(0)
         await informer.stop()
     assert isinstance(waiting.result(), ClosedError)
@@ -112,7 +112,7 @@ async def test_an_informer_stopped_before_its_start_never_starts(source: FakeLis
     with pytest.raises(InformerStateError, match="cannot be started any more: it has been stopped; make a new"):
         await informer.start()
     with pytest.raises(ClosedError):
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     await handle.remove()
     assert source.requests == []
 
@@ -149,8 +149,8 @@ async def test_stopping_leaves_no_socket(embedded: EmbeddedCluster) -> None:
     before = open_sockets(url)
     for number in range(3):
         async with embedded.informer() as informer:
-            await informer.wait_synced(30)
-            await informer.wait_for(await embedded.put("a", str(number)), 30)
+            await informer.wait_for_cache_sync(30)
+            await informer.wait_for_version(await embedded.put("a", str(number)), 30)
             assert open_sockets(url) == before + 1
         await turns_until(lambda: open_sockets(url) == before)
 
@@ -161,7 +161,7 @@ async def test_waiters_get_an_error_when_the_informer_stops(source: FakeListWatc
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
-    waiting = [informer.wait_synced(), informer.wait_for("99"), handle.wait_synced()]
+    waiting = [informer.wait_for_cache_sync(), informer.wait_for_version("99"), handle.wait_for_cache_sync()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_outcome(each)) for each in waiting]
         await turns_until(lambda: len(source.requests) > 1)
@@ -187,7 +187,7 @@ async def test_waiters_get_an_error_when_run_is_cancelled_before_its_first_step(
     lifecycle_of(informer).start()
     (task,) = (each for each in asyncio.all_tasks() if each.get_name() == "masthead informer configmaps")
     task.cancel()
-    for waiting in (handle.wait_synced(30), informer.wait_synced(30)):
+    for waiting in (handle.wait_for_cache_sync(30), informer.wait_for_cache_sync(30)):
         assert isinstance(await _outcome(waiting), ClosedError)
     await informer.stop()
     await turns_until(lambda: asyncio.all_tasks() == before)
@@ -284,7 +284,7 @@ async def test_run_ends_when_its_task_is_cancelled(source: FakeListWatch) -> Non
     informer.add_event_handler(recorder)
     task = asyncio.get_running_loop().create_task(informer.run())
     await asyncio.sleep(0)
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -335,7 +335,7 @@ async def test_a_handler_may_remove_itself(source: FakeListWatch) -> None:
     other = RecordingHandler()
     handles.append(informer.add_event_handler(other))
     async with informer:
-        await handles[1].wait_synced(30)
+        await handles[1].wait_for_cache_sync(30)
         source.put("c")
         await reached(informer, str(source.version), handles[1])
     assert received == ["a"]
@@ -354,7 +354,7 @@ async def test_a_handler_may_add_another_which_gets_every_object(source: FakeLis
 
     first = informer.add_event_handler(RecordingHandler(add))
     async with informer:
-        await first.wait_synced(30)
+        await first.wait_for_cache_sync(30)
         source.put("b")
         await reached(informer, str(source.version), *handles)
     assert added.recorded == ["initial a=1", "add b=1"]
@@ -376,12 +376,12 @@ async def test_removing_a_handler_waits_for_it(source: FakeListWatch) -> None:
         await turns_until(lambda: recorder.inside == 1)
         async with asyncio.TaskGroup() as group:
             removal = group.create_task(handle.remove())
-            await informer.wait_synced(30)
+            await informer.wait_for_cache_sync(30)
             assert not removal.done()
             release.set()
         assert recorder.inside == 0
         with pytest.raises(ClosedError, match="it was removed"):
-            await handle.wait_synced(30)
+            await handle.wait_for_cache_sync(30)
 
 
 async def test_the_same_handler_may_be_added_twice(source: FakeListWatch) -> None:
@@ -389,8 +389,8 @@ async def test_the_same_handler_may_be_added_twice(source: FakeListWatch) -> Non
     recorder = RecordingHandler()
     async with following(source) as informer:
         handles = [informer.add_event_handler(recorder) for _ in range(2)]
-        await handles[0].wait_synced(30)
-        await handles[1].wait_synced(30)
+        await handles[0].wait_for_cache_sync(30)
+        await handles[1].wait_for_cache_sync(30)
         await handles[0].remove()
         source.put("b")
         await reached(informer, str(source.version), handles[1])
@@ -405,10 +405,10 @@ async def test_closing_a_client_stops_its_informers(
     informer = embedded.informer()
     handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
-    await handle.wait_synced(30)
+    await handle.wait_for_cache_sync(30)
     await embedded.client.close()
     with pytest.raises(ClosedError):
-        await informer.wait_for("999999", 30)
+        await informer.wait_for_version("999999", 30)
     assert informer.is_stopped
     assert informer.health.state == "stopped"
     assert len([message for message in caplog.messages if message.startswith("informer configmaps ends")]) == 1
@@ -421,7 +421,7 @@ async def test_an_informer_of_a_closed_client_raises(embedded: EmbeddedCluster) 
     informer = embedded.informer()
     await informer.start()
     with pytest.raises(ClosedError):
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     assert informer.is_stopped
 
 
@@ -429,7 +429,7 @@ async def test_a_mutation_of_a_shared_object_is_detected(source: FakeListWatch) 
     source.put("a")
     informer = following(source, detect_mutations=True)
     await informer.start()
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
     informer.check_mutations()
     informer.indexer.list()[0].data["value"] = "mine"
     with pytest.raises(MutationError, match=r"shop/a \(data\.value\)"):
@@ -452,7 +452,7 @@ async def test_a_mutated_object_that_has_left_the_store_is_reported(
     source.put("a")
     informer = following(source, hold=hold)
     await informer.start()
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
     informer.indexer.list()[0].data["value"] = "mine"
     if end == "replaced":
         source.put("a", "2")
@@ -478,7 +478,7 @@ async def test_a_mutation_is_reported_with_the_handler_after_which_it_was_notice
 
     handle = informer.add_event_handler(on_add=change, name="careless")
     await informer.start()
-    await handle.wait_synced(30)
+    await handle.wait_for_cache_sync(30)
     with pytest.raises(MutationError, match=r"shop/a \(data\.value; noticed after handler careless\)"):
         await informer.stop()
 
@@ -489,7 +489,7 @@ async def test_mutations_are_logged_within_seconds(caplog: pytest.LogCaptureFixt
     source.put("a")
     informer = following(source, detect_mutations=True)
     await informer.start()
-    await informer.wait_synced(30)
+    await informer.wait_for_cache_sync(30)
     informer.indexer.list()[0].data["value"] = "mine"
     await asyncio.sleep(2)
     assert [message for message in caplog.messages if "shop/a (data.value) was changed" in message]
@@ -504,7 +504,7 @@ async def test_reading_replacing_and_deleting_is_no_mutation(source: FakeListWat
     informer = following(source, detect_mutations=True, hold=hold)
     handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
-    await handle.wait_synced(30)
+    await handle.wait_for_cache_sync(30)
     assert [len(obj.data) for obj in informer.indexer.list()] == [1, 1, 1]
     source.put("a", "2")
     source.remove("b")
@@ -520,7 +520,7 @@ async def test_a_mutation_does_not_hide_the_error_of_a_block(
 
     async def fail() -> None:
         async with informer:
-            await informer.wait_synced(30)
+            await informer.wait_for_cache_sync(30)
             informer.indexer.list()[0].data["value"] = "mine"
             raise LookupError("no such shelf")
 
@@ -536,7 +536,7 @@ async def test_an_informer_has_a_readable_repr(source: FakeListWatch) -> None:
     informer = following(source)
     assert repr(informer) == "<SharedInformer configmaps: new, not synced, 0 objects>"
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await turns_until(lambda: informer.health.state == "watching")
         assert repr(informer) == "<SharedInformer configmaps: watching, synced, 1 object>"
     assert repr(informer) == "<SharedInformer configmaps: stopped, synced, 1 object>"
@@ -549,7 +549,7 @@ async def test_logs_and_health_use_the_given_names(source: FakeListWatch) -> Non
     assert (informer.name, first.name, second.name) == ("settings", "settings-1", "audit")
     assert repr(second) == "<Registration of 'audit', 0 pending>"
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await processed(first, second)
         assert informer.health.pending == {"settings-1": 0, "audit": 0}
 
@@ -560,7 +560,7 @@ async def test_health_says_whether_the_watch_is_open(
     informer = following(source)
     assert not informer.health.is_connected
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await turns_until(lambda: informer.health.is_connected)
         source.errors.extend([ConnectError("refused")] * 3)
         source.end(ConnectError("gone"))

@@ -68,7 +68,7 @@ def test_before_the_sync_a_missing_object_is_an_error_that_advises_to_wait() -> 
     lister: Lister[ConfigMap] = Lister(maps_of(), "configmaps", lambda: bool(synced))
     lookups: list[Lookup] = [lambda: lister.namespace("shop").get("a"), lambda: lister.get("a")]
     for lookup in lookups:
-        with pytest.raises(NotFoundError, match=r"has not synced yet; wait_synced\(\) first"):
+        with pytest.raises(NotFoundError, match=r"has not synced yet; wait_for_cache_sync\(\) first"):
             lookup()
     synced.append(True)
     with pytest.raises(NotFoundError, match="It is not in the store"):
@@ -80,7 +80,9 @@ def test_a_list_before_the_sync_warns_at_the_callers_line(namespace: str | None)
     synced: list[bool] = []
     every: Lister[ConfigMap] = Lister(maps_of(), "configmaps", lambda: bool(synced))
     lister = every if namespace is None else every.namespace(namespace)
-    with pytest.warns(RuntimeWarning, match=r"configmaps are listed before .* synced.*wait_synced\(\)") as caught:
+    with pytest.warns(
+        RuntimeWarning, match=r"configmaps are listed before .* synced.*wait_for_cache_sync\(\)"
+    ) as caught:
         assert lister.list() == []
     assert caught[0].filename == __file__
     synced.append(True)

@@ -66,7 +66,7 @@ async def test_lists_watches_and_versions_are_counted(source: FakeListWatch) -> 
     for name in "abc":
         source.put(name)
     async with counting(source, metrics, name="maps") as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert metrics.count(known.REFLECTOR_LISTS) == 1
         assert metrics.instruments[known.REFLECTOR_ITEMS_PER_LIST.name].values == [3]
         assert metrics.count(known.REFLECTOR_LIST_DURATION) >= 0
@@ -93,7 +93,7 @@ async def test_relists_are_counted_apart_from_the_first_list(source: FakeListWat
     metrics = Recording()
     source.put("a")
     async with counting(source, metrics) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.is_silent = True
         source.put("b")
         source.forget()
@@ -115,7 +115,7 @@ async def test_pending_notifications_and_handler_failures_are_counted(source: Fa
     async with informer:
         source.put("a")
         source.put("b")
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, str(source.version), handle)
     assert metrics.count(known.INFORMER_HANDLER_FAILURES) == 2
     assert max(metrics.instruments[known.INFORMER_HANDLER_PENDING.name].values) >= 1
@@ -165,7 +165,7 @@ async def test_failing_metrics_lose_no_notification(source: FakeListWatch, caplo
     informer = counting(source, Failing())
     handle = informer.add_event_handler(on_add=lambda each: received.append(each.metadata.name), name="ear")
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.put("a")
         await reached(informer, str(source.version), handle)
     assert received == ["a"]
@@ -177,7 +177,7 @@ async def test_prometheus_exports_them_under_client_gos_names(source: FakeListWa
     registry = prometheus.CollectorRegistry()
     source.put("a")
     async with counting(source, PrometheusMetrics(registry), name="maps") as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         text = prometheus.generate_latest(registry).decode()
     assert 'reflector_lists_total{name="maps",resource="configmaps"} 1.0' in text
     assert 'reflector_last_resource_version{name="maps",resource="configmaps"} 11.0' in text

@@ -31,7 +31,7 @@ def following(source: Any, **options: Any) -> SharedInformer[ConfigMap]:
 async def saved(source: Any, path: Path, **options: Any) -> Path:
     """The snapshot of an informer that has run."""
     async with following(source, **options) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert await informer.save(path) == len(informer.indexer)
     return path
 
@@ -71,12 +71,12 @@ async def test_a_seeded_informer_of_an_unchanged_server_dispatches_nothing_and_d
     informer, recorder = await seeded(source, path, hold=hold)
     assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}  # before any request
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.put("a", "2")
         await reached(informer, str(source.version))
         await recorder.until("update a=1>2")
         late = RecordingHandler()
-        await informer.add_event_handler(late).wait_synced(30)
+        await informer.add_event_handler(late).wait_for_cache_sync(30)
     assert recorder.recorded == ["update a=1>2"]
     assert sorted(late.recorded) == ["initial a=2", "initial b=1", "initial c=1"]
     assert source.verbs == ["proof", "watch 13"]
@@ -122,7 +122,7 @@ async def test_a_server_that_lost_its_data_is_detected_and_relisted(source: Fake
         source.put(each, "new")
     informer, recorder = await seeded(source, path)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert state_of(informer) == source.state
         await recorder.until("initial f=new")
     assert sorted(recorder.recorded[:3]) == ["lost a=1", "lost b=1", "lost c=1"]
@@ -138,7 +138,7 @@ async def test_a_seeded_informer_has_synced_only_after_a_response_of_the_server(
     informer, _ = await seeded(source, path)
     async with informer:
         assert not informer.has_synced
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
 
 
 async def test_an_empty_cache_can_be_saved_and_seeded(source: FakeListWatch, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ async def test_an_empty_cache_can_be_saved_and_seeded(source: FakeListWatch, tmp
     source.put("a")
     informer, recorder = await seeded(source, path)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, str(source.version))
         await recorder.until(recorder.recorded[0] if recorder.recorded else "initial a=1")
     assert [each.partition(" ")[2] for each in recorder.recorded] == ["a=1"]
@@ -174,7 +174,7 @@ async def test_a_missing_or_damaged_snapshot_makes_a_cold_start(
     assert state_of(informer) == {}
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
     assert recorder.recorded == ["initial a=1"]
 
 
@@ -212,7 +212,7 @@ async def test_objects_that_were_undecodable_when_saved_are_listed_again(source:
     source.put("missing", "2")
     path = tmp_path / "maps"
     async with following(source, transform=transform) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.put("stale", "2")
         await reached(informer, str(source.put("good", "3").metadata.resource_version))
         assert {key.rpartition("/")[2] for key in informer.health.broken} == {"stale", "missing"}
@@ -222,7 +222,7 @@ async def test_objects_that_were_undecodable_when_saved_are_listed_again(source:
     informer, recorder = await seeded(source, path, transform=transform)
     assert state_of(informer) == {"good": "3", "stale": "1"}  # readable objects are there at once
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         assert state_of(informer) == source.state
         await recorder.until("initial missing=2")
     assert recorder.recorded == ["update stale=1>2", "initial missing=2"]
@@ -248,7 +248,7 @@ async def test_a_transform_without_a_name_can_neither_be_saved_nor_seeded(
     path = await saved(source, tmp_path / "maps")
     before = path.read_bytes()
     async with following(source, transform=lambda obj: obj) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         with pytest.raises(SnapshotError, match="define it with def"):
             await informer.save(path)
     assert path.read_bytes() == before
@@ -270,7 +270,7 @@ async def test_an_object_that_cannot_be_stored_makes_a_cold_start(source: FakeLi
 
 async def test_a_file_that_cannot_be_written_is_an_error(source: FakeListWatch, tmp_path: Path) -> None:
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         with pytest.raises(SnapshotError):
             await informer.save(tmp_path / "no such folder" / "maps")
 
@@ -285,7 +285,7 @@ async def test_a_start_from_a_snapshot_sends_two_requests_to_a_server(
     before = len(embedded.server.requests)
     informer, recorder = await seeded(embedded.maps, path)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await reached(informer, await embedded.remove("c"))
         await recorder.until("delete c=1")
     assert recorder.recorded == ["update b=1>2", "delete c=1"]
@@ -307,7 +307,7 @@ async def test_several_namespaces_are_seeded_each_with_its_resource_version(
     informer, recorder = await seeded(maps, path)
     assert len(informer.indexer) == 2
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await recorder.until("add b=1")
         assert informer.indexer.index_keys("namespace", "kube-system") == ["kube-system/a", "kube-system/b"]
     assert recorder.recorded == ["add b=1"]

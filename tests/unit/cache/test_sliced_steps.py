@@ -81,7 +81,7 @@ async def test_the_loop_gets_a_turn_after_each_slice(source: FakeListWatch, watc
     informer.add_indexers({"value": indexer})
     turns = Turns(indexer.turn)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await turns_until(lambda: source.open_streams > 0)
         source.forget()
         source.end(EXPIRED)
@@ -104,7 +104,7 @@ async def test_readers_see_the_old_state_or_the_new_one(source: FakeListWatch, w
 
     turns = Turns(look)
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await turns_until(lambda: source.open_streams > 0)
         source.is_silent = True  # what follows is not watched, but listed
         fill(source, MANY + 100, "2")
@@ -143,7 +143,7 @@ async def test_a_handler_added_during_a_relist_misses_nothing(
     informer, indexer = informer_of(source, watch_list=watch_list), CountingIndexer()
     informer.add_indexers({"value": indexer})
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await turns_until(lambda: source.open_streams > 0)
         before = indexer.calls
         source.is_silent = True
@@ -170,7 +170,7 @@ async def test_an_index_added_during_a_relist_is_complete(source: FakeListWatch)
     async with informer:
         await turns_until(lambda: indexer.calls > 0)
         informer.add_indexers({"late": lambda obj: [obj.metadata.name[-1]]})
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         found = informer.indexer.by_index("late", "3")
 
     assert len(found) == MANY // 10
@@ -254,10 +254,10 @@ async def test_a_resync_and_a_late_handler_yield_to_other_tasks(source: FakeList
         handled += 1
 
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         turns = Turns(on_turn)
         registration = informer.add_event_handler(on_add=count, on_update=count)
-        await registration.wait_synced(30)
+        await registration.wait_for_cache_sync(30)
         assert handled == MANY
         await turns_until(lambda: handled == 2 * MANY)
         turns.stop()

@@ -40,15 +40,15 @@ async def test_several_namespaces_share_one_cache(embedded: EmbeddedCluster) -> 
     informer = following([shop, bank])
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         assert sorted(informer.indexer.list_keys()) == ["bank/a", "shop/a"]
         made = await shop.create(ConfigMap.new("b", data={"value": "1"}))
-        await informer.wait_for(made, 30)
+        await informer.wait_for_version(made, 30)
         await shop.delete("a")  # during which only the watch of that namespace is lost
         made = await bank.create(ConfigMap.new("c", data={"value": "1"}))
-        await informer.wait_for(made, 30)
+        await informer.wait_for_version(made, 30)
         made = await shop.create(ConfigMap.new("d", data={"value": "1"}))
-        await informer.wait_for(made, 30)
+        await informer.wait_for_version(made, 30)
         await processed(handle)
         assert sorted(informer.indexer.list_keys()) == ["bank/a", "bank/c", "shop/b", "shop/d"]
         assert informer.lister.namespace("bank").get("c").data == {"value": "1"}
@@ -82,11 +82,11 @@ async def test_informers_with_different_selectors_are_independent(embedded: Embe
     handle = web.add_event_handler(recorder)
     async with web, others, by_name:
         for informer in (web, others, by_name):
-            await informer.wait_synced(30)
+            await informer.wait_for_cache_sync(30)
         assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["a"], ["b"], ["b"]]
         await embedded.maps.patch("a", Patch.merge({"metadata": {"labels": {"app": "db"}}}))
-        await web.wait_for(await put("c", "web"), 30)
-        await others.wait_for(await put("d", "db"), 30)
+        await web.wait_for_version(await put("c", "web"), 30)
+        await others.wait_for_version(await put("d", "db"), 30)
         await processed(handle)
         assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["c"], ["a", "b", "d"], ["b"]]
     assert recorder.recorded == ["initial a=web", "delete a=web", "add c=web"]
@@ -107,12 +107,12 @@ async def test_a_selector_that_the_server_rejects_is_reported(embedded: Embedded
         from masthead.errors import DeadlineError
 
         with pytest.raises(DeadlineError, match=r"has not synced.*the last error was .*spec\.colour"):
-            await informer.wait_synced(0.5)
+            await informer.wait_for_cache_sync(0.5)
         assert informer.health.state in {"waiting", "listing"}
         assert not informer.health.is_healthy
     before = len(embedded.server.requests)
     async with following(embedded.maps) as informer:  # other informers are not affected
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
     # The last request of the first informer may arrive only now.
     requests = [request.query for request in embedded.server.requests[before:] if "colour" not in request.query]
     assert ["sendInitialEvents=true" in request for request in requests] == [True]
@@ -134,7 +134,7 @@ async def test_unstructured_kinds_are_cached_too(embedded: EmbeddedCluster, form
         on_delete=lambda obj: received.append(f"delete {obj.metadata.name}"),
     )
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         await embedded.put("b")
         await reached(informer, await embedded.remove("a"), handle)
         (found,) = informer.indexer.by_index("name", "b")
@@ -154,9 +154,9 @@ async def test_cluster_scoped_kinds_are_cached_too(embedded: EmbeddedCluster) ->
         on_update=lambda old, new: updates.append((old.metadata.labels.get("x", ""), new.metadata.labels["x"]))
     )
     async with informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         made = await namespaces.patch("default", Patch.merge({"metadata": {"labels": {"x": "1"}}}))
-        await informer.wait_for(made, 30)
+        await informer.wait_for_version(made, 30)
         await processed(handle)
         assert informer.lister.get("default").metadata.labels["x"] == "1"
         assert informer.indexer.get_by_key("default") is not None
@@ -172,7 +172,7 @@ async def test_a_delta_fifo_may_be_the_queue(cluster: Cluster) -> None:
     informer = cluster.informer(queue=DeltaFIFO)
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
         await cluster.put("a", "2")
         await cluster.remove("b")
         await reached(informer, await cluster.put("c"), handle)

@@ -50,7 +50,7 @@ async def test_an_expired_continue_token_loses_nothing() -> None:
     async with informer:
         await turns_until(lambda: len(source.requests) == 2)
         source.forget_pages()
-        await handle.wait_synced(30)
+        await handle.wait_for_cache_sync(30)
     assert source.verbs == ["list", "page", "list", "watch 15"]
     assert source.requests[2].options.limit == 0  # in one piece, of which nothing can expire
     assert sorted(recorder.recorded) == [f"initial {name}=1" for name in "abcde"]
@@ -63,7 +63,7 @@ async def test_retry_after_is_respected() -> None:
     source.put("a")
     source.errors.extend([busy(40), None])
     async with following(source) as informer:
-        await informer.wait_synced(120)
+        await informer.wait_for_cache_sync(120)
         assert 40 <= now() < 80
 
 
@@ -74,11 +74,11 @@ async def test_a_failing_server_is_retried_for_ever_with_growing_delays() -> Non
     source.errors.extend([InternalServerError("no etcd", code=500, reason="InternalError")] * 100)
     async with following(source) as informer:
         with pytest.raises(DeadlineError, match=r"has not synced within 600 s; the last error was .*no etcd"):
-            await informer.wait_synced(600)
+            await informer.wait_for_cache_sync(600)
         assert 10 <= len(source.requests) <= 40
         assert informer.health.failures == len(source.requests) - informer.health.state.count("listing")
         source.errors.clear()
-        await informer.wait_synced(120)
+        await informer.wait_for_cache_sync(120)
         assert informer.health.failures == 0
         assert "no etcd" in informer.health.last_error
 
@@ -89,7 +89,7 @@ async def test_watches_that_end_at_once_are_reopened_with_backoff() -> None:
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         began = len(source.requests)
 
         async def end_each() -> None:
@@ -120,13 +120,13 @@ async def test_a_server_that_refuses_watches_is_listed_every_few_minutes_and_hea
     source = Unwatchable()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.is_ill = True
         source.end(OSError("cable"))
         await asyncio.sleep(0)
         for number in range(10):
             version = source.put("b", str(number)).metadata.resource_version
-            await informer.wait_for(version, 240)
+            await informer.wait_for_version(version, 240)
         assert 8 <= informer.health.relists <= 12
         await turns_until(lambda: informer.health.state == "waiting")
         assert not informer.health.is_healthy
@@ -143,7 +143,7 @@ async def test_a_reachable_server_alone_makes_neither_the_cache_fresh_nor_the_in
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await asyncio.sleep(10)
         source.end(OSError("cable"))
         await asyncio.sleep(0.5)
@@ -163,7 +163,7 @@ async def test_only_a_resumed_watch_may_expire(
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         gone = ExpiredError("too old resource version", code=410, reason="Expired")
         source.errors.extend([gone] * 100)
         source.end(gone)
@@ -185,7 +185,7 @@ async def test_an_object_that_was_deleted_behind_a_store_read_error_leaves_the_s
     source.put("a")
     source.put("b")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await asyncio.sleep(5)
         source.lose_event(lambda: source.remove("a"))  # the server cannot read what it was
         source.end(StoreReadError("corrupt object", code=500, reason="StorageReadError"))
@@ -200,7 +200,7 @@ async def test_a_silent_watch_is_detected_within_the_configured_time() -> None:
     source = FakeListWatch()
     source.put("a")
     async with following(source, stall_after=20) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.is_silent = True
         source.put("a", "2")
         await asyncio.sleep(15)
@@ -227,7 +227,7 @@ async def test_health_reports_the_current_state() -> None:
         assert (health.state, health.failures, health.is_synced) == ("waiting", 1, False)
         assert health.last_error.startswith("InternalServerError: no etcd (500 InternalError).")
         assert health.since_error == pytest.approx(1)
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         await asyncio.sleep(7)
         health = informer.health
         assert (health.state, health.failures, health.is_synced) == ("watching", 0, True)
@@ -252,12 +252,12 @@ async def test_a_server_that_ignores_send_initial_events_is_listed_after_some_se
     source = FakeListWatch(ends_initial_events=False)
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(60)
+        await informer.wait_for_cache_sync(60)
         assert now() <= 30
     assert source.verbs == ["watch-list", "list", "watch 11"]
     assert not source.supports_initial_events  # the next informer lists at once
     async with following(source) as informer:
-        await informer.wait_synced(1)
+        await informer.wait_for_cache_sync(1)
     assert source.verbs[3:] == ["list", "watch 11"]
 
 
@@ -271,7 +271,7 @@ async def test_a_blocked_event_loop_does_not_count_as_a_silent_watch() -> None:
     async with following(source) as informer:
         await asyncio.sleep(9)
         loop.advance(1.2)
-        await informer.wait_synced(60)
+        await informer.wait_for_cache_sync(60)
     assert source.verbs == ["watch-list", "list", "watch 11"]
     assert source.supports_initial_events
 
@@ -284,12 +284,12 @@ async def test_rejected_initial_events_are_remembered_and_are_no_failure(
     source = FakeListWatch(refuses=True)
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(1)
+        await informer.wait_for_cache_sync(1)
         source.forget()
         source.put("b")
         source.forget()
         source.end(InternalServerError("gone", code=410, reason="Expired"))
-        await informer.wait_for(str(source.version), 60)
+        await informer.wait_for_version(str(source.version), 60)
         assert informer.health.relists == 1
     assert source.verbs[:3] == ["watch-list", "list", "watch 11"]
     assert source.verbs.count("watch-list") == 1
@@ -357,14 +357,14 @@ async def test_waiting_for_a_resource_version_times_out_with_the_reason() -> Non
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         with pytest.raises(DeadlineError, match="has not reached version 99 within 5 s"):
-            await informer.wait_for("99", timeout=5)
+            await informer.wait_for_version("99", timeout=5)
         assert now() == pytest.approx(5, abs=1)
         source.version = 98
         source.bookmark()
         source.put("b")
-        await informer.wait_for("99", timeout=5)
+        await informer.wait_for_version("99", timeout=5)
 
 
 @in_virtual_time
@@ -397,11 +397,11 @@ async def test_an_outage_is_one_log_line_and_its_end_another(caplog: pytest.LogC
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         source.end(InternalServerError("no etcd", code=500, reason="InternalError"))
         await asyncio.sleep(60)
         source.put("a", "2")
-        await informer.wait_for(str(source.version), 60)
+        await informer.wait_for_version(str(source.version), 60)
     assert [(record.levelname, "no etcd" in record.message) for record in caplog.records] == [
         ("INFO", False),
         ("WARNING", True),
@@ -419,12 +419,12 @@ async def test_a_broken_watch_is_a_warning_only_once_it_keeps_failing(
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
-        await informer.wait_synced(30)
+        await informer.wait_for_cache_sync(30)
         caplog.clear()
         source.end(ProtocolError("the connection was lost"))
         await asyncio.sleep(60)
         source.put("a", "2")
-        await informer.wait_for(str(source.version), 60)
+        await informer.wait_for_version(str(source.version), 60)
     assert {record.levelname for record in caplog.records} == {"INFO"}
     assert "the connection was lost" in caplog.messages[0]
 
@@ -452,7 +452,7 @@ async def test_a_handler_that_blocks_the_event_loop_is_named_in_the_log(
     for name, handler in {"plain": block, "coroutine": block_behind_an_await, "patient": wait}.items():
         informer.add_event_handler(on_add=handler, name=name)
     async with informer:
-        await informer.wait_synced(100, handlers=True)
+        await informer.wait_for_cache_sync(100, handlers=True)
     assert [message.partition(":")[0] for message in caplog.messages] == [
         "handler plain has blocked the event loop for 15.0 s with the add of 'shop/a'",
         "handler coroutine has blocked the event loop for 7.0 s with the add of 'shop/a'",

@@ -31,7 +31,7 @@ def following(source: FakeListWatch) -> SharedInformer[ConfigMap]:
 async def test_waiting_for_an_invalid_resource_version_is_rejected(source: FakeListWatch, version: Any) -> None:
     async with following(source) as informer:
         with pytest.raises(ArgumentError, match="wait for an object that a server has answered with") as caught:
-            await informer.wait_for(version, 30)
+            await informer.wait_for_version(version, 30)
         assert str(caught.value).startswith(f"{version!r} is no resource version")
 
 
@@ -39,16 +39,16 @@ async def test_waiting_for_an_invalid_resource_version_is_rejected(source: FakeL
 async def test_the_object_of_a_response_can_be_waited_for(embedded: EmbeddedCluster) -> None:
     async with embedded.informer() as informer:
         made = await embedded.maps.create(ConfigMap.new("a", data={"value": "1"}))
-        await informer.wait_for(made, 30)
+        await informer.wait_for_version(made, 30)
         assert informer.lister.namespace("default").get("a") == made
         with pytest.raises(ArgumentError, match="wait for an object that a server has answered with"):
-            await informer.wait_for(ConfigMap.new("b"), 30)
-        await informer.wait_for(int(made.metadata.resource_version), 30)
-        await informer.wait_for(Unstructured.from_json(made.to_json()), 30)
+            await informer.wait_for_version(ConfigMap.new("b"), 30)
+        await informer.wait_for_version(int(made.metadata.resource_version), 30)
+        await informer.wait_for_version(Unstructured.from_json(made.to_json()), 30)
         for wrong in (Pod.new("web"), Unstructured.from_json(Pod.new("web").to_json())):
             wrong.metadata.resource_version = "1"
             with pytest.raises(ArgumentError, match="keeps objects of kind ConfigMap, and never receives Pod"):
-                await informer.wait_for(wrong, 30)
+                await informer.wait_for_version(wrong, 30)
 
 
 @pytest.mark.guarantee(10)
@@ -57,12 +57,12 @@ async def test_a_timeout_names_the_resource_version_of_the_cache() -> None:
     source = FakeListWatch()
     async with following(source) as informer:
         with pytest.raises(DeadlineError, match=r"has not reached version 99 within 0 s; it has not synced$"):
-            await informer.wait_for(99, 0)
-        await informer.wait_synced(30)
+            await informer.wait_for_version(99, 0)
+        await informer.wait_for_cache_sync(30)
         with pytest.raises(
             DeadlineError, match=r"has not reached version 99 within 2 s; it is at 10\. .*next bookmark"
         ):
-            await informer.wait_for("99", 2)
+            await informer.wait_for_version("99", 2)
 
 
 @pytest.mark.guarantee(10)
@@ -70,22 +70,22 @@ async def test_a_condition_on_the_cache_can_be_waited_for(source: FakeListWatch)
     source.put("a")
     informer = following(source)
     with pytest.raises(InformerStateError, match=r"start\(\) it first"):
-        await informer.wait_until(lambda _: True)
+        await informer.wait_for(lambda _: True)
     async with informer:
-        await informer.wait_until(lambda copy: len(copy) == 1, 30)  # not before the cache has synced
+        await informer.wait_for(lambda copy: len(copy) == 1, 30)  # not before the cache has synced
         async with asyncio.TaskGroup() as group:
-            group.create_task(informer.wait_until(lambda copy: copy.get_by_key("shop/a") is None, 30))
+            group.create_task(informer.wait_for(lambda copy: copy.get_by_key("shop/a") is None, 30))
             source.put("b")
             source.remove("a")
         assert state_of(informer) == {"b": "1"}
         with pytest.raises(DeadlineError, match="configmaps is not as it was waited for within 0 s"):
-            await informer.wait_until(lambda _: False, 0)
+            await informer.wait_for(lambda _: False, 0)
         with pytest.raises(ZeroDivisionError):
-            await informer.wait_until(lambda _: 1 // 0 > 0, 30)
+            await informer.wait_for(lambda _: 1 // 0 > 0, 30)
         with pytest.raises(ArgumentError, match="a condition must be a function"):
-            await informer.wait_until(cast("Any", "a"), 30)
+            await informer.wait_for(cast("Any", "a"), 30)
     with pytest.raises(ClosedError):
-        await informer.wait_until(lambda _: False, 30)
+        await informer.wait_for(lambda _: False, 30)
 
 
 async def test_cancelled_waiters_are_released() -> None:

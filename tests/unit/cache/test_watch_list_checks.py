@@ -81,7 +81,7 @@ async def test_a_watch_list_that_differs_from_a_plain_list_is_reported_and_not_s
 ) -> None:
     server = ForgetfulServer(*streamed)
     async with server.informer(checks=True) as informer:
-        await informer.wait_synced(60)
+        await informer.wait_for_cache_sync(60)
         assert {obj.key: obj.metadata.resource_version for obj in informer.lister.list()} == {
             "default/a": "5",
             "default/b": "7",
@@ -98,7 +98,7 @@ async def test_watch_lists_are_not_compared_unless_the_client_says_so(
 ) -> None:
     server = ForgetfulServer(*streamed)
     async with server.informer(checks=False) as informer:
-        await informer.wait_synced(60)
+        await informer.wait_for_cache_sync(60)
         assert len(informer.lister.list()) == len(streamed)
     assert server.lists == []
 
@@ -115,7 +115,7 @@ async def test_a_watch_list_that_is_as_the_plain_list_is_stored_at_once(
 ) -> None:
     server = ForgetfulServer(config_map("b", "7"), config_map("a", "5"))
     async with server.informer(checks=True, transform=transform) as informer:
-        await informer.wait_synced(1)
+        await informer.wait_for_cache_sync(1)
         assert len(informer.lister.list()) == 2
         assert informer.health.last_error == ""
     assert server.lists == ["Exact"]
@@ -127,6 +127,6 @@ async def test_a_watch_list_that_cannot_be_compared_is_stored(caplog: pytest.Log
     server = ForgetfulServer(config_map("a", "5"), refuses_lists=True)
     with caplog.at_level(logging.WARNING, "masthead.cache"):
         async with server.informer(checks=True) as informer:
-            await informer.wait_synced(60)
+            await informer.wait_for_cache_sync(60)
             assert len(informer.lister.list()) == 1
     assert "configmaps of the API server: the watch-list is not compared" in caplog.text

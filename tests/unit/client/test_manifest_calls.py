@@ -246,7 +246,7 @@ async def test_a_wait_for_many_objects_has_few_watches_and_checks_all() -> None:
     wanted = [named("ConfigMap", name=f"m{number}") for number in range(40)]
 
     with pytest.raises(DeadlineError) as raised:
-        await cluster.wait_for_all(wanted, timeout=30)
+        await cluster.wait_for_manifests(wanted, timeout=30)
 
     watched = {each.query["fieldSelector"] for each in cluster.network.sent if each.is_watch}
     listed = {each.query["fieldSelector"] for each in cluster.network.sent if not each.is_watch}
@@ -269,7 +269,7 @@ async def test_a_wait_outlives_a_server_that_fails_for_a_while() -> None:
 
     cluster = cluster_with(listed=[member("a")], on={("GET", MAPS): respond})
 
-    found = await cluster.wait_for_all(named("ConfigMap"), timeout=60)
+    found = await cluster.wait_for_manifests(named("ConfigMap"), timeout=60)
 
     assert [each.metadata.name for each in found] == ["a"]
 
@@ -279,4 +279,4 @@ async def test_a_refused_wait_ends_at_once() -> None:
     cluster = cluster_with(on={("GET", MAPS): lambda _: reply(failure(403, "Forbidden"), 403)})
 
     with pytest.raises(ForbiddenError):
-        await cluster.wait_for_all([named("ConfigMap"), named("ConfigMap", name="b")], timeout=60)
+        await cluster.wait_for_manifests([named("ConfigMap"), named("ConfigMap", name="b")], timeout=60)

@@ -251,14 +251,14 @@ async def next_turns() -> None:
 async def test_an_object_that_was_created_and_deleted_is_waited_for_until_it_is_gone() -> None:
     source = FakeListWatch()
     async with Environment() as env, SharedInformer(cast("Any", source)) as informer:
-        await informer.wait_synced()
+        await informer.wait_for_cache_sync()
         spec = Reads(ConfigMap).spec
         reader = CacheReader("one", [(spec, informer)], {})
         flight = Flight(masthead.controller.Request("", "one"), "1", 0.0, reader, env.client.rest)
         uid = f"uid-web-{source.version}.0"
         created = OwnWrite("configmaps", "shop/web", uid, "", str(source.version + 1), labels={})
         flight.writes.extend([created, OwnWrite("configmaps", "shop/web", uid, None, "")])
-        waiting = asyncio.get_running_loop().create_task(flight.wait_visible())
+        waiting = asyncio.get_running_loop().create_task(flight.wait_for_writes())
         await next_turns()
         assert not waiting.done()
         source.put("web")

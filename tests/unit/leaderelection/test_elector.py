@@ -229,13 +229,13 @@ async def test_the_loss_can_be_waited_for() -> None:
         replicas.start(await replicas.elector("a"), work := Work("a"))
         await work.started.wait()
         assert work.leadership is not None
-        waiting = asyncio.get_running_loop().create_task(work.leadership.wait_lost())
+        waiting = asyncio.get_running_loop().create_task(work.leadership.wait_for_loss())
         await asyncio.sleep(20)
         assert not waiting.done()
 
         await replicas.edit(holderIdentity="other")
         await waiting
-        await work.leadership.wait_lost()  # at once
+        await work.leadership.wait_for_loss()  # at once
 
         assert now() < 25
 

@@ -280,7 +280,7 @@ async def test_an_error_of_a_wall_clock_ends_the_run_after_the_work() -> None:
             return datetime.now(UTC)
 
         async def work(leadership: Leadership) -> None:
-            await leadership.wait_lost()
+            await leadership.wait_for_loss()
 
         task = replicas.start(await replicas.elector("a", clock=clock, release_on_exit=False), work).task
 

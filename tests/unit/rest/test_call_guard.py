@@ -48,8 +48,8 @@ async def test_tasks_inherit_the_guard_of_the_work_that_starts_them() -> None:
     started = await asyncio.get_running_loop().create_task(work())
     await asyncio.sleep(1)
     assert guard.in_flight == 1
-    assert not await guard.wait_idle(1)
+    assert not await guard.wait_for_idle(1)
     began = now()
-    assert await guard.wait_idle(60)
+    assert await guard.wait_for_idle(60)
     assert now() - began < 4
     await started

@@ -59,7 +59,7 @@ class TestReading:
         maps.create(ConfigMap.new("web", labels={"app": "web"}))
         informer.add_indexers({"app": lambda each: [each.metadata.labels["app"]]})
         with informer:
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
             assert informer.has_synced
             assert informer.lister.namespace("default").get("web").metadata.name == "web"
             assert [each.metadata.name for each in informer.lister.list("app=web")] == ["web"]
@@ -74,29 +74,29 @@ class TestReading:
     ) -> None:
         with informer:
             made = maps.create(ConfigMap.new("web"))
-            informer.wait_for(made, TIMEOUT)
+            informer.wait_for_version(made, TIMEOUT)
             assert informer.lister.get("default/web") == made
             changed = maps.patch("web", Patch.merge({"data": {"colour": "blue"}}))
-            informer.wait_for(changed.metadata.resource_version, timeout=TIMEOUT)
+            informer.wait_for_version(changed.metadata.resource_version, timeout=TIMEOUT)
             assert informer.lister.get("default/web").data == {"colour": "blue"}
 
     def test_waiting_too_long_is_an_error(self, client: Client, informer: SharedInformer[ConfigMap]) -> None:
         far = str(10**9 + int(client.core_v1.namespaces().list().metadata.resource_version))
         with informer, pytest.raises(DeadlineError, match="has not reached version"):
-            informer.wait_for(far, 0.05)
+            informer.wait_for_version(far, 0.05)
 
     def test_a_wait_lasts_until_a_deleted_object_is_gone(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web"))
         with informer:
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
             assert repr(informer).endswith("synced, 1 object>")
             maps.delete("web")
-            informer.wait_until(lambda copy: copy.get_by_key("default/web") is None, TIMEOUT)
+            informer.wait_for(lambda copy: copy.get_by_key("default/web") is None, TIMEOUT)
             assert informer.lister.list() == []
             with pytest.raises(RuntimeError, match="must not call the client"):
-                informer.wait_until(lambda _: bool(maps.list()), TIMEOUT)
+                informer.wait_for(lambda _: bool(maps.list()), TIMEOUT)
 
     def test_several_namespaces_share_one_store(self, client: Client) -> None:
         for name in ("red", "blue"):
@@ -104,13 +104,13 @@ class TestReading:
             client.core_v1.config_maps(name).create(ConfigMap.new("colour"))
         informer = SharedInformer([client.core_v1.config_maps(name) for name in ("red", "blue")])
         with informer:
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
             assert sorted(informer.indexer.list_keys()) == ["blue/colour", "red/colour"]
 
     def test_a_snapshot_is_saved_and_started_from(self, maps: ResourceClient[ConfigMap], tmp_path: Path) -> None:
         maps.create(ConfigMap.new("web"))
         with SharedInformer(maps) as first:
-            first.wait_synced(TIMEOUT)
+            first.wait_for_cache_sync(TIMEOUT)
             assert first.save(tmp_path / "maps") == 1
         second = SharedInformer(maps)
 
@@ -133,7 +133,7 @@ class TestHandlers:
         informer.add_event_handler(on_add=one, name="one")
         with informer:
             informer.add_event_handler(on_add=call_client, name="other")
-            informer.wait_synced(TIMEOUT, handlers=True)
+            informer.wait_for_cache_sync(TIMEOUT, handlers=True)
             assert one.names == other.names == ["web"]
             assert one.threads == {"masthead-handler-one"}
             assert other.threads == {"masthead-handler-other"}
@@ -147,7 +147,7 @@ class TestHandlers:
         slow = informer.add_event_handler(on_add=lambda _: go_on.wait(TIMEOUT), name="slow")
         informer.add_event_handler(on_add=handler)
         with informer:
-            slow.wait_synced(TIMEOUT)
+            slow.wait_for_cache_sync(TIMEOUT)
             for name in ("a", "b", "c"):
                 maps.create(ConfigMap.new(name))
             assert handler.until("c") == ["a", "b", "c"]
@@ -176,7 +176,7 @@ class TestHandlers:
         maps.create(ConfigMap.new("web"))
         handle = informer.add_event_handler(Handler())
         with informer:
-            handle.wait_synced(TIMEOUT)
+            handle.wait_for_cache_sync(TIMEOUT)
             assert handle.has_synced
             maps.create(ConfigMap.new("db"))
             maps.patch("web", Patch.merge({"data": {"a": "b"}}))
@@ -231,7 +231,7 @@ class TestHandlers:
         handle.remove()
 
         with pytest.raises(ClosedError, match="it was removed, or its informer has stopped"):
-            handle.wait_synced(TIMEOUT)
+            handle.wait_for_cache_sync(TIMEOUT)
 
     @pytest.mark.parametrize("ends", ["remove", "stop"])
     def test_a_handler_may_end_itself(
@@ -261,7 +261,7 @@ class TestHandlers:
 class TestLife:
     def test_an_informer_runs_once(self, informer: SharedInformer[ConfigMap]) -> None:
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
         with informer:
             for again in (informer.start, informer.run):
                 with pytest.raises(InformerStateError, match="make a new one"):
@@ -320,7 +320,7 @@ class TestLife:
             informer = SharedInformer(client.core_v1.namespaces())
             handle = informer.add_event_handler(on_add=lambda _: None)
             informer.start()
-            handle.wait_synced(TIMEOUT)
+            handle.wait_for_cache_sync(TIMEOUT)
 
         assert informer.is_stopped
         assert threads() == []
@@ -331,7 +331,7 @@ class TestLife:
         with pytest.raises(ClosedError):
             informer.add_event_handler(on_add=print)
         with pytest.raises(ClosedError):
-            informer.wait_for("5")
+            informer.wait_for_version("5")
 
     def test_an_informer_of_a_closed_client_cannot_be_started(self, kubeconfig_file: Path) -> None:
         with Client(kubeconfig=kubeconfig_file) as client:
@@ -386,7 +386,7 @@ class TestLife:
     def test_mutations_of_shared_objects_are_reported_on_stop(self, client: Client) -> None:
         informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
         informer.start()
-        informer.wait_synced(TIMEOUT)
+        informer.wait_for_cache_sync(TIMEOUT)
         informer.lister.get("default").metadata.labels["mine"] = "yes"
 
         with pytest.raises(MutationError, match="default"):
@@ -404,12 +404,12 @@ class TestLife:
             for _ in range(5):
                 handler = RecordingHandler()
                 handle = informer.add_event_handler(on_add=handler)
-                handle.wait_synced(TIMEOUT)
+                handle.wait_for_cache_sync(TIMEOUT)
                 found.append(len(handler.names))
                 handle.remove()
 
         with informer:
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
             coming = [threading.Thread(target=come_and_go) for _ in range(4)]
             for each in coming:
                 each.start()
@@ -423,7 +423,7 @@ class TestLife:
         with Client(kubeconfig=kubeconfig_file) as client:
             informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
             informer.start()
-            informer.wait_synced(TIMEOUT)
+            informer.wait_for_cache_sync(TIMEOUT)
             informer.lister.get("default").metadata.labels["mine"] = "yes"
 
         with pytest.raises(MutationError, match="default"):
@@ -436,7 +436,7 @@ class TestLife:
 
         def fail() -> None:
             with informer:
-                informer.wait_synced(TIMEOUT)
+                informer.wait_for_cache_sync(TIMEOUT)
                 informer.lister.get("default").metadata.labels["mine"] = "yes"
                 raise LookupError("no such shelf")
 

@@ -64,7 +64,7 @@ def test_a_factory_serves_listers_health_and_late_informers(client: Client, fact
         assert factory.health["configmaps"].is_healthy
 
         late = factory.metadata(Namespace)
-        late.informer.wait_synced(TIMEOUT)
+        late.informer.wait_for_cache_sync(TIMEOUT)
         assert late.lister.get("default").metadata.name == "default"
     assert maps.informer.is_stopped
     assert late.informer.is_stopped
@@ -112,7 +112,7 @@ def test_a_constructor_may_call_the_client_while_the_factory_starts(
         return SharedInformer(given.core_v1.namespaces())
 
     informer = factory.informer_for(Namespace, make)
-    informer.wait_synced(TIMEOUT)
+    informer.wait_for_cache_sync(TIMEOUT)
 
     assert inside.is_set()
     assert not starting.is_alive()

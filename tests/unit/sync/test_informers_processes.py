@@ -41,7 +41,7 @@ def test_a_process_exits_while_an_informer_runs(kubeconfig_file: Path, ends: str
         handler = factory.core_v1.namespaces.informer.add_event_handler(on_add=lambda _: None)
         handle = informer.add_event_handler(on_add=lambda _: None)
         {ends}
-        ({"handle" if "informer" in ends else "handler"}).wait_synced(30)
+        ({"handle" if "informer" in ends else "handler"}).wait_for_cache_sync(30)
         print("the end")
     """
 
@@ -92,7 +92,7 @@ def test_after_a_fork_an_informer_says_that_it_belongs_to_another_process(kubeco
     script = """
         handle = informer.add_event_handler(on_add=lambda _: None)
         informer.start()
-        informer.wait_synced(30, handlers=True)
+        informer.wait_for_cache_sync(30, handlers=True)
         child = os.fork()
         if child == 0:
             lister, indexer = informer.lister, informer.indexer
@@ -116,7 +116,7 @@ def test_after_a_fork_an_informer_says_that_it_belongs_to_another_process(kubeco
             for call in (
                 lambda: informer.add_event_handler(on_add=print),
                 lambda: informer.add_indexers({"a": lambda _: []}),
-                lambda: informer.wait_synced(30),
+                lambda: informer.wait_for_cache_sync(30),
             ):
                 try:
                     call()
@@ -128,7 +128,7 @@ def test_after_a_fork_an_informer_says_that_it_belongs_to_another_process(kubeco
             sys.exit(0)
         assert os.waitpid(child, 0)[1] == 0
         maps = client.core_v1.config_maps("default")
-        informer.wait_synced(30)
+        informer.wait_for_cache_sync(30)
         assert not informer.is_stopped
         client.close()
         print("parent:", informer.is_stopped)
@@ -145,7 +145,7 @@ def test_the_store_of_an_informer_that_was_stopped_before_a_fork_can_be_read_aft
 ) -> None:
     script = """
         with informer:
-            informer.wait_synced(30)
+            informer.wait_for_cache_sync(30)
         child = os.fork()
         if child:
             assert os.waitpid(child, 0)[1] == 0
@@ -163,7 +163,7 @@ def test_an_informer_that_was_not_started_before_a_fork_works_after_it(kubeconfi
         if child:
             assert os.waitpid(child, 0)[1] == 0
         with client, informer:
-            informer.wait_synced(30)
+            informer.wait_for_cache_sync(30)
             print(informer.lister.get("default").metadata.name, flush=True)
     """
 
@@ -180,7 +180,7 @@ def test_a_signal_may_stop_an_informer_while_something_is_added(kubeconfig_file:
 
         signal.signal(signal.SIGTERM, lambda *_: informer.stop())
         informer.start()
-        informer.wait_synced(30)
+        informer.wait_for_cache_sync(30)
         informer.add_indexers({"slow": interrupting})
         print("came through", informer.is_stopped)
         client.close()
@@ -208,7 +208,7 @@ def test_stopping_in_a_forked_process_has_no_effect(kubeconfig_file: Path) -> No
             os._exit(7)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
         go_on.set()
-        informer.wait_synced(30)
+        informer.wait_for_cache_sync(30)
         client.close()
     """
 

@@ -34,7 +34,7 @@ def test_a_custom_source_has_its_own_loop_which_ends_with_it() -> None:
     handler = RecordingHandler()
     with SharedInformer(source) as informer:
         informer.add_event_handler(on_add=handler)
-        informer.wait_synced(TIMEOUT, handlers=True)
+        informer.wait_for_cache_sync(TIMEOUT, handlers=True)
         assert informer.lister.get("shop/a").data == {"value": "1"}
         assert "masthead-client" in threads()
 
@@ -119,7 +119,7 @@ def test_starting_it_twice_does_not_end_its_loop() -> None:
         for again in (informer.start, informer.run):
             with pytest.raises(InformerStateError, match="it has been started"):
                 again()
-        informer.wait_until(lambda copy: len(copy) == 1, TIMEOUT)
+        informer.wait_for(lambda copy: len(copy) == 1, TIMEOUT)
         source.put("b", "1")
 
     assert threads() == []

@@ -116,6 +116,6 @@ def test_adding_on_the_loop_itself_is_refused(
     maps.create(ConfigMap.new("web"))
     informer.add_indexers({"first": add_more})
     with informer:
-        informer.wait_synced(TIMEOUT)
+        informer.wait_for_cache_sync(TIMEOUT)
     assert len(refused) == 1
     assert "an index function, a transform or a handler of watch errors, must not call" in refused[0]

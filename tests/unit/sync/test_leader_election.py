@@ -105,7 +105,7 @@ def test_stop_ends_the_work_and_then_releases_the_lease(client: Client, name: st
 
     def work(leadership: Leadership) -> None:
         started.set()
-        assert leadership.wait_lost(LONG)
+        assert leadership.wait_for_loss(LONG)
         seen.append(holder(client, name))
 
     running = InThread(elector, work)
@@ -124,7 +124,7 @@ def test_work_that_is_stopped_by_its_check_is_not_an_error(client: Client, name:
     def work(leadership: Leadership) -> None:
         started.set()
         while True:
-            leadership.wait_lost(LONG)
+            leadership.wait_for_loss(LONG)
             leadership.check()
 
     running = InThread(elector, work)
@@ -161,8 +161,8 @@ def test_the_leadership_is_lost_when_the_lease_cannot_be_renewed(client: Client,
         if len(terms) == 2:
             return "second term"
         fault = server.faults.fail(500, resource="leases", verb="update", times=None)
-        assert not leadership.wait_lost(0.01)
-        assert leadership.wait_lost(LONG)
+        assert not leadership.wait_for_loss(0.01)
+        assert leadership.wait_for_loss(LONG)
         with pytest.raises(LeadershipLostError, match="not renewed"):
             leadership.check()
         fault.remove()
@@ -177,7 +177,7 @@ def test_an_elector_that_does_not_campaign_again_raises(client: Client, server: 
 
     def work(leadership: Leadership) -> None:
         server.faults.fail(500, resource="leases", times=None)
-        assert leadership.wait_lost()
+        assert leadership.wait_for_loss()
 
     with pytest.raises(LeadershipLostError):
         elector.run(work)
@@ -211,7 +211,7 @@ def test_callbacks_may_call_the_client_and_block(client: Client, name: str) -> N
         on_new_leader=lambda identity: seen.append(f"new leader {identity}"),
     )
 
-    elector.run(lambda leadership: leadership.wait_lost(0.3))
+    elector.run(lambda leadership: leadership.wait_for_loss(0.3))
 
     assert seen == [
         "new leader a",
@@ -253,7 +253,7 @@ def test_a_client_that_is_closed_ends_the_leadership(server: Server, name: str) 
 
     def work(leadership: Leadership) -> None:
         started.set()
-        assert leadership.wait_lost(LONG)
+        assert leadership.wait_for_loss(LONG)
 
     running = InThread(elector, work)
     assert started.wait(LONG)
@@ -290,7 +290,7 @@ def test_many_threads_work_one_after_the_other(client: Client, name: str) -> Non
         nonlocal number
         assert in_work.acquire(blocking=False), "two work at once"
         before = number
-        assert not leadership.wait_lost(0.005)
+        assert not leadership.wait_for_loss(0.005)
         number = before + 1
         in_work.release()
 

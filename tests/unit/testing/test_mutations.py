@@ -125,7 +125,7 @@ def test_it({fixture}):
     maps.create(ConfigMap.new("a", data={{"x": "1"}}))
     informer = masthead.SharedInformer(maps)
     informer.start()
-    informer.wait_synced(timeout=30)
+    informer.wait_for_cache_sync(timeout=30)
     informer.lister.list()[0].data["x"] = "2"
     {end}
 """

@@ -300,7 +300,7 @@ class SharedInformerFactory(InformerGroups):
             async with asyncio.timeout(timeout):
                 # One after the other: either way, the wait ends when the slowest has synced.
                 for informer in self._all():
-                    await informer.wait_synced(handlers=handlers)
+                    await informer.wait_for_cache_sync(handlers=handlers)
         except TimeoutError:
             late = "; ".join(_describe_late(self._by_name(), handlers=handlers))
             raise DeadlineError(f"not synced within {timeout:g} s: {late}") from None

@@ -80,7 +80,7 @@ class SharedInformer(Generic[T]):
         informer.add_indexers({"node": lambda pod: [pod.spec.node_name] if pod.spec.node_name else []})
         informer.add_event_handler(on_add=lambda pod: print("added", pod.key))
         async with informer:
-            await informer.wait_synced(timeout=30)
+            await informer.wait_for_cache_sync(timeout=30)
             informer.lister.namespace("default").get("web")
 
     ::
@@ -293,7 +293,7 @@ class SharedInformer(Generic[T]):
             SnapshotError: If the file cannot be written.
         """
         if not self.has_synced:
-            raise InformerStateError(f"{self.name}: there is no full state to save yet; wait_synced() first")
+            raise InformerStateError(f"{self.name}: there is no full state to save yet; wait_for_cache_sync() first")
         return await asyncio.to_thread(self._snapshots.save, path)
 
     def check_mutations(self) -> None:
@@ -323,7 +323,7 @@ class SharedInformer(Generic[T]):
         self._lifecycle.check_not_stopped("select shards")
         ranges = shards.ranges if isinstance(shards, ShardSet) else shards
         selection = asyncio.get_running_loop().create_task(self._pipeline.select_shards(ranges))
-        stopped = asyncio.get_running_loop().create_task(self._lifecycle.wait_stopped())
+        stopped = asyncio.get_running_loop().create_task(self._lifecycle.wait_for_stop())
         try:
             await asyncio.wait({selection, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if selection.done():
@@ -386,7 +386,7 @@ class SharedInformer(Generic[T]):
                 raise
             log_mutations(mutations, informer=self.name)
 
-    async def wait_synced(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
+    async def wait_for_cache_sync(self, timeout: float | None = None, *, handlers: bool = False) -> bool:
         """Wait until the first full list is in the store.
 
         Args:
@@ -401,16 +401,16 @@ class SharedInformer(Generic[T]):
             ClosedError: If the informer has stopped.
             InformerStateError: If it has not been started.
         """
-        await self._waits.wait_synced(timeout, handlers=handlers)
+        await self._waits.wait_for_cache_sync(timeout, handlers=handlers)
         return True
 
-    async def wait_for(self, version: str | int | Object, timeout: float | None = None) -> None:
+    async def wait_for_version(self, version: str | int | Object, timeout: float | None = None) -> None:
         """Wait until the store is at least as new as a version: read your own writes.
 
         ::
 
             pod = await client.core_v1.pods("default").create(pod)
-            await informer.wait_for(pod)
+            await informer.wait_for_version(pod)
 
         Args:
             version: A written object of this kind, or its resource version.
@@ -425,13 +425,13 @@ class SharedInformer(Generic[T]):
         """
         await self._waits.wait_for_version(version, timeout)
 
-    async def wait_until(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
+    async def wait_for(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
         """Wait until a condition of the store holds. It is evaluated after the sync, and after every change.
 
         ::
 
             await client.core_v1.pods("default").delete("web", grace_period_seconds=0)
-            await informer.wait_until(lambda store: store.get_by_key("default/web") is None)
+            await informer.wait_for(lambda store: store.get_by_key("default/web") is None)
 
         Args:
             condition: Called with `indexer` on the event loop: it must neither block nor call the blocking client.
@@ -446,7 +446,7 @@ class SharedInformer(Generic[T]):
         """
         check_plain("a condition", condition)
         indexer = self._store.indexer
-        await self._waits.wait_until(lambda: condition(indexer), timeout, "is not as it was waited for")
+        await self._waits.wait_for(lambda: condition(indexer), timeout, "is not as it was waited for")
 
     def __repr__(self) -> str:
         state = self.health.state

@@ -142,7 +142,7 @@ class InformerLifecycle(Generic[T]):
         if not self._task.cancelled():
             self._task.result()
 
-    async def wait_stopped(self) -> None:
+    async def wait_for_stop(self) -> None:
         """Wait until the informer has stopped, whether it was started or not."""
         await self._stopped.wait()
 

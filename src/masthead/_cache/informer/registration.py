@@ -70,7 +70,7 @@ class Registration:
         """How many notifications wait for it."""
         return self._listener.pending
 
-    async def wait_synced(self, timeout: float | None = None) -> bool:
+    async def wait_for_cache_sync(self, timeout: float | None = None) -> bool:
         """Wait until the handler has returned from every initial add.
 
         Returns:

@@ -54,7 +54,7 @@ class InformerWaits(Generic[T]):
         self._lifecycle = lifecycle
         self._progress = progress
 
-    async def wait_synced(self, timeout: float | None, *, handlers: bool) -> None:
+    async def wait_for_cache_sync(self, timeout: float | None, *, handlers: bool) -> None:
         """Wait for the first full list, and if asked to for the handlers.
 
         Raises:
@@ -63,9 +63,9 @@ class InformerWaits(Generic[T]):
             InformerStateError: If it has not been started.
         """
         if not handlers:
-            await self.wait_until(lambda: True, timeout, "has not synced")
+            await self.wait_for(lambda: True, timeout, "has not synced")
         else:
-            await self.wait_until(lambda: self._handlers.has_synced, timeout, "and its handlers have not synced")
+            await self.wait_for(lambda: self._handlers.has_synced, timeout, "and its handlers have not synced")
 
     async def wait_for_version(self, version: str | int | Object, timeout: float | None) -> None:
         """Wait until the store has reached a resource version.
@@ -85,14 +85,14 @@ class InformerWaits(Generic[T]):
         def describe_current() -> str:
             return f"; it is at {current()}. {_BOOKMARKS}" if processor.is_synced else "; it has not synced"
 
-        await self.wait_until(
+        await self.wait_for(
             lambda: bool(current()) and is_at_least(current(), expected),
             timeout,
             f"has not reached version {expected}",
             describe_current,
         )
 
-    async def wait_until(
+    async def wait_for(
         self,
         is_reached: Callable[[], object],
         timeout: float | None,

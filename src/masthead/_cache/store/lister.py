@@ -29,10 +29,10 @@ _log: Final = logging.getLogger("masthead.cache")
 
 _IN_NAMESPACES: Final = "The {resource} live in namespaces: lister.namespace(namespace).get(name)."
 _UNSYNCED_LIST: Final = (
-    "{resource} are listed before their informer has synced, so that objects are missing; wait_synced() first. A factory "
+    "{resource} are listed before their informer has synced, so that objects are missing; wait_for_cache_sync() first. A factory "
     "makes an informer when it is first asked for: ask before start() and wait_for_cache_sync()."
 )
-_TOO_EARLY: Final = "The informer has not synced yet; wait_synced() first."
+_TOO_EARLY: Final = "The informer has not synced yet; wait_for_cache_sync() first."
 _NOT_THERE: Final = "It is not in the store: it does not exist, is not mirrored, or is too new."
 
 
