@@ -416,7 +416,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "masthead.testing": {
         "masthead.testing._blocking": ["BlockingEnvironment", "BlockingReplica"],
-        "masthead.testing._environment": ["Environment", "NotSettledError"],
+        "masthead.testing._environment": ["Environment", "NotIdleError"],
         "masthead.testing._failures": ["UnexpectedFailureError"],
         "masthead.testing._replica": ["Replica"],
         "masthead.testing._writes": ["Write"],

@@ -33,14 +33,14 @@ async def login(env: Environment) -> Secret:
 async def test_a_password_is_rotated_when_it_is_due() -> None:
     async with Environment(app, leader_election=False) as env:
         await env.client.core_v1.secrets("default").create(LOGIN)
-        await env.settle()
+        await env.wait_for_idle()
         first = await login(env)
         assert (set(first.data), first.data["user"]) == ({"password", "user"}, b"shop")
 
         await env.advance(59 * MINUTE)
         assert (await login(env)).data == first.data
         await env.advance(1 * MINUTE)
-        await env.settle()
+        await env.wait_for_idle()
         assert (await login(env)).data["password"] != first.data["password"]
         assert env.events == ["Normal Rotated default/login: the next password is due in 1:00:00"] * 2
         assert env.missing_permissions == []
@@ -53,7 +53,7 @@ async def test_what_uses_the_secret_is_restarted_once_for_each_password() -> Non
         await deployments.create(new_deployment("web", **VOLUME))
         await deployments.create(new_deployment("other"))
         await env.client.core_v1.secrets("default").create(LOGIN)
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["patch secrets default/login", "apply deployments.apps default/web"]
         assert (await deployments.get("web")).metadata.generation == 2
 
@@ -61,7 +61,7 @@ async def test_what_uses_the_secret_is_restarted_once_for_each_password() -> Non
         await env.advance(1 * MINUTE)
         assert env.writes == []
         await env.advance(60 * MINUTE)
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["patch secrets default/login", "apply deployments.apps default/web"]
         assert (await deployments.get("web")).metadata.generation == 3
         assert (await deployments.get("other")).metadata.generation == 1
@@ -73,7 +73,7 @@ async def test_a_restart_that_failed_is_made_up_for() -> None:
         await env.client.apps_v1.deployments("default").create(new_deployment("web", **VOLUME))
         env.server.faults.fail(503, verb="patch", resource="deployments")
         await env.client.core_v1.secrets("default").create(LOGIN)
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == [
             "patch secrets default/login",
             "apply deployments.apps default/web (503)",

@@ -23,7 +23,7 @@ async def test_a_site_lives_on_the_embedded_server() -> None:
 async def test_it_writes_what_is_needed_and_no_more() -> None:
     async with Environment(app, leader_election=False) as env:  # whose lease would be renewed every two seconds
         await sites(env).create(SHOP)
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == [
             "patch websites.example.com default/shop",  # the finalizer
             "apply deployments.apps default/shop",
@@ -46,15 +46,15 @@ async def test_it_writes_what_is_needed_and_no_more() -> None:
 async def test_what_others_change_is_repaired() -> None:
     async with Environment(app) as env:
         await sites(env).create(SHOP)
-        await env.settle()
+        await env.wait_for_idle()
         deployments = env.client.apps_v1.deployments("default")
 
         await deployments.patch("shop", Patch.merge({"spec": {"replicas": 7}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert (await deployments.get("shop")).spec.replicas == 2
 
         await deployments.delete("shop")
-        await env.settle()
+        await env.wait_for_idle()
         assert (await deployments.get("shop")).spec.replicas == 2
 
 
@@ -63,11 +63,11 @@ async def test_a_site_leaves_the_directory_before_it_is_gone() -> None:
     async with Environment(app) as env:
         for name in ("blog", "shop"):
             await sites(env).create(Website.new(name, spec={"image": "nginx:1"}))
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.fail(503, verb="patch", resource="configmaps", times=5)
 
         await sites(env).delete("shop")
-        await env.settle(within=0)
+        await env.wait_for_idle(retries_within=0)
         # As long as its line cannot be removed.
         assert [each.metadata.name for each in await sites(env).list()] == ["blog", "shop"]
 
@@ -80,7 +80,7 @@ async def test_a_site_leaves_the_directory_before_it_is_gone() -> None:
 @in_virtual_time
 async def test_another_replica_takes_over() -> None:
     async with Environment(app) as env:
-        await env.settle()
+        await env.wait_for_idle()
         (first,) = env.replicas
         second = await env.start(app)
         assert (first.is_leading, second.is_leading) == (True, False)
@@ -88,7 +88,7 @@ async def test_another_replica_takes_over() -> None:
         await first.crash()
         await sites(env).create(SHOP)
         await env.advance(30)
-        await env.settle()
+        await env.wait_for_idle()
         assert second.is_leading
         assert {write.replica for write in env.writes} == {second.name}
 

@@ -28,13 +28,13 @@ async def set_ready(env: Environment, replicas: int) -> None:
     status = {"replicas": 2, "readyReplicas": replicas}
     deployments = env.client.apps_v1.deployments("default")
     await deployments.patch_status("shop", Patch.merge({"status": status}))
-    await env.settle()
+    await env.wait_for_idle()
 
 
 async def live(env: Environment) -> None:
     """The life of a site, from its creation to its end."""
     await sites(env).create(SHOP)
-    await env.settle()
+    await env.wait_for_idle()
     deployment = await env.client.resource(Deployment, "default").get("shop")
     assert (deployment.spec.replicas, deployment.spec.template.spec.containers[0].image) == (2, "nginx:1")
     assert deployment.metadata.owner_references[0].name == "shop"
@@ -51,13 +51,13 @@ async def live(env: Environment) -> None:
     assert (site.status.ready_replicas, site.status.url) == (2, "http://shop.default.svc")
 
     await sites(env).patch("shop", Patch.merge({"spec": {"public": False}}))
-    await env.settle()
+    await env.wait_for_idle()
     with pytest.raises(masthead.NotFoundError):
         await env.client.resource(Service, "default").get("shop")
     assert not (await directory.get("websites")).data
     assert (await sites(env).get("shop")).status.url is None
 
     await sites(env).delete("shop")
-    await env.settle()
+    await env.wait_for_idle()
     assert not await sites(env).list()
     assert env.missing_permissions == []

@@ -96,7 +96,7 @@ async def test_a_watch_continues_after_the_servers_timeout(facade: str) -> None:
             async with untyped.watch(resource_version=str(server.revision), timeout_seconds=30) as events:
                 await maps.create(ConfigMap.new("a"))
                 assert await next_events(events, 1) == [("ADDED", "a")]
-                await server.quiesce()
+                await server.wait_for_idle()
                 server.advance(60)
                 await maps.create(ConfigMap.new("b"))
                 assert await next_events(events, 1) == [("ADDED", "b")]

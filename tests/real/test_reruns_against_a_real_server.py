@@ -54,11 +54,11 @@ async def test_one_change_is_two_reconciles_or_one_and_the_end_is_another(
     async with environment(real_server, app) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new(name, labels={"test": name}, data={"color": b"red"}))
-        await env.settle()
+        await env.wait_for_idle()
         await secrets.patch(name, Patch.merge({"stringData": {"color": "blue"}}))
-        await env.settle()
+        await env.wait_for_idle()
         await secrets.delete(name)
-        await env.settle()
+        await env.wait_for_idle()
         times = 1 if ignores_own else 2
         assert seen == ["red"] * times + ["blue"] * times + ["finalized", "gone"]
         maps = env.client.core_v1.config_maps("default")
@@ -83,6 +83,6 @@ async def test_a_write_to_a_terminating_namespace_is_visible_at_once(real_server
         labels = {"test": "reruns", "old": "yes"}
         await env.client.core_v1.namespaces().create(Namespace.new("reruns", labels=labels))
         # It stays: nothing empties it without a controller manager.
-        await env.settle(timeout=20)
+        await env.wait_for_idle(timeout=20)
         assert env.failures == []
     assert reads == [True]

@@ -103,7 +103,7 @@ async def test_an_informer_keeps_the_objects_of_its_shard(gate: bool, watch_list
             made = [await here.maps.create(ConfigMap.new(f"map-{number}")) for number in range(12, 20)]
             for number in range(0, 12, 2):
                 await here.maps.delete(f"map-{number}")
-            await here.server.quiesce()
+            await here.server.wait_for_idle()
             await informer.wait_for_version(made[-1], timeout=120)
             await asyncio.sleep(1)
 

@@ -20,7 +20,7 @@ class QuietCluster:
     def call(self, method: str, path: str, body: object = None, *, content_type: str = "application/json") -> Any:
         response = self.caller.call(method, path, body, content_type=content_type)
         assert response.code < 300, response.body
-        self.server.wait_until_quiet()
+        self.server.block_until_idle()
         return response.json
 
     def create(self, name: str, *, owners: list[Any] | None = None, **meta: Any) -> Any:

@@ -90,7 +90,7 @@ def test_half_a_request_changes_nothing(caller: Caller, server: Server, ending: 
         else:
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(65536) == b""
-    server.wait_until_quiet()
+    server.block_until_idle()
     assert caller.call("GET", f"{MAPS}/half").code == 404
     assert server.revision == before
 

@@ -138,7 +138,7 @@ def test_a_pod_has_its_grace_period_to_the_second(server: Server, caller: Caller
     deleted = caller.call("DELETE", f"{PODS}/a").json
     assert deleted["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:30Z"
 
-    server.wait_until_quiet()
+    server.block_until_idle()
     server.advance(29)
     assert caller.call("GET", f"{PODS}/a").code == 200
     server.advance(1)
@@ -148,10 +148,10 @@ def test_a_pod_has_its_grace_period_to_the_second(server: Server, caller: Caller
 def test_a_grace_period_that_is_shortened_ends_sooner(server: Server, caller: Caller) -> None:
     caller.call("POST", PODS, pod("a", seconds=600))
     caller.call("DELETE", f"{PODS}/a")
-    server.wait_until_quiet()
+    server.block_until_idle()
     server.advance(10)
     caller.call("DELETE", f"{PODS}/a?gracePeriodSeconds=15")
-    server.wait_until_quiet()
+    server.block_until_idle()
 
     server.advance(4)
     assert caller.call("GET", f"{PODS}/a").code == 200
@@ -179,7 +179,7 @@ def test_history_and_tokens_age(server: Server, caller: Caller) -> None:
 def test_watches_that_have_been_sent_everything_survive_compaction(server: Server, caller: Caller) -> None:
     with caller.watching(f"{MAPS}?watch=1&timeoutSeconds=7200") as stream:
         caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(3600)
         caller.call("POST", MAPS, config_map("a"))
         assert b'"ADDED"' in stream.readline()

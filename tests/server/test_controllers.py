@@ -99,11 +99,11 @@ def test_pods_of_a_namespace_are_deleted_first_with_their_grace_period(cluster: 
     cluster.call("DELETE", f"{NAMESPACES}/x")
 
     cluster.server.advance(29)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
     assert cluster.is_there(f"{NAMESPACES}/x/pods/a")
     assert "deletionTimestamp" not in cluster.call("GET", f"{NAMESPACES}/x/configmaps/a")["metadata"]
     cluster.server.advance(1)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
 
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
@@ -286,7 +286,7 @@ def test_replica_sets_and_pods_go_with_their_deployment(cluster: QuietCluster) -
     assert cluster.is_there(f"{apps}/deployments/web")
     assert cluster.is_there(f"{apps}/replicasets/web-1")
     cluster.server.advance(30)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
 
     assert not cluster.is_there(f"{PODS}/web-1-a")
     assert not cluster.is_there(f"{apps}/replicasets/web-1")
@@ -303,7 +303,7 @@ def test_a_pod_with_a_finalizer_ends_in_time_and_stays_until_it_is_free(cluster:
     cluster.call("DELETE", f"{PODS}/a")
 
     cluster.server.advance(30)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
     assert cluster.call("GET", f"{PODS}/a")["metadata"]["deletionGracePeriodSeconds"] == 0
     cluster.free(f"{PODS}/a")
 
@@ -317,7 +317,7 @@ def test_another_pod_of_the_same_name_does_not_end_in_the_time_of_the_first(clus
     cluster.call("POST", PODS, pod("a"))
 
     cluster.server.advance(60)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
 
     assert cluster.is_there(f"{PODS}/a")
 
@@ -337,10 +337,10 @@ def test_a_deletion_continues_after_a_restart(tmp_path: Path) -> None:
         cluster.caller.close()
     with masthead.server.run(data=tmp_path / "data", token=None, clock=VirtualClock) as server:
         cluster = QuietCluster(server)
-        server.wait_until_quiet()
+        server.block_until_idle()
         assert cluster.is_there(f"{NAMESPACES}/x/pods/a")
         server.advance(31)
-        server.wait_until_quiet()
+        server.block_until_idle()
         assert not cluster.is_there(f"{NAMESPACES}/x")
         cluster.free(f"{MAPS}/child")
         assert cluster.meta("owner") is None
@@ -358,7 +358,7 @@ def test_a_server_without_controllers_leaves_their_work_to_others(tmp_path: Path
         cluster.caller.close()
     with masthead.server.run(data=tmp_path / "data", token=None) as server:
         cluster = QuietCluster(server)
-        server.wait_until_quiet()
+        server.block_until_idle()
         assert not cluster.is_there(f"{NAMESPACES}/x")
         assert cluster.meta("child") is None
         cluster.caller.close()
@@ -370,7 +370,7 @@ def test_a_server_runs_only_the_enabled_controllers() -> None:
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
         cluster.call("DELETE", f"{NAMESPACES}/x")
         cluster.create("child", owners=[owned_by({"name": "never", "uid": MISSING})])
-        server.wait_until_quiet()
+        server.block_until_idle()
         assert cluster.is_there(f"{NAMESPACES}/x")
         assert cluster.meta("child") is None
         cluster.caller.close()

@@ -246,7 +246,7 @@ def test_events_do_not_keep_a_server_from_being_quiet(cluster: QuietCluster) -> 
     cluster.call("POST", f"{APPS}/deployments", workload(3))
     revision = cluster.server.revision
 
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
     cluster.server.advance(60)
 
     assert cluster.server.revision == revision

@@ -34,7 +34,7 @@ def test_an_evicted_pod_ends_after_its_grace_period(cluster: QuietCluster) -> No
     cluster.server.advance(59)
     assert cluster.is_there(f"{PODS}/a")
     cluster.server.advance(1)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
     assert not cluster.is_there(f"{PODS}/a")
 
 

@@ -345,9 +345,9 @@ def test_a_silenced_watch_stays_open_and_does_not_time_out(server: Server, calle
         create(caller, "a")
         assert next_event(stream)["type"] == "ADDED"
         create(caller, "b")
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(3600)
-        server.wait_until_quiet()
+        server.block_until_idle()
         readable, _, _ = select.select([stream.fileno()], [], [], 0)
 
     assert not readable
@@ -368,14 +368,14 @@ def test_a_watch_that_began_before_a_fault_is_spared(server: Server, caller: Cal
 def test_bookmarks_are_held_back_until_the_fault_is_removed(server: Server, caller: Caller) -> None:
     held = server.faults.hold_bookmarks(resource="configmaps")
     with caller.watching(f"{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=5") as stream:
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(150)
         [version] = create(caller, "a")
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.faults.fail(500).remove()  # which is none of its business
         held.remove()
         server.advance(31)
-        server.wait_until_quiet()
+        server.block_until_idle()
         events = [next_event(stream) for _ in range(3)]
 
     assert [event["type"] for event in events] == ["ADDED", "BOOKMARK", "BOOKMARK"]
@@ -400,7 +400,7 @@ def test_the_bookmark_that_ends_a_watch_list_can_be_held_back(server: Server, ca
 def test_a_bookmark_that_was_held_back_once_is_sent_with_the_next(server: Server, caller: Caller) -> None:
     server.faults.hold_bookmarks(times=1)
     with caller.watching(f"{MAPS}?{WATCH_LIST}") as stream:
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(60)
         event = next_event(stream)
 
@@ -410,7 +410,7 @@ def test_a_bookmark_that_was_held_back_once_is_sent_with_the_next(server: Server
 def test_bookmarks_can_come_more_than_once(server: Server, caller: Caller) -> None:
     fault = server.faults.repeat_bookmarks(3, times=1)
     with caller.watching(f"{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=5") as stream:
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(120)
         create(caller, "a")
         events = [next_event(stream) for _ in range(5)]

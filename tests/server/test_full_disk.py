@@ -59,7 +59,7 @@ def disk(cluster: QuietCluster) -> Disk:
 
 def advance(cluster: QuietCluster, seconds: float) -> None:
     cluster.server.advance(seconds)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
 
 
 @pytest.mark.parametrize("space", range(1, 6))

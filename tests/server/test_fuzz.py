@@ -89,7 +89,7 @@ def _all_is_well_afterwards(server: Server, caller: Caller) -> Iterator[None]:
     kept = caller.call("POST", KEPT.removesuffix("/kept"), body).json
     yield
     logging.getLogger().removeHandler(complaints)
-    server.wait_until_quiet()
+    server.block_until_idle()
     assert caller.call("GET", "/healthz").body == b"ok"
     assert caller.call("GET", KEPT).json == kept
     assert complaints.found == []
@@ -357,7 +357,7 @@ def test_a_client_that_vanishes_does_no_harm(caller: Caller, server: Server, sen
     with caller.socket() as connection:
         connection.sendall(sent)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # reset, not closed
-    server.wait_until_quiet()
+    server.block_until_idle()
     assert caller.call("GET", "/healthz").body == b"ok"
 
 
@@ -365,7 +365,7 @@ def test_clients_that_vanish_in_the_middle_of_a_watch_do_no_harm(caller: Caller,
     for _ in range(200):
         with caller.watching("/api/v1/namespaces/kept/configmaps?watch=true") as stream:
             assert b"kept" in stream.readline()
-    server.wait_until_quiet()
+    server.block_until_idle()
     assert caller.call("GET", "/healthz").body == b"ok"
 
 

@@ -170,7 +170,7 @@ def test_cascade_decides_about_dependents(kubectl: Kubectl, cascade: str, stays:
     kubectl(f"patch configmap child --type=merge -p {patch}")
 
     kubectl(f"delete deployment a --cascade={cascade}")
-    kubectl.server.wait_until_quiet()
+    kubectl.server.block_until_idle()
 
     assert (kubectl.run("get configmap child").returncode == 0) is stays
 

@@ -92,7 +92,7 @@ def test_the_lines_of_a_body_are_no_headers(server: Server, caller: Caller, cut:
     with caller.socket() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(begun[: len(begun) - cut])
-        server.wait_until_quiet()
+        server.block_until_idle()
         connection.sendall(begun[len(begun) - cut :] + body)
         assert received(connection).startswith(b"HTTP/1.1 201")
 
@@ -139,7 +139,7 @@ def test_heads_queued_behind_a_long_request_are_limited(server: Server, caller: 
 def test_a_head_that_takes_too_long_is_disconnected(server: Server, caller: Caller, begin: bytes) -> None:
     with caller.socket() as connection:
         connection.sendall(begin)
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(31)
         connection.sendall(b"")
         server.advance(2)
@@ -155,7 +155,7 @@ def test_the_timeout_of_a_second_head_starts_with_its_first_byte(server: Server,
         responses.read(length)
         server.advance(3_600)  # idle
         connection.sendall(b"GET /version HTTP/1.1\r\n")
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(31)
         connection.sendall(b"Host: localhost\r\n\r\n")
         assert responses.readline().startswith(b"HTTP/1.1 200")
@@ -209,7 +209,7 @@ def test_the_total_size_of_bodies_is_limited(monkeypatch: pytest.MonkeyPatch) ->
         assert b"Retry-After: 1\r\n" in response
         for connection in connections:
             connection.close()
-        server.wait_until_quiet()
+        server.block_until_idle()
         assert caller.call("POST", MAPS, config_map("a")).code == 201
         caller.close()
 
@@ -218,7 +218,7 @@ def test_a_body_that_takes_too_long_gets_a_timeout(server: Server, caller: Calle
     with caller.socket() as connection:
         connection.sendall(head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Content-Length: 10"))
         connection.sendall(b"{")
-        server.wait_until_quiet()
+        server.block_until_idle()
         server.advance(61)
         assert connection.recv(65536).startswith(b"HTTP/1.1 504 ")
 

@@ -234,7 +234,7 @@ class ServerMachine(RuleBasedStateMachine):
     @rule()
     def compact(self) -> None:
         # A watch with unsent events would be cut off, as one that is too slow.
-        self.server.wait_until_quiet()
+        self.server.block_until_idle()
         self.model.compacted = self.server.compact()
         assert self.model.compacted == self.model.version
 

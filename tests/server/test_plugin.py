@@ -41,7 +41,7 @@ def test_it(kube_server, time):
     path = "/api/v1/namespaces/default/secrets"
     assert call(kube_server, path)["items"] == []
     call(kube_server, path, "POST", {"metadata": {"name": "a"}})
-    kube_server.wait_until_quiet()
+    kube_server.block_until_idle()
     assert len(call(kube_server, path)["items"]) == 1
 """,
         2,
@@ -144,7 +144,7 @@ def test_it(shared_kube_server, kube_namespace, what):
 def test_afterwards(shared_kube_server):
     assert len({url for url, _ in seen}) == 1
     assert len({name for _, name in seen}) == 4
-    shared_kube_server.wait_until_quiet()
+    shared_kube_server.block_until_idle()
     there = {each["metadata"]["name"] for each in call(shared_kube_server, "/api/v1/namespaces")["items"]}
     assert not there & {name for _, name in seen}
 """,
@@ -180,7 +180,7 @@ def test_a_test_may_delete_its_namespace_itself(pytester: pytest.Pytester) -> No
         """
 def test_it(shared_kube_server, kube_namespace):
     call(shared_kube_server, f"/api/v1/namespaces/{kube_namespace}", "DELETE")
-    shared_kube_server.wait_until_quiet()
+    shared_kube_server.block_until_idle()
 """,
         1,
     )
@@ -210,7 +210,7 @@ import pytest
 @pytest.mark.asyncio
 async def test_it(kube_server):
     await asyncio.to_thread(call, kube_server, "/api/v1/namespaces")
-    await kube_server.quiesce()
+    await kube_server.wait_for_idle()
     assert [each.info.verb for each in kube_server.requests] == ["list"]
 """,
         1,

@@ -41,7 +41,7 @@ def test_at_rest_every_watch_was_sent_everything_also_under_load(server: Server)
     with watcher.watching(f"{MAPS}?watch=1&resourceVersion={server.revision}") as stream:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(write, range(4)))
-        server.wait_until_quiet()
+        server.block_until_idle()
         stream.fp.raw._sock.settimeout(0.5)  # type: ignore[attr-defined]
         names = [json.loads(stream.readline())["object"]["metadata"]["name"] for _ in range(120)]
 
@@ -51,13 +51,13 @@ def test_at_rest_every_watch_was_sent_everything_also_under_load(server: Server)
 async def test_a_server_with_unsent_events_is_not_idle() -> None:
     async with masthead.server.run(token=None) as server, aiohttp.ClientSession(server.url) as client:
         stream = await client.get(f"{MAPS}?watch=1&resourceVersion={server.revision}")
-        await server.quiesce()
+        await server.wait_for_idle()
         [watch] = server._handler.watchers
         assert watch.is_caught_up
         cluster_map = config_map("a")
         async with client.post(MAPS, json=cluster_map) as response:
             assert response.status == 201
-        await server.quiesce()
+        await server.wait_for_idle()
         assert watch.cursor == server.revision
         assert b'"a"' in await stream.content.readline()
         stream.close()
@@ -74,17 +74,17 @@ async def test_a_reader_that_does_not_read_is_waited_for_and_named() -> None:
         await reader.readline()
 
         with pytest.raises(TimeoutError, match="the client of watch configmaps default does not read"):
-            await server.quiesce(within=0.2)
+            await server.wait_for_idle(timeout=0.2)
 
         writer.close()
-        await server.quiesce()
+        await server.wait_for_idle()
 
 
 def test_a_watch_that_a_fault_made_silent_is_not_waited_for(server: Server, caller: Caller) -> None:
     server.faults.silence_watch()
     with caller.watching(f"{MAPS}?watch=1"):
         caller.call("POST", MAPS, config_map("a"))
-        server.wait_until_quiet(within=60)
+        server.block_until_idle(timeout=60)
 
 
 def test_the_work_of_controllers_is_waited_for(server: Server, caller: Caller) -> None:
@@ -92,7 +92,7 @@ def test_the_work_of_controllers_is_waited_for(server: Server, caller: Caller) -
     for index in range(100):
         caller.call("POST", "/api/v1/namespaces/x/configmaps", config_map(f"a-{index}"))
     caller.call("DELETE", "/api/v1/namespaces/x")
-    server.wait_until_quiet()
+    server.block_until_idle()
 
     assert server.history(Namespace(metadata=ObjectMeta(name="x")))[-1].type == "DELETED"
 
@@ -102,15 +102,15 @@ def test_pending_timers_of_the_clock_are_not_waited_for(server: Server, caller: 
     caller.call("POST", "/api/v1/namespaces/default/pods", pod)
     caller.call("DELETE", "/api/v1/namespaces/default/pods/a")
 
-    server.wait_until_quiet(within=60)
+    server.block_until_idle(timeout=60)
 
     assert caller.call("GET", "/api/v1/namespaces/default/pods/a").code == 200
 
 
 async def test_blocking_the_servers_own_loop_is_rejected() -> None:
     async with masthead.server.run() as server:
-        with pytest.raises(ConfigError, match=r"await server.quiesce\(\)"):
-            server.wait_until_quiet()
+        with pytest.raises(ConfigError, match=r"await server.wait_for_idle\(\)"):
+            server.block_until_idle()
 
 
 async def test_waiting_raises_when_the_server_stops() -> None:
@@ -120,7 +120,7 @@ async def test_waiting_raises_when_the_server_stops() -> None:
             await create_large(server, index)
         writer.write(b"GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await reader.readline()
-        waiting = asyncio.gather(server.quiesce(), return_exceptions=True)
+        waiting = asyncio.gather(server.wait_for_idle(), return_exceptions=True)
         await asyncio.sleep(0)
         await server.stop()
         [found] = await waiting
@@ -140,7 +140,7 @@ async def test_a_request_that_was_sent_before_is_waited_for() -> None:
             writer.write(head.encode() + body)
             await writer.drain()
 
-            await server.quiesce()
+            await server.wait_for_idle()
 
             assert server.revision == before + 1
             await reader.readuntil(b"\r\n\r\n")
@@ -150,7 +150,7 @@ async def test_a_request_that_was_sent_before_is_waited_for() -> None:
 
 
 def test_an_idle_server_has_no_pending_work(server: Server) -> None:
-    server.wait_until_quiet()
+    server.block_until_idle()
     assert server.pending_work() == []
 
 

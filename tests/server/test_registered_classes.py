@@ -87,9 +87,9 @@ with masthead.server.run(seed=7, clock=clock, token=None) as server:
     reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": uid}
     call("POST", pods, pod("owned", ownerReferences=[reference]))
     call("DELETE", sets + "/set")
-    server.wait_until_quiet()
+    server.block_until_idle()
     server.advance(60)
-    server.wait_until_quiet()
+    server.block_until_idle()
     call("GET", pods + "/owned")
 
     for path in ("/api", "/apis", "/api/v1", "/apis/apps/v1", "/apis/policy/v1", "/apis/example.com/v1",

@@ -114,7 +114,7 @@ warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn about 
 with masthead.server.run() as server:
     child = os.fork()
     if child == 0:
-        for use in (lambda: server.requests, server.wait_until_quiet):
+        for use in (lambda: server.requests, server.block_until_idle):
             try:
                 use()
             except masthead.errors.ClosedError as error:
@@ -159,7 +159,7 @@ async def test_a_server_in_a_thread_serves_an_async_test() -> None:
             client.post(MAPS, json=config_map("a")) as made,
         ):
             assert made.status == 201
-        await server.quiesce()
+        await server.wait_for_idle()
         assert len(server.requests) == 1
 
 
@@ -188,7 +188,7 @@ def test_after_the_block_records_can_be_read_and_controls_raise() -> None:
     assert [request.info.verb for request in server.requests] == ["create"]
     assert [each.type for each in server.history(obj)] == ["ADDED"]
     assert server.revision == 6
-    for steer in (server.compact, server.wait_until_quiet, lambda: server.advance(1)):
+    for steer in (server.compact, server.block_until_idle, lambda: server.advance(1)):
         with pytest.raises(ClosedError, match="has stopped"):
             steer()
     server.faults.fail(500).remove()
@@ -203,7 +203,7 @@ async def test_stopping_twice_is_harmless() -> None:
     async with masthead.server.run() as server:
         await server.stop()
         with pytest.raises(ClosedError):
-            await server.quiesce()
+            await server.wait_for_idle()
 
 
 def test_stored_objects_are_in_the_data_file_after_a_restart(tmp_path: Path) -> None:

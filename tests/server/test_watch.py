@@ -218,7 +218,7 @@ async def test_objects_enter_and_leave_a_selection(server: Server, client: Clien
 
 async def test_bookmarks_come_at_their_time_with_the_newest_version(server: Server, client: Client) -> None:
     stream = await client.watch(f"watch=1&allowWatchBookmarks=true&resourceVersion={server.revision}")
-    await server.quiesce()
+    await server.wait_for_idle()
     server.advance(59)
     await client.create_namespace("elsewhere")
     server.advance(1)
@@ -239,7 +239,7 @@ async def test_the_time_between_bookmarks_can_be_set() -> None:
         Client(server) as client,
     ):
         stream = await client.watch(f"watch=1&allowWatchBookmarks=true&resourceVersion={server.revision}")
-        await server.quiesce()
+        await server.wait_for_idle()
         server.advance(1.6)
 
         assert await read(stream, 3) == [("BOOKMARK", str(server.revision))] * 3
@@ -247,7 +247,7 @@ async def test_the_time_between_bookmarks_can_be_set() -> None:
 
 async def test_bookmarks_are_sent_only_on_request(server: Server, client: Client) -> None:
     stream = await client.watch(f"watch=1&resourceVersion={server.revision}")
-    await server.quiesce()
+    await server.wait_for_idle()
     server.advance(600)
     await client.create("a")
 
@@ -271,7 +271,7 @@ async def test_compaction_does_not_disturb_a_watch_that_is_caught_up(server: Ser
 async def test_a_watch_ends_cleanly_at_its_timeout(server: Server, client: Client) -> None:
     query = f"watch=1&timeoutSeconds=30&allowWatchBookmarks=true&resourceVersion={server.revision}"
     stream = await client.watch(query)
-    await server.quiesce()
+    await server.wait_for_idle()
     await client.create("a")
     server.advance(27)
     server.advance(3)
@@ -279,7 +279,7 @@ async def test_a_watch_ends_cleanly_at_its_timeout(server: Server, client: Clien
     # Two seconds before the end there is a bookmark, so that a client that resumes need not read much again.
     assert await read(stream, 2) == [("ADDED", "a"), ("BOOKMARK", str(server.revision))]
     assert await stream.content.readline() == b""
-    await server.quiesce()
+    await server.wait_for_idle()
     assert streams(server) == 0
 
 
@@ -289,7 +289,7 @@ async def test_a_watch_without_a_timeout_ends_at_the_servers() -> None:
         Client(server) as client,
     ):
         stream = await client.watch("watch=1")
-        await server.quiesce()
+        await server.wait_for_idle()
         server.advance(99)
         await client.create("a")
         assert await read(stream) == [("ADDED", "a")]
@@ -319,12 +319,12 @@ async def test_stopping_the_server_ends_silenced_streams_too() -> None:
 
 
 async def test_a_watch_is_freed_when_its_client_disconnects(server: Server, client: Client) -> None:
-    await server.quiesce()
+    await server.wait_for_idle()
     tasks = len(asyncio.all_tasks())
     table = server._storage.table("configmaps")
     for _ in range(20):
         await client.watch("watch=1")
-    await server.quiesce()
+    await server.wait_for_idle()
     assert (streams(server), len(table.listeners)) == (20, 20)
 
     client.hang_up()
@@ -342,7 +342,7 @@ async def test_a_watch_is_freed_when_its_client_disconnects(server: Server, clie
 async def test_a_silenced_watch_is_freed_when_its_client_disconnects(server: Server, client: Client) -> None:
     server.faults.silence_watch()
     stream = await client.watch("watch=1")
-    await server.quiesce()
+    await server.wait_for_idle()
     assert streams(server) == 1
 
     stream.close()
@@ -414,7 +414,7 @@ async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(serv
 
     # Every write got a response, the other watch missed nothing, and the server is idle without the lazy one.
     assert [each[0] for each in (await following)[0]] == ["MODIFIED"] * 2000
-    await server.quiesce()
+    await server.wait_for_idle()
     kept = [
         connection.transport.get_write_buffer_size() for connection in server._http.connections if connection.transport
     ]
@@ -439,7 +439,7 @@ async def test_a_client_that_does_not_read_the_end_is_disconnected(
     await write_much(client, writes, size=5000)
     server.advance(10)
     await turns_until(lambda: streams(server) == 0)
-    await server.quiesce()
+    await server.wait_for_idle()
     lazy.close()
 
 

@@ -55,7 +55,7 @@ def make_ready(cluster: QuietCluster) -> None:
         patch = {"status": {"phase": "Running", "conditions": [ready]}}
         # A pod may be gone by now, because the one before it became ready.
         cluster.caller.call("PATCH", path, patch, content_type=MERGE_PATCH)
-        cluster.server.wait_until_quiet()
+        cluster.server.block_until_idle()
 
 
 def patch(cluster: QuietCluster, spec: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ def test_a_rollout_that_makes_no_progress_times_out(cluster: QuietCluster) -> No
     assert condition(cluster, "Progressing")[0] == "True"
 
     cluster.server.advance(5)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
     assert condition(cluster, "Progressing") == ("False", "ProgressDeadlineExceeded")
 
 
@@ -311,7 +311,7 @@ def test_a_stateful_set_shrinks_from_its_end(cluster: QuietCluster) -> None:
     cluster.call("PATCH", path, {"spec": {"replicas": 1}}, content_type=MERGE_PATCH)
     # No kubelet ends them: their grace period does.
     cluster.server.advance(61)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
 
     assert names(cluster) == ["db-0"]
 
@@ -350,7 +350,7 @@ def test_nothing_is_written_when_nothing_is_left_to_do(cluster: QuietCluster) ->
     revision = cluster.server.revision
     recorded = len(cluster.call("GET", f"{CORE}/events")["items"])
     cluster.server.advance(3600)
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
     after = cluster.server.revision
     cluster.server.advance(3600)
 

@@ -54,11 +54,11 @@ async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) 
 async def use_controller() -> None:
     """Run a controller for a day of virtual time."""
     async with Environment(app, objects=[Secret.new("one", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/one"]
         env.clear()
         await env.advance(24 * 3600)
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == []
 
 

@@ -79,7 +79,7 @@ _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 """aiohttp's logger for errors."""
 _ITERATIONS_TO_ACCEPT: Final = 8
 """Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
-_IDLE_WITHIN: Final = 30.0
+_IDLE_TIMEOUT: Final = 30.0
 _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 """The errors for an address that the host table has and the machine has not: IPv6 is often disabled."""
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -116,7 +116,7 @@ class Server:
 
     All methods are thread-safe, but for `start` and `stop`, which `run` calls in the server's own event loop.
     Once the server has stopped, `requests`, `history` and `revision` still work; `compact`, `advance`,
-    `quiesce` and `wait_until_quiet` raise `ClosedError`.
+    `wait_for_idle` and `block_until_idle` raise `ClosedError`.
 
     Attributes:
         url: Its base URL.
@@ -402,7 +402,7 @@ class Server:
         return self._read(read)
 
     def pending_work(self) -> list[str]:
-        """Return what keeps the server from being idle, as `quiesce` waits for it; empty if it is idle."""
+        """Return what keeps the server from being idle, as `wait_for_idle` waits for it; empty if it is idle."""
         return [] if self._has_stopped else self._call(self._pending_work)
 
     def compact(self, revision: int | None = None) -> int:
@@ -420,7 +420,7 @@ class Server:
         """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
 
         Controllers reconcile on the way, too, so that many small steps have the same effect as a large one.
-        What goes to clients, such as bookmarks, has been sent once `quiesce` returns.
+        What goes to clients, such as bookmarks, has been sent once `wait_for_idle` returns.
 
         Raises:
             ConfigError: If the server uses the system's clock.
@@ -432,7 +432,7 @@ class Server:
             raise ConfigError("only a virtual clock can be advanced: start the server with clock=VirtualClock")
         self._call(lambda: clock.advance(seconds, drain=self._controllers.drain))
 
-    async def quiesce(self, *, within: float = _IDLE_WITHIN) -> None:
+    async def wait_for_idle(self, *, timeout: float = _IDLE_TIMEOUT) -> None:  # noqa: ASYNC109 - real time, as for the blocking form
         """Wait until the server is idle: nothing happens any more without a request or a timer.
 
         That is so when every request that has been read is responded to, the controllers have nothing left to
@@ -442,7 +442,7 @@ class Server:
         is waited for.
 
         Args:
-            within: Seconds of real time, whatever the clock.
+            timeout: Seconds of real time, whatever the clock.
 
         Raises:
             TimeoutError: If it does not become idle in time; the message says what it waited for.
@@ -450,13 +450,13 @@ class Server:
         """
         self._check_running()
         if asyncio.get_running_loop() is self._loop:
-            await self._wait_until_idle(within)
+            await self._wait_until_idle(timeout)
         else:
-            waiting = asyncio.run_coroutine_threadsafe(self._wait_until_idle(within), self._loop)
+            waiting = asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop)
             await asyncio.wrap_future(waiting)
 
-    def wait_until_quiet(self, *, within: float = _IDLE_WITHIN) -> None:
-        """Block until the server is idle, as `quiesce` awaits it.
+    def block_until_idle(self, *, timeout: float = _IDLE_TIMEOUT) -> None:
+        """Block until the server is idle, as `wait_for_idle` awaits it.
 
         Raises:
             TimeoutError: If it does not become idle in time; the message says what it waited for.
@@ -465,13 +465,13 @@ class Server:
         """
         self._check_running()
         if self._is_own_thread():
-            raise ConfigError("this would block the server's own event loop: await server.quiesce() instead")
-        asyncio.run_coroutine_threadsafe(self._wait_until_idle(within), self._loop).result()
+            raise ConfigError("this would block the server's own event loop: await server.wait_for_idle() instead")
+        asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop).result()
 
-    async def _wait_until_idle(self, within: float) -> None:
+    async def _wait_until_idle(self, timeout: float) -> None:  # noqa: ASYNC109 - it says what it waited for
         pending: list[str] = []
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(timeout):
                 while pending := await self._pending_work_soon():
                     self._progress.clear()
                     await self._progress.wait()
@@ -479,7 +479,7 @@ class Server:
                     self._check_running()
         except TimeoutError:
             what = "; ".join(pending)
-            raise TimeoutError(f"the server did not become idle within {within:g} seconds: {what}") from None
+            raise TimeoutError(f"the server did not become idle within {timeout:g} seconds: {what}") from None
 
     async def _pending_work_soon(self) -> list[str]:
         """What keeps the server from being idle, once it has read what its sockets hold already."""

@@ -94,10 +94,10 @@ class EventRegistrations:
             await registration.remove()
         self._registrations.clear()
 
-    def pending(self, within: float) -> list[str]:
+    def pending(self, retries_within: float) -> list[str]:
         """Describe undelivered events, and retries of mappers that are due within a number of seconds."""
         lines: list[str] = []
-        if self._retries.is_due(asyncio.get_running_loop().time() + within):
+        if self._retries.is_due(asyncio.get_running_loop().time() + retries_within):
             lines.append("a mapper that has raised is called again soon")
         lines += [
             f"{counted(registration.pending, 'event')} of {registration.name} not handled yet"

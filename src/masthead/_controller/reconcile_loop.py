@@ -161,11 +161,11 @@ class ReconcileLoop:
         """Describe the running reconciles, with the current line of their coroutines."""
         return self._workers.running()
 
-    def pending_work(self, within: float = 0.0) -> list[str]:
+    def pending_work(self, retries_within: float = 0.0) -> list[str]:
         """Describe the remaining work; empty if the controller is idle.
 
         Args:
-            within: Retries of failed reconciles, and of ``requeue_after=0``, count if they are due within this number of
+            retries_within: Retries of failed reconciles, and of ``requeue_after=0``, count if they are due within this number of
                 seconds.
         """
         name, requests = self.controller.name, self.requests
@@ -173,8 +173,8 @@ class ReconcileLoop:
             late = [f"{informer.name} ({_describe_lag(informer)})" for informer in self._late_informers()]
             return [f"controller {name} has not started{'; it waits for ' if late else ''}{', '.join(late)}"]
         lines = [_describe_flight(flight) for flight in requests.flights]
-        lines += requests.queue.pending(within)
-        lines += self._events.pending(within)
+        lines += requests.queue.pending(retries_within)
+        lines += self._events.pending(retries_within)
         return [f"controller {name}: {line}" for line in lines]
 
     def _late_informers(self) -> list[SharedInformer[Any]]:

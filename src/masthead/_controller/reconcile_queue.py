@@ -124,11 +124,11 @@ class ReconcileQueue:
         self.keys.done(request)
         return delay is not None
 
-    def pending(self, within: float) -> list[str]:
+    def pending(self, retries_within: float) -> list[str]:
         """Describe the requests that are ready, or due soon.
 
         Args:
-            within: Retries and immediate requeues count if they are due within this number of seconds.
+            retries_within: Retries and immediate requeues count if they are due within this number of seconds.
         """
         lines: list[str] = []
         oldest = self.keys.stats().oldest
@@ -137,7 +137,7 @@ class ReconcileQueue:
         lines += [
             f"{request} is due in {delay:g} s"
             for request, delay in self.keys.delays().items()
-            if delay <= 0 or self._reruns.is_pending(request) or (delay <= within and self._is_retry(request))
+            if delay <= 0 or self._reruns.is_pending(request) or (delay <= retries_within and self._is_retry(request))
         ]
         return lines
 

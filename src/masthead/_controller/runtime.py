@@ -156,18 +156,18 @@ class ManagerRuntime:
         """Whether the controllers have nothing to do now. Delayed keys do not count."""
         return not self.pending_work()
 
-    def pending_work(self, within: float = 0.0) -> list[str]:
+    def pending_work(self, retries_within: float = 0.0) -> list[str]:
         """Describe the remaining work; empty if the manager is idle.
 
         Args:
-            within: Retries of failed reconciles count if they are due within this number of seconds.
+            retries_within: Retries of failed reconciles count if they are due within this number of seconds.
         """
         lines: list[str] = []
         if events := self._recorder.counts.pending:
             lines.append(f"{events} Events are not written yet")
         if self._role.shards is not None and self._role.shards.is_adopting:
             lines.append("objects of other replicas wait for the caches to catch up with the server")
-        return lines + self._runner.pending_work(within)
+        return lines + self._runner.pending_work(retries_within)
 
     def failing(self) -> dict[str, RepeatedFailure]:
         """Return the failing functions of the user, by controller and object, or by name."""

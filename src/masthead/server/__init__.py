@@ -10,7 +10,7 @@
 
 `run` starts a server, in a thread of its own or in the running event loop. `Server` has its address and
 controls: `Server.faults` injects faults, `Server.history` and `Server.requests` record writes and requests,
-`Server.quiesce` waits until the server is idle, and with a `VirtualClock`, `Server.advance` moves time. `Server.kubelet`
+`Server.wait_for_idle` waits until the server is idle, and with a `VirtualClock`, `Server.advance` moves time. `Server.kubelet`
 has what runs in pods: their logs, commands and phases.
 ``python -m masthead.server`` runs one from the command line.
 """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from masthead.testing._blocking import BlockingEnvironment as BlockingEnvironment
     from masthead.testing._blocking import BlockingReplica as BlockingReplica
     from masthead.testing._environment import Environment as Environment
-    from masthead.testing._environment import NotSettledError as NotSettledError
+    from masthead.testing._environment import NotIdleError as NotIdleError
     from masthead.testing._failures import UnexpectedFailureError as UnexpectedFailureError
     from masthead.testing._replica import Replica as Replica
     from masthead.testing._writes import Write as Write
@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "BlockingReplica": "masthead.testing._blocking",
             "Environment": "masthead.testing._environment",
             "LoopClock": "masthead.testing.virtual_time",
-            "NotSettledError": "masthead.testing._environment",
+            "NotIdleError": "masthead.testing._environment",
             "Replica": "masthead.testing._replica",
             "UnexpectedFailureError": "masthead.testing._failures",
             "VirtualLoop": "masthead.testing.virtual_time",

@@ -48,11 +48,11 @@ class BlockingEnvironment:
         def test_a_secret_gets_a_config_map() -> None:
             with BlockingEnvironment(app) as env:
                 env.client.core_v1.secrets("default").create(Secret.new("a"))
-                env.settle()
+                env.wait_for_idle()
                 assert env.writes == ["apply configmaps default/a"]
                 env.advance(3600)  # takes no time
 
-    Server and managers run in a thread, in virtual time: it passes only in `settle` and `advance`. With a `config`, time is
+    Server and managers run in a thread, in virtual time: it passes only in `wait_for_idle` and `advance`. With a `config`, time is
     real.
     """
 
@@ -153,18 +153,18 @@ class BlockingEnvironment:
 
         Raises:
             ValueError: If time would go back.
-            NotSettledError: If something runs again and again, so that time hardly passes.
+            NotIdleError: If something runs again and again, so that time hardly passes.
         """
         self._call(self._environment.advance(seconds))
 
-    def settle(self, *, within: float = 1.0, timeout: float = 600.0) -> None:
-        """Wait until nothing is left to do. See `Environment.settle`.
+    def wait_for_idle(self, *, retries_within: float = 1.0, timeout: float = 600.0) -> None:
+        """Wait until nothing is left to do. See `Environment.wait_for_idle`.
 
         Raises:
-            NotSettledError: If something is left to do after `timeout` seconds.
+            NotIdleError: If something is left to do after `timeout` seconds.
             RuntimeError: If a replica has ended by itself.
         """
-        self._call(self._environment.settle(within=within, timeout=timeout))
+        self._call(self._environment.wait_for_idle(retries_within=retries_within, timeout=timeout))
 
     # Its life.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from masthead_server.runner import ServerRunner
     from masthead_server.server import Server
 
-__all__ = ["Environment", "NotSettledError"]
+__all__ = ["Environment", "NotIdleError"]
 
 _MAX_WRITES: Final = 100
 """How often one object may be written until it settles; beyond, controllers fight about it."""
@@ -60,8 +60,8 @@ _USER_AGENT: Final = "masthead-testing"
 
 
 @set_module("masthead.testing")
-class NotSettledError(AssertionError):
-    """An environment does not come to rest: in `settle`, something is left to do; in `advance`, time does not pass.
+class NotIdleError(AssertionError):
+    """An environment does not come to rest: in `wait_for_idle`, something is left to do; in `advance`, time does not pass.
 
     The message says what is left, and which object is reconciled again and again.
     """
@@ -86,12 +86,12 @@ class Environment:
         async def test_a_secret_gets_a_config_map() -> None:
             async with Environment(app) as env:
                 await env.client.core_v1.secrets("default").create(Secret.new("a"))
-                await env.settle()
+                await env.wait_for_idle()
                 assert env.writes == ["apply configmaps default/a"]
 
                 env.clear()
                 await env.advance(3600)  # takes no time
-                await env.settle()
+                await env.wait_for_idle()
                 assert env.writes == []
 
     In virtual time (`masthead.testing.in_virtual_time`) hours pass in milliseconds, and every requeue, retry and timer
@@ -217,7 +217,7 @@ class Environment:
         These are reconciles, by controller and object; mappers and predicates (``sites mapper of secrets default/tls``),
         indexers (``indexer sites/host of sites default/a``), ``source feed``, ``timer sweep``, controllers that cannot be
         started, objects that a cache cannot use, because its transform raises, and objects of caches that were changed in
-        place. `settle` waits neither for a retry that is due late, nor after a `masthead.PermanentError`.
+        place. `wait_for_idle` waits neither for a retry that is due late, nor after a `masthead.PermanentError`.
         A `masthead.TemporaryError` is not listed: with it, a reconcile asks for a retry.
 
         Reading this tells the environment that the test expects these failures. Others make `UnexpectedFailureError`
@@ -333,7 +333,7 @@ class Environment:
         stopping = asyncio.get_running_loop().create_task(replica.stop())
         try:
             await self._pass_time(stopping, lambda: None)
-        except NotSettledError:
+        except NotIdleError:
             await replica.crash()
             stopping.cancel()
             await asyncio.wait({stopping})
@@ -389,7 +389,7 @@ class Environment:
         Raises:
             ValueError: If time would go back.
             ManagerStateError: If the server is embedded, time is real, and the test would wait for more than 5 seconds.
-            NotSettledError: If an object is reconciled again and again, more than 20 times a second, or something else runs
+            NotIdleError: If an object is reconciled again and again, more than 20 times a second, or something else runs
                 without ever waiting, so that time does not pass.
         """
         if seconds < 0:
@@ -422,7 +422,7 @@ class Environment:
         """Wait for a future, unless virtual time stands still.
 
         Raises:
-            NotSettledError: If the loop is never idle, or `check` raises it.
+            NotIdleError: If the loop is never idle, or `check` raises it.
         """
         loop = asyncio.get_running_loop()
         if not isinstance(loop, VirtualLoop):
@@ -436,22 +436,22 @@ class Environment:
                 progress, turns = now, 0
             elif turns >= _MAX_STUCK_TURNS:
                 problem = "time does not pass: something runs again and again, and never waits"
-                raise NotSettledError(self._report(problem, await self._left(0.0)))
+                raise NotIdleError(self._report(problem, await self._left(0.0)))
 
     def _check_pace(self, began: float, before: int) -> None:
         """Find objects that are reconciled so often that time hardly passes.
 
         Raises:
-            NotSettledError: If there is one.
+            NotIdleError: If there is one.
         """
         hot = self._hottest(began)
         if hot is not None:
-            raise NotSettledError(self._report(f"time hardly passes: {hot}", []))
+            raise NotIdleError(self._report(f"time hardly passes: {hot}", []))
         done = self._reconciles() - before
         per_object = _MAX_RECONCILES_PER_OBJECT + _MAX_RATE * (asyncio.get_running_loop().time() - began)
         if done > _MAX_RECONCILES + per_object * self._cached_objects():
             problem = f"time hardly passes: there were {done} reconciles; {self._hottest(began, min_count=1)}"
-            raise NotSettledError(self._report(problem, []))
+            raise NotIdleError(self._report(problem, []))
 
     def _hottest(self, since: float, **limits: int) -> HotKey | None:
         recent = {
@@ -474,7 +474,7 @@ class Environment:
             raise ManagerStateError("only the clock of an embedded cluster can be set")
         self._shift(seconds)
 
-    async def settle(self, *, within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109 - virtual
+    async def wait_for_idle(self, *, retries_within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109 - virtual
         """Wait until nothing is left to do.
 
         That is so when the server is idle, every cache equals what the server has, all events are handled, no key is
@@ -483,29 +483,29 @@ class Environment:
         due later is listed in `failures`, unless a `masthead.TemporaryError` has asked for it.
 
         Args:
-            within: A reconcile that has failed, or has returned ``requeue_after=0``, is waited for if it is repeated
+            retries_within: A reconcile that has failed, or has returned ``requeue_after=0``, is waited for if it is repeated
                 within so many seconds.
             timeout: For how many seconds.
 
         Raises:
-            NotSettledError: If something is left to do after `timeout` seconds, or controllers fight: one object is
+            NotIdleError: If something is left to do after `timeout` seconds, or controllers fight: one object is
                 written again and again. The message says what is left, and what was written.
-            ManagerStateError: If the server is embedded, time is real, and `within` is more than 5 seconds.
+            ManagerStateError: If the server is embedded, time is real, and `retries_within` is more than 5 seconds.
             RuntimeError: If a replica has ended by itself.
         """
-        self._check_real_time(f"settle(within={within:g})", within)
+        self._check_real_time(f"wait_for_idle(retries_within={retries_within:g})", retries_within)
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
         began, before = clock(), self._reconciles()
         self._log.counts.clear()
         while True:
             is_idle = await self._pause()
-            left = await self._left(within)
+            left = await self._left(retries_within)
             if not left and is_idle:
                 return
             self._check_fights(began, before)
             if clock() >= deadline:
-                raise NotSettledError(self._report(f"not settled within {timeout:g} s", left))
+                raise NotIdleError(self._report(f"not idle after {timeout:g} s", left))
             if left and is_idle:
                 await self._step(deadline, left)
 
@@ -524,10 +524,10 @@ class Environment:
             return
         due = loop.next_timer
         if due is None:
-            raise NotSettledError(self._report("nothing will happen any more", left))
+            raise NotIdleError(self._report("nothing will happen any more", left))
         await asyncio.sleep(max(0.0, min(due, deadline) - loop.time()))
 
-    async def _left(self, within: float) -> list[str]:
+    async def _left(self, retries_within: float) -> list[str]:
         """What is left to do, in a sentence each."""
         cluster = self._cluster
         found = cluster.pending_work() if cluster is not None else []
@@ -543,7 +543,7 @@ class Environment:
                 leaderless.setdefault(election, []).append(replica.name)
             else:
                 leaders.add(election)
-                found += [f"{replica.name}: {each}" for each in runtime.pending_work(within)]
+                found += [f"{replica.name}: {each}" for each in runtime.pending_work(retries_within)]
             found += await self._behind(replica)
         found += [
             f"none of {', '.join(names)} leads {election}"
@@ -569,7 +569,7 @@ class Environment:
         """Find what would go on forever.
 
         Raises:
-            NotSettledError: If there is something.
+            NotIdleError: If there is something.
         """
         for (resource, key), count in self._log.counts.most_common(1):
             if count > _MAX_WRITES:
@@ -577,15 +577,13 @@ class Environment:
                     f"{each} by {each.field_manager or each.replica}"
                     for each in self._log.about(resource, key, _MAX_LINES)
                 ]
-                raise NotSettledError(
-                    self._report(f"{resource} {key} was written {count} times; the last of them:", last)
-                )
+                raise NotIdleError(self._report(f"{resource} {key} was written {count} times; the last of them:", last))
         objects = self._cached_objects()
         done = self._reconciles() - before
         if done > _MAX_RECONCILES + _MAX_RECONCILES_PER_OBJECT * objects:
             hot = self._hottest(began, min_count=1)
             problem = f"there were {done} reconciles of {objects} objects, and no end{f'; {hot}' if hot else ''}"
-            raise NotSettledError(self._report(problem, []))
+            raise NotIdleError(self._report(problem, []))
 
     def _report(self, problem: str, left: list[str]) -> str:
         lines = [problem, *_shortened(left)]

@@ -27,7 +27,7 @@ Fixture                   Value
 ========================  ==========================================================================================
 
 The servers run in threads of their own, so that they work for blocking and async tests: use
-``kube_server.wait_until_quiet()`` in the former and ``await kube_server.quiesce()`` in the latter. The server is imported
+``kube_server.block_until_idle()`` in the former and ``await kube_server.wait_for_idle()`` in the latter. The server is imported
 when a test first requests one.
 
 An informer that a test makes with ``kube_server`` or ``kube_namespace`` detects changes of the objects in its cache

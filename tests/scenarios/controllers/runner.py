@@ -186,9 +186,9 @@ class ControllerScenarioRunner:
             await task
         if not self.env.replicas:
             await self._start_replica()
-        await self.env.settle(within=_LONGEST_BACKOFF, timeout=_PATIENCE)
+        await self.env.wait_for_idle(retries_within=_LONGEST_BACKOFF, timeout=_PATIENCE)
         await self.env.advance(10)  # postponed reconciles
-        await self.env.settle(within=_LONGEST_BACKOFF, timeout=_PATIENCE)
+        await self.env.wait_for_idle(retries_within=_LONGEST_BACKOFF, timeout=_PATIENCE)
 
     async def _check_state(self, when: str) -> None:
         """Compare what there is with what there should be."""
@@ -238,7 +238,7 @@ class ControllerScenarioRunner:
         """An operator that has nothing to do writes nothing."""
         self.env.clear()
         await self.env.advance(130)
-        await self.env.settle()
+        await self.env.wait_for_idle()
         if self.env.writes:
             self.problems.append(f"{when}, and yet: {', '.join(self.env.writes[:_SHOWN])}")
 
@@ -248,7 +248,7 @@ class ControllerScenarioRunner:
             await replica.stop()
         self.env.clear()
         await self._start_replica()
-        await self.env.settle(within=_LONGEST_BACKOFF, timeout=_PATIENCE)
+        await self.env.wait_for_idle(retries_within=_LONGEST_BACKOFF, timeout=_PATIENCE)
         if self.env.writes:
             self.problems.append(f"after a restart: {', '.join(self.env.writes[:_SHOWN])}")
 
@@ -260,11 +260,11 @@ class ControllerScenarioRunner:
         plots = self.env.client.resource(Plot, "default")
         spec = {"color": "black", "copies": 2}
         await self.users.put(plots, Plot.new("last", spec=spec), {"spec": spec})
-        await self.env.settle(within=_LONGEST_BACKOFF, timeout=_PATIENCE)
+        await self.env.wait_for_idle(retries_within=_LONGEST_BACKOFF, timeout=_PATIENCE)
         before = self.operator.judge.reconciles.copy()
         change = Patch.merge({"spec": {"color": "white", "copies": 2 + plan.workers % 2}})
         await plots.patch("last", change)
-        await self.env.settle(within=_LONGEST_BACKOFF, timeout=_PATIENCE)
+        await self.env.wait_for_idle(retries_within=_LONGEST_BACKOFF, timeout=_PATIENCE)
         done = self.operator.judge.reconciles - before
         # A patch that names no version is not known to be an own write.
         expected = {1 if plan.ignores_own else 2} if plan.style != "generate" else {1, 2, 3}

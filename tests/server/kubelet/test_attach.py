@@ -130,7 +130,7 @@ async def test_a_container_with_stdin_and_no_command_is_a_shell(remote: Remote) 
 async def test_a_command_that_the_shell_does_not_know_in_full_does_nothing(remote: Remote) -> None:
     await remote.create(interactive(command=["sh", "-c", "echo starting; exec java -jar app.jar"]))
     await remote.create(interactive("db", command=["postgres"]))
-    await remote.server.quiesce()
+    await remote.server.wait_for_idle()
 
     assert await remote.log() == (200, "")
     assert (await remote.get("db"))["status"]["phase"] == "Running"

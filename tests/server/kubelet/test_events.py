@@ -207,26 +207,26 @@ async def test_a_deleted_pod_is_killed_once(automatic: Remote) -> None:
     body = pod()
     body["metadata"]["finalizers"] = ["a.test/wait"]
     await automatic.create(body, start=False)
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
 
     for _ in range(2):
         async with automatic.http.delete(f"{PODS}/web") as response:
             assert response.status == 200
-        await automatic.server.quiesce()
+        await automatic.server.wait_for_idle()
 
     assert (await summary(automatic))[4:] == [("Killing", "Stopping container app", 1)]
 
 
 async def test_an_ephemeral_container_is_started(automatic: Remote) -> None:
     await automatic.create(pod(), start=False)
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
     async with automatic.http.patch(
         f"{PODS}/web/ephemeralcontainers",
         json={"spec": {"ephemeralContainers": [{"name": "debugger", "image": "busybox"}]}},
         headers={"Content-Type": "application/strategic-merge-patch+json"},
     ) as response:
         assert response.status == 200, await response.text()
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
 
     found = (await events(automatic))[4:]
 
@@ -256,12 +256,12 @@ async def test_there_is_no_event_in_a_namespace_that_terminates(automatic: Remot
     body["metadata"]["finalizers"] = ["a.test/wait"]
     async with automatic.http.post("/api/v1/namespaces/shop/pods", json=body) as response:
         assert response.status == 201
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
     assert len(await events(automatic, path="/api/v1/events")) == 4
 
     async with automatic.http.delete("/api/v1/namespaces/shop") as response:
         assert response.status == 200
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
     assert "Killing" not in [event["reason"] for event in await events(automatic, path="/api/v1/events")]
 
     async with automatic.http.patch(
@@ -270,7 +270,7 @@ async def test_there_is_no_event_in_a_namespace_that_terminates(automatic: Remot
         headers={"Content-Type": "application/merge-patch+json"},
     ) as response:
         assert response.status == 200
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
     async with automatic.http.get("/api/v1/namespaces/shop") as response:
         assert response.status == 404
     assert await events(automatic, path="/api/v1/events") == []

@@ -174,7 +174,7 @@ async def created(remote: Remote, **container: Any) -> Plain:
     body = pod("web", restartPolicy=policy)
     body["spec"]["containers"][0].update(container)
     await remote.create(body, start=False)
-    await remote.server.quiesce()
+    await remote.server.wait_for_idle()
     return await remote.get()
 
 
@@ -185,7 +185,7 @@ async def test_every_new_pod_is_started_and_a_deleted_one_ends_at_once(automatic
         async with automatic.http.delete(f"{PODS}/web") as deleted:
             assert (await deleted.json())["metadata"]["deletionGracePeriodSeconds"] == 30
         assert await response.content.read() == b""
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
     async with automatic.http.get(f"{PODS}/web") as response:
         assert response.status == 404
 
@@ -212,7 +212,7 @@ async def test_the_node_is_there_from_the_start_is_ready_and_takes_pods(automati
 async def test_pods_with_gates_or_another_scheduler_stay_pending(automatic: Remote) -> None:
     await automatic.create(pod("gated", schedulingGates=[{"name": "x"}]), start=False)
     await automatic.create(pod("other", schedulerName="mine"), start=False)
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
 
     for name in ("gated", "other"):
         assert (await automatic.get(name))["status"]["phase"] == "Pending"
@@ -225,7 +225,7 @@ async def test_deployments_become_available(automatic: Remote) -> None:
     path = "/apis/apps/v1/namespaces/default/deployments"
     async with automatic.http.post(path, json={"metadata": {"name": "web"}, "spec": spec}) as response:
         assert response.status == 201
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
 
     async with automatic.http.get(f"{path}/web") as response:
         assert (await response.json())["status"]["availableReplicas"] == 3
@@ -278,7 +278,7 @@ async def test_ephemeral_containers_start_when_they_are_added(automatic: Remote)
         headers={"Content-Type": "application/strategic-merge-patch+json"},
     ) as response:
         assert response.status == 200, await response.text()
-    await automatic.server.quiesce()
+    await automatic.server.wait_for_idle()
     [status] = (await automatic.get())["status"]["ephemeralContainerStatuses"]
     assert "running" in status["state"]
 
@@ -302,7 +302,7 @@ async def test_pods_of_a_file_still_run_after_a_restart_of_the_server(tmp_path: 
         ):
             if phase == "Pending":
                 await remote.create(pod(), start=False)
-            await server.quiesce()
+            await server.wait_for_idle()
             assert (await remote.get())["status"]["phase"] == phase
             async with remote.http.get("/api/v1/nodes") as response:
                 assert len((await response.json())["items"]) == (phase == "Running")
@@ -311,12 +311,12 @@ async def test_pods_of_a_file_still_run_after_a_restart_of_the_server(tmp_path: 
 async def test_a_deleted_pod_is_unready_and_its_containers_have_ended_before_it_is_gone() -> None:
     async with masthead.server.run(kubelet=True) as server, connected(server) as remote:
         await remote.create(pod(), start=False)
-        await server.quiesce()
+        await server.wait_for_idle()
         created_pod = Pod.from_dict(await remote.get())
 
         async with remote.http.delete(f"{PODS}/web") as response:
             assert response.status == 200
-        await server.quiesce()
+        await server.wait_for_idle()
 
         changes = server.history(created_pod)
         seen = [
@@ -338,12 +338,12 @@ async def test_a_deleted_pod_is_unready_and_its_containers_have_ended_before_it_
 async def test_a_pod_that_has_failed_stays_failed_when_it_is_deleted() -> None:
     async with masthead.server.run(kubelet=True) as server, connected(server) as remote:
         await remote.create(pod(), start=False)
-        await server.quiesce()
+        await server.wait_for_idle()
         found = Pod.from_dict(await remote.get())
         server.kubelet.fail("web", exit_code=3)
         async with remote.http.delete(f"{PODS}/web") as response:
             assert response.status == 200
-        await server.quiesce()
+        await server.wait_for_idle()
 
         last = server.history(found)[-1].object.to_dict()
         assert (last["status"]["phase"], container(last)["state"]["terminated"]["exitCode"]) == ("Failed", 3)
@@ -353,7 +353,7 @@ async def test_a_pod_with_too_many_containers_stays_pending_and_says_why() -> No
     async with masthead.server.run(kubelet=True) as server, connected(server) as remote:
         await remote.create(pod("most", *(f"c{number}" for number in range(250))), start=False)
         await remote.create(pod("more", *(f"c{number}" for number in range(251))), start=False)
-        await server.quiesce()
+        await server.wait_for_idle()
         most, more = await remote.get("most"), await remote.get("more")
 
         assert most["status"]["phase"] == "Running"

@@ -95,7 +95,7 @@ def test_a_silent_stream_stays_open(server: Server, connect: Callable[[], WebSoc
         assert greeting(client, 3 + len(expected)) == expected
         client.send(b"\0input")
         client.send(b"\xff\0")  # the end of stdin, and so of the command
-        server.wait_until_quiet()
+        server.block_until_idle()
         client.socket.setblocking(False)
         with pytest.raises(BlockingIOError):
             client.socket.recv(1)

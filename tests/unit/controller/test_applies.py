@@ -44,9 +44,9 @@ async def test_a_child_is_not_taken_from_another_owner(owns: Sequence[type[Objec
     async with Environment(sharing(owns)) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new("first"))
-        await env.settle()
+        await env.wait_for_idle()
         await secrets.create(Secret.new("second"))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/shared"]
         assert await owner_of(env) == "first"
         (failure,) = env.failures
@@ -59,7 +59,7 @@ async def test_a_child_is_not_taken_from_another_owner(owns: Sequence[type[Objec
 async def test_owners_that_create_it_at_once_do_not_fight(owns: Sequence[type[Object]]) -> None:
     there = [Secret.new(name, namespace="default") for name in ("first", "second")]
     async with Environment(sharing(owns), objects=there) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert await owner_of(env) in {"first", "second"}
         assert len(env.writes) <= 2
         assert [failure.partition(" (")[0].split(": ")[1] for failure in env.failures] == ["AlreadyControlledError"]
@@ -72,10 +72,10 @@ async def test_a_recreated_owner_takes_its_child_over(owns: Sequence[type[Object
     async with Environment(sharing(owns), server_options=options) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new("first"))
-        await env.settle()
+        await env.wait_for_idle()
         await secrets.delete("first")
         made = await secrets.create(Secret.new("first"))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.failures == []
         found = controller_of(await env.client.core_v1.config_maps("default").get("shared"))
         assert found is not None
@@ -88,13 +88,13 @@ async def test_a_child_that_is_applied_already_is_not_written_again(owns: Sequen
     async with Environment(sharing(owns)) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new("first"))
-        await env.settle()
+        await env.wait_for_idle()
         env.clear()
         await secrets.patch("first", Patch.merge({"metadata": {"labels": {"a": "b"}}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == []
         await secrets.patch("first", Patch.merge({"data": {"a": "MQ=="}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/shared"]
 
 
@@ -110,7 +110,7 @@ async def test_a_controller_that_another_manager_has_set_is_named() -> None:
         child.metadata.owner_references = [masthead.meta.OwnerReference.from_dict(reference)]
         await env.client.core_v1.config_maps("default").create(child)
         await secrets.create(Secret.new("first"))
-        await env.settle()
+        await env.wait_for_idle()
         assert await owner_of(env) == "other"
         assert any(AlreadyControlledError.__name__ in failure for failure in env.failures)
 
@@ -151,13 +151,13 @@ async def test_one_patch_is_sent_for_each_change_in_whatever_form(
     async with Environment(app, server_options={"controllers": False}) as env:
         maps = env.client.core_v1.config_maps("default")
         await maps.create(config)
-        await env.settle()
+        await env.wait_for_idle()
         for labels in ({"a": "1"}, {"a": "2"}):
             await maps.patch("config", Patch.merge({"metadata": {"labels": labels}}))
-            await env.settle()
+            await env.wait_for_idle()
         assert env.writes == ["apply secrets default/child"]
         await maps.patch("config", Patch.merge({"data": {"text": "two"}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply secrets default/child"] * 2
         child = await env.client.core_v1.secrets("default").get("child")
         assert child.data == {"token": b"two"}
@@ -172,9 +172,9 @@ async def test_a_key_that_is_no_longer_in_string_data_is_removed() -> None:
     async with Environment(app, server_options={"controllers": False}) as env:
         maps = env.client.core_v1.config_maps("default")
         await maps.create(ConfigMap.new("config", data={"a": "1", "b": "2"}))
-        await env.settle()
+        await env.wait_for_idle()
         await maps.patch("config", Patch.merge({"data": {"b": None}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert (await env.client.core_v1.secrets("default").get("child")).data == {"a": b"1"}
 
 
@@ -191,9 +191,9 @@ async def test_a_mapping_takes_no_child_from_another_owner(owns: Sequence[type[O
     async with Environment(app) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new("first"))
-        await env.settle()
+        await env.wait_for_idle()
         await secrets.create(Secret.new("second"))
-        await env.settle()
+        await env.wait_for_idle()
         assert await owner_of(env) == "first"
         assert env.writes == ["apply configmaps default/shared"]
         (failure,) = env.failures
@@ -211,7 +211,7 @@ async def test_an_object_that_is_applied_twice_by_one_reconcile_is_sent_once() -
 
     async with Environment(app) as env:
         await env.client.core_v1.secrets("default").create(Secret.new("owner"))
-        await env.settle()
+        await env.wait_for_idle()
         assert [write.code for write in env.writes] == [201]
 
 

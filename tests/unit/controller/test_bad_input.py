@@ -128,7 +128,7 @@ def test_a_reconcile_that_misbehaves_is_counted_logged_and_repeated(
     async def play() -> None:
         async with runs.environment() as env:
             await env.advance(60)
-            await env.settle()
+            await env.wait_for_idle()
 
     play()
 
@@ -149,7 +149,7 @@ def test_a_reconcile_that_cancels_its_task_costs_no_worker(caplog: pytest.LogCap
     async def play() -> None:
         async with runs.environment() as env:
             await env.advance(60)
-            await env.settle()
+            await env.wait_for_idle()
 
     play()
 
@@ -175,7 +175,7 @@ def test_whatever_a_thread_raises_concerns_its_object_only(error: type[BaseExcep
         objects = [ConfigMap.new(name, namespace="default", labels={"test": "1"}) for name in NAMES]
         async with Environment(app, objects=objects) as env:
             await env.advance(60)
-            await env.settle()
+            await env.wait_for_idle()
 
     play()
 
@@ -209,7 +209,7 @@ def test_a_rate_limiter_that_fails_loses_no_object(caplog: pytest.LogCaptureFixt
     async def play() -> None:
         async with runs.environment() as env:
             await env.advance(200)
-            await env.settle()
+            await env.wait_for_idle()
 
     play()
 
@@ -310,7 +310,7 @@ def test_a_controller_that_cannot_start_says_why_it_is_not_settled(function: Any
         app.controller(ConfigMap, rate_limiter=limiter)(function)
         async with Environment(app) as env:
             with pytest.raises(AssertionError, match=r"cannot be started.*LookupError: no database"):
-                await env.settle()
+                await env.wait_for_idle()
             assert "LookupError: no database" in env.failures[0]
 
     play()
@@ -430,7 +430,7 @@ async def test_a_source_that_never_waits_does_not_block_the_event_loop() -> None
             yield "default/one"
 
     async with Environment(app) as env:
-        await env.settle()
+        await env.wait_for_idle()
 
     assert set(seen) == {"one"}
 
@@ -448,7 +448,7 @@ async def test_a_terminal_error_waits_for_a_change() -> None:
         assert runs.count("controller_runtime_terminal_reconcile_errors_total") == 1
 
         await env.client.core_v1.config_maps("default").patch("bad", masthead.Patch.merge({"data": {"a": "b"}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert runs.attempts("bad") == [0, 1]
 
 
@@ -460,7 +460,7 @@ async def test_a_temporary_error_says_when() -> None:
 
     runs = Runs("temporary", later)
     async with runs.environment() as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert runs.attempts("bad") == [0]
         await env.advance(99)
         assert runs.attempts("bad") == [0]
@@ -478,7 +478,7 @@ async def test_a_reconciler_that_deletes_its_object_is_called_with_none(ignores_
 
     runs = Runs(f"deletes{ignores_own:d}", delete, ignore_own_writes=ignores_own)
     async with runs.environment() as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert runs.attempts("bad") == [0, 0]
         assert [
             each.metadata.name for each in await env.client.core_v1.config_maps("default").list(label_selector="test=1")
@@ -501,10 +501,10 @@ async def test_a_mapper_that_raises_is_called_again(caplog: pytest.LogCaptureFix
 
     runs = Runs("mapper", nothing, watches={Secret: mapper})
     async with runs.environment() as env:
-        await env.settle()
+        await env.wait_for_idle()
         await env.client.core_v1.secrets("default").create(Secret.new("one"))
         await env.advance(60)
-        await env.settle()
+        await env.wait_for_idle()
 
     assert len(calls) == 4
     assert runs.attempts("good") == [0, 0]
@@ -540,7 +540,7 @@ def test_a_key_of_the_wrong_scope_is_an_error(kind: Any, key: str, message: str)
             yield key
 
         async with Environment(app, objects=[Secret.new("one", namespace="default")]) as env:
-            await env.settle()
+            await env.wait_for_idle()
             assert len(env.failures) == 2
             assert all(message in failure for failure in env.failures), env.failures
 
@@ -565,17 +565,17 @@ async def test_a_mapper_that_raises_misses_neither_deletions_nor_former_states()
         goes = Secret.new("goes", annotations={"site": "default/bad"})
         for each in (moves, goes):
             await secrets.create(each)
-        await env.settle()
+        await env.wait_for_idle()
         runs.seen.clear()
 
         is_broken = True
         await secrets.patch("moves", Patch.merge({"metadata": {"annotations": {"site": None}}}))
         await secrets.patch("goes", Patch.merge({"metadata": {"labels": {"a": "b"}}}))
         await secrets.delete("goes")
-        await env.settle(within=0)
+        await env.wait_for_idle(retries_within=0)
         assert runs.seen == []
         is_broken = False
-        await env.settle()
+        await env.wait_for_idle()
         assert sorted(runs.seen) == [("bad", 0), ("good", 0)]
 
 
@@ -588,7 +588,7 @@ async def test_a_predicate_that_raises_lets_changes_pass(caplog: pytest.LogCaptu
 
     runs = Runs("predicate", nothing, predicate=broken)
     async with runs.environment() as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert [failure.rpartition(": Z")[0] for failure in env.failures] == [
             "predicate predicate of configmaps default/bad",
             "predicate predicate of configmaps default/good",
@@ -645,7 +645,7 @@ async def test_a_definition_that_is_missing_comes_late_and_vanishes_stops_no_oth
             await definitions.create(definition())
             await env.advance(60)
             await made.create(widget(name))
-            await env.settle()
+            await env.wait_for_idle()
             assert f"widget default/{name}" in seen
             await definitions.delete("widgets.example.com")
             await env.advance(60)
@@ -691,7 +691,7 @@ def test_a_missing_permission_is_named_and_recovered_from(
             for fault in faults:
                 fault.remove()
             await env.advance(400)
-            await env.settle()
+            await env.wait_for_idle()
             assert done == ["a"]
 
     play()
@@ -734,7 +734,7 @@ async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing
         events.clear()
         await env.start(app)
         await env.advance(30)
-        await env.settle()
+        await env.wait_for_idle()
         assert sorted(event for event in events if event.startswith("end")) == [f"end s{index}" for index in range(5)]
 
 
@@ -768,7 +768,7 @@ async def test_a_clock_that_jumps_moves_no_retry() -> None:
 
     runs = Runs("clock", later)
     async with runs.environment() as env:
-        await env.settle()
+        await env.wait_for_idle()
         env.shift_clock(-86_400)
         await env.advance(101)
         env.shift_clock(7 * 86_400)

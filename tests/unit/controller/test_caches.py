@@ -26,7 +26,7 @@ async def test_a_manager_says_how_its_caches_hold_objects_and_what_of_them(hold:
 
     web = ConfigMap.new("web", namespace="default", data={"a": "b"})
     async with Environment(app, objects=[web]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         stored = await env.client.core_v1.config_maps("default").get("web")
         made = await env.client.core_v1.config_maps("default").get("made")
 
@@ -56,6 +56,6 @@ async def test_cluster_scoped_objects_are_found_from_a_reconcile_in_a_namespace(
     web = ConfigMap.new("web", namespace="default", labels={"app": "web"})
     secrets = [Secret.new("key", namespace=each) for each in ("default", "kube-system")]
     async with Environment(app, objects=[web, Node.new("node-1"), *secrets]) as env:
-        await env.settle()
+        await env.wait_for_idle()
 
     assert seen == [["node-1"], "web", ["default"]]

@@ -54,7 +54,7 @@ async def test_a_new_leader_waits_for_caches_that_lag(caplog: pytest.LogCaptureF
     add_parents(app)
     async with Environment() as env:
         first = await env.start(app, "first")
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.silence_watch(after=1, resource="secrets")
         second = await env.start(app, "second")
         await env.advance(1)
@@ -79,7 +79,7 @@ async def test_a_cache_that_a_new_watch_does_not_help_is_listed_again(
     add_parents(app)
     async with Environment() as env:
         first = await env.start(app, "first")
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.silence_watch(after=1, resource="secrets")
         second = await env.start(app, "second")
         await env.advance(1)
@@ -101,7 +101,7 @@ async def test_a_replica_waits_for_caches_that_lag_before_it_works_on_what_was_a
     add_parents(app)
     async with Environment() as env:
         first = await env.start(app, "first")
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.silence_watch(after=1, resource="secrets")
         second = await env.start(app, "second")
         await env.advance(10)
@@ -113,7 +113,7 @@ async def test_a_replica_waits_for_caches_that_lag_before_it_works_on_what_was_a
         assert second.runtime.is_idle
         assert await children(env) == dict.fromkeys(NAMES, 1)
         await env.client.core_v1.config_maps("default").create(parent("late"))
-        await env.settle()
+        await env.wait_for_idle()
         assert (await children(env))["late"] == 1
 
 

@@ -108,7 +108,7 @@ async def test_a_resync_reconciles_all_objects_periodically(period: float) -> No
     await asyncio.sleep(LARGE)
     recorder = Recorder(resync=period)
     async with Environment(recorder.app, objects=[secret("a"), secret("b")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         began = now()
         await env.advance(3.5 * period)
     for key in ("default/a", "default/b"):
@@ -127,7 +127,7 @@ async def test_controllers_of_one_kind_have_resyncs_of_their_own() -> None:
         (declared,) = controller.app.controllers
         app.add(declared)
     async with Environment(app, objects=[secret("a")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         await env.advance(370)
     assert [len(controller.seen) for controller in (recorder, other, never)] == [7, 3, 1]
 
@@ -159,7 +159,7 @@ async def test_selectors_of_the_reconciled_kind_select(declared: dict[str, Any])
     recorder = Recorder(**declared)
     objects = [Namespace.new("shop"), secret("a", "shop", tier="gold"), secret("b")]
     async with Environment(recorder.app, objects=objects) as env:
-        await env.settle()
+        await env.wait_for_idle()
     assert recorder.taken() == ["shop/a"]
 
 
@@ -187,12 +187,12 @@ async def test_selectors_of_other_kinds_select(selection: dict[str, Any], role: 
             child = config_map(name, namespace, tier="gold" if name == "a" else "iron")
             masthead.meta.set_controller(child, owner)
             await env.client.core_v1.config_maps(namespace).create(child)
-        await env.settle()
+        await env.wait_for_idle()
         recorder.taken()
         for namespace, name in (("shop", "a"), ("default", "b")):
             change = Patch.merge({"data": {"changed": "yes"}})
             await env.client.core_v1.config_maps(namespace).patch(name, change)
-        await env.settle()
+        await env.wait_for_idle()
     assert recorder.taken() == ["shop/a"]
 
 
@@ -207,7 +207,7 @@ async def test_selectors_of_kinds_that_are_read_select(selection: dict[str, Any]
 
     children = [config_map("a", "shop", tier="gold"), config_map("b")]
     async with Environment(app, objects=[Namespace.new("shop"), *children, secret("x")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
     assert [key for key in found if key in {"shop/a", "default/b"}] == ["shop/a"]
 
 
@@ -217,13 +217,13 @@ async def test_owners_that_do_not_control_count_if_asked_for(any_owner: bool) ->
     recorder = Recorder(owns=[Owns(ConfigMap, any_owner=any_owner)])
     async with Environment(recorder.app) as env:
         owner = await env.client.core_v1.secrets("default").create(secret("a"))
-        await env.settle()
+        await env.wait_for_idle()
         recorder.taken()
         child = config_map("child")
         reference = OwnerReference(api_version="v1", kind="Secret", name="a", uid=owner.metadata.uid)
         child.metadata.owner_references = [reference]
         await env.client.core_v1.config_maps("default").create(child)
-        await env.settle()
+        await env.wait_for_idle()
     assert recorder.taken() == (["default/a"] if any_owner else [])
 
 
@@ -243,7 +243,7 @@ async def test_as_many_reconciles_run_at_once_as_there_are_workers(workers: int)
         running -= 1
 
     async with Environment(app, objects=[secret(name) for name in "abcde"]) as env:
-        await env.settle()
+        await env.wait_for_idle()
     assert most == workers
 
 
@@ -280,7 +280,7 @@ async def test_field_manager_finalizer_and_indexers_are_those_of_the_controller(
             found.extend(gold.metadata.name for gold in ctx.cache.by_index(Secret, "tier", "gold"))
 
     async with Environment(app, objects=[secret("a", tier="gold"), secret("b")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         made = await env.client.core_v1.config_maps("default").get("a")
         assert {entry.manager for entry in made.metadata.managed_fields} == {"someone"}
         assert (await env.client.core_v1.secrets("default").get("a")).metadata.finalizers == ["example.com/f"]
@@ -302,7 +302,7 @@ async def test_options_of_the_manager_reach_client_and_caches() -> None:
         labels.append(dict(obj.metadata.labels))
 
     async with Environment(app, objects=[secret("a")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         (replica,) = env.replicas
         assert replica.runtime.factory.informer(Secret)._store.storage.name == "compact"
         agents = [request.headers["user-agent"] for request in env.server.requests]
@@ -329,7 +329,7 @@ async def test_timers_and_sources_run_for_what_they_are_declared() -> None:
         yield "default/a"
 
     async with Environment(app, objects=[secret("a")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         began = now()
         recorder.taken()
         second.taken()

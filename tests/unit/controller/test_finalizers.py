@@ -64,7 +64,7 @@ async def test_a_replica_whose_cache_is_behind_cleans_up_as_well(
     app = make(buckets)
     async with Environment() as env:
         first = await env.start(app, "first")
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.silence_watch(after=seen, resource="configmaps")
         second = await env.start(app, "second")
         await asyncio.sleep(1)
@@ -89,8 +89,8 @@ def test_a_failing_removal_of_the_finalizer_does_not_repeat_the_cleanup() -> Non
     with BlockingEnvironment(plain(buckets), leader_election=False) as env:
         maps = env.client.core_v1.config_maps("default")
         maps.create(ConfigMap.new("a"))
-        env.settle()
+        env.wait_for_idle()
         fault = env.server.faults.fail(503, verb="patch", resource="configmaps", times=2)
         maps.delete("a")
-        env.settle(within=60)
+        env.wait_for_idle(retries_within=60)
         assert (fault.hits, buckets.there, buckets.cleanups, list(maps.list())) == (2, set(), ["a"], [])

@@ -45,12 +45,12 @@ async def test_a_cache_that_is_silent_for_long_is_waited_for() -> None:
         # Nothing comes any more behind the bookmark that ends the initial state, until the stall is noticed.
         env.server.faults.silence_watch(resource="configmaps", after=1)
         await env.start(counter.app)
-        await env.settle()
+        await env.wait_for_idle()
         for text in "abc":
             await touch(env, text)
             await env.advance(1)
         assert counter.seen == [(0.0, 0)]
-        await env.settle()
+        await env.wait_for_idle()
         (first, second) = counter.seen
         assert (first, second[1]) == ((0.0, 0), 1)
         assert second[0] > 20
@@ -62,14 +62,14 @@ async def test_a_server_that_is_away_for_long_is_waited_for(tmp_path: Path) -> N
     async with Environment(server_options={"data": tmp_path / "objects"}) as env:
         env.server.faults.silence_watch(resource="configmaps", after=1)
         await env.start(counter.app)
-        await env.settle()
+        await env.wait_for_idle()
         await touch(env, "a")
         await env.advance(1)
         await env.stop_server()
         await env.advance(1000)
         await env.start_server()
         await touch(env, "b")
-        await env.settle()
+        await env.wait_for_idle()
         assert [count for _, count in counter.seen] == [0, 1]
 
 
@@ -88,7 +88,7 @@ async def test_a_version_that_the_server_has_lost_is_not_waited_for_for_ever(tmp
         await env.start_server()
         await touch(env, "a")
         await env.advance(600)
-        await env.settle()
+        await env.wait_for_idle()
         found = await env.client.core_v1.config_maps("default").get("count")
         assert found.data == {"n": "1"}
 
@@ -99,7 +99,7 @@ async def test_a_new_term_begins_when_the_caches_show_what_the_last_one_has_writ
     async with Environment(leader_election_namespace="default") as env:
         env.server.faults.silence_watch(resource="configmaps", after=1)
         replica = await env.start(counter.app)
-        await env.settle()
+        await env.wait_for_idle()
         await touch(env, "a")
         await env.advance(1)
         assert [count for _, count in counter.seen] == [0]
@@ -109,7 +109,7 @@ async def test_a_new_term_begins_when_the_caches_show_what_the_last_one_has_writ
         await env.advance(5)
         assert replica.is_leading
         assert [count for _, count in counter.seen] == [0]
-        await env.settle()
+        await env.wait_for_idle()
         assert counter.seen[1][1] == 1
 
 
@@ -125,10 +125,10 @@ async def test_a_leader_that_was_suspended_for_long_begins_nothing() -> None:
         return masthead.controller.Result(requeue_after=0.5)
 
     async with Environment(app, app, leader_election_namespace="default") as env:
-        await env.settle()
+        await env.wait_for_idle()
         first, second = env.replicas
         await touch(env, "a")
-        await env.settle()
+        await env.wait_for_idle()
         assert set(clients) == {first.client}
         first.pause()
         await env.advance(60)
@@ -160,12 +160,12 @@ async def test_a_deleted_collection_is_waited_for_and_a_tried_delete_is_not() ->
             await touch(env, text)
             await env.advance(1)
         assert seen == [(0.0, ["kept", "one", "two"])]
-        await env.settle()
+        await env.wait_for_idle()
         assert [there for _, there in seen] == [["kept", "one", "two"], ["kept"]]
 
         began = now()
         await touch(env, "c")
-        await env.settle()
+        await env.wait_for_idle()
         assert len(seen) == 3
         assert now() - began < 1
 
@@ -202,5 +202,5 @@ async def test_what_threads_of_a_reconcile_write_is_its_own_as_well(how: str) ->
         for number in range(3):
             await env.advance(5)
             await maps.patch("a", masthead.Patch.merge({"data": {"n": str(number)}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert seen == [0, 3]

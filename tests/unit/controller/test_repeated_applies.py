@@ -56,7 +56,7 @@ async def trigger(env: Environment) -> None:
     maps = env.client.core_v1.config_maps("default")
     await maps.apply(trigger, field_manager="test")
     await maps.patch("trigger", Patch.merge({"data": {"requests": str(len(env.server.requests))}}))
-    await env.settle()
+    await env.wait_for_idle()
 
 
 def patches(env: Environment) -> list[str]:
@@ -80,7 +80,7 @@ async def test_manifests_of_every_kind_are_sent_once_and_hardly_again_after_a_re
         assert patches(env) == sent
         await replica.stop()
         await env.start(applying(REALISTIC))
-        await env.settle()
+        await env.wait_for_idle()
         # Derived defaults, and an object without managed fields, do not prove what was applied.
         assert patches(env)[len(sent) :] == ["limitranges limits", "certificatesigningrequests kubelet"]
 

@@ -11,7 +11,7 @@ import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Namespace, Secret
 from masthead.meta import Patch
-from masthead.testing import Environment, NotSettledError, in_virtual_time
+from masthead.testing import Environment, NotIdleError, in_virtual_time
 from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ async def test_a_reconcile_that_deletes_a_child_and_returns_runs_again() -> None
     app = masthead.Manager("replacer")
     seen = replacer(app, ignores_own=False)
     async with Environment(app, objects=[S]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert seen == ["none", "red"]
         await paint(env, "blue")
-        await env.settle()
+        await env.wait_for_idle()
         assert seen == ["none", "red", "red", "none", "blue"]
         assert (await env.client.core_v1.config_maps("default").get("child")).data == {"color": "blue"}
 
@@ -64,9 +64,9 @@ async def test_a_controller_that_ignores_its_own_writes_runs_once_for_each_chang
     app = masthead.Manager("replacer")
     seen = replacer(app, ignores_own=True)
     async with Environment(app, objects=[S]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         await paint(env, "blue")
-        await env.settle()
+        await env.wait_for_idle()
         assert seen == ["none", "red"]  # the child stays away: each reconcile must do all that there is to do
 
 
@@ -99,7 +99,7 @@ async def test_a_phase_machine_that_writes_its_phase_and_returns_reaches_the_las
     app = masthead.Manager("phases")
     phase_machine(app, write)
     async with Environment(app, objects=[S]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert (await env.client.core_v1.secrets("default").get("s")).metadata.annotations == {"phase": "Ready"}
         assert env.replicas[0].reconciles() == len(PHASES)
 
@@ -116,7 +116,7 @@ async def test_many_own_writes_lead_to_one_further_reconcile_or_to_none(ignores_
             await ctx.apply(ConfigMap.new(f"part-{number}"))
 
     async with Environment(app, objects=[S]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert len(runs) == (1 if ignores_own else 2)
         assert len(env.writes) == 150
 
@@ -136,7 +136,7 @@ async def test_events_that_arrive_late_lead_to_no_more_reconciles_than_others(ig
         env.server.faults.silence_watch(resource="configmaps", after=1)
         await env.start(app)
         await env.client.core_v1.secrets("default").create(S)
-        await env.settle()
+        await env.wait_for_idle()
         assert runs == ([False] if ignores_own else [False, True])
 
 
@@ -164,8 +164,8 @@ async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
         await env.advance(3600)
         assert 60 < len(runs) < 100
         assert max(later - earlier for earlier, later in pairwise(runs)) == pytest.approx(60)
-        with pytest.raises(NotSettledError):
-            await env.settle()
+        with pytest.raises(NotIdleError):
+            await env.wait_for_idle()
         assert len(env.failures) == (end is fail_terminally)
     messages = [message for message in caplog.messages if "times in a row" in message]
     assert "the reconcile of default/s has changed objects 21 times in a row" in messages[0]
@@ -210,7 +210,7 @@ async def test_a_failed_reconcile_is_not_repeated_earlier_because_it_has_written
         raise error
 
     async with Environment(app, objects=[S]) as env:
-        await env.settle(within=0)
+        await env.wait_for_idle(retries_within=0)
         began = runs[0]
         await env.advance(80)
         assert [time - began for time in runs] == pytest.approx(times)
@@ -229,10 +229,10 @@ async def test_a_reconciler_with_a_finalizer_is_called_with_none_in_the_end(igno
             await ctx.finalize(lambda: None)
 
     async with Environment(app, objects=[S]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         seen.clear()
         await env.client.core_v1.secrets("default").delete("s")
-        await env.settle()
+        await env.wait_for_idle()
         assert seen == [True, False]
 
 
@@ -260,11 +260,11 @@ async def test_a_write_to_a_terminating_namespace_is_visible_at_once(verb: str) 
         await env.client.core_v1.config_maps("shop").create(ConfigMap.from_dict(kept))
         if verb == "patch":
             await namespaces.delete("shop")
-        await env.settle()
+        await env.wait_for_idle()
         for expected in (1, 2):
             began = now()
             await namespaces.patch("shop", Patch.merge({"metadata": {"labels": {"old": "yes"}}}))
-            await env.settle()
+            await env.wait_for_idle()
             assert len(reads) == expected
             time, is_terminating = reads[-1]
             assert is_terminating

@@ -210,7 +210,7 @@ async def test_an_object_that_leaves_the_selection_of_a_cache_is_waited_for() ->
             await touch(env, text)
             await env.advance(1)
         assert seen == [(0.0, ["web"])]
-        await env.settle()
+        await env.wait_for_idle()
     assert [names for _, names in seen] == [["web"], []]
     assert seen[1][0] > 20
 
@@ -313,7 +313,7 @@ class Indexed:
             ConfigMap.new("read", namespace="default", labels={"part": "one"}, data=data),
         ]
         async with Environment(self.app, objects=objects) as env:
-            await env.settle()
+            await env.wait_for_idle()
         return self.seen
 
 

@@ -123,10 +123,10 @@ async def test_deletions_that_need_no_reconcile_are_not_remembered() -> None:
         await ctx.finalize(lambda: None)
 
     async with Environment(app, objects=[*NAMESPACES, *SECRETS]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         for secret in SECRETS:
             await env.client.core_v1.secrets(secret.metadata.namespace).delete(secret.metadata.name)
-        await env.settle()
+        await env.wait_for_idle()
         assert not await env.client.core_v1.secrets(None).list()
         shard = env.replicas[0].runtime.loops["secrets"].requests.shard
         assert shard is not None
@@ -167,7 +167,7 @@ async def test_a_replica_that_was_paused_says_in_one_line_why_it_joins_again(
     operator = Operator()
     async with Environment(objects=[*NAMESPACES, *SECRETS], leader_election_namespace="default") as env:
         replica = await env.start(operator.app)
-        await env.settle()
+        await env.wait_for_idle()
         replica.pause()
         await env.advance(60)
         replica.resume()
@@ -193,7 +193,7 @@ async def test_a_replica_that_cannot_list_the_group_says_in_one_line_why_it_join
     operator = Operator()
     async with Environment(objects=[*NAMESPACES, *SECRETS], leader_election_namespace="default") as env:
         await env.start(operator.app)
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.fail(403, times=None, resource="leases", verb="list")
         await env.advance(15)
         env.server.faults.clear()

@@ -130,7 +130,7 @@ async def test_no_child_is_created_for_an_object_that_is_gone(owns: Sequence[typ
 
     async with Environment(app, server_options=NO_CONTROLLERS) as env:
         await env.client.core_v1.secrets("default").create(Secret.new("owner"))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["delete secrets default/owner"]
         assert env.failures == []  # the cache has caught up
 
@@ -298,9 +298,9 @@ def test_confirm_blocks_in_a_thread_and_also_confirms_that_an_object_is_gone() -
     with BlockingEnvironment(app) as env:
         secrets = env.client.core_v1.secrets("default")
         secrets.create(Secret.new("owner"))
-        env.settle()
+        env.wait_for_idle()
         secrets.delete("owner")
-        env.settle()
+        env.wait_for_idle()
     assert answers == [(False, True), (True, True)]
 
 
@@ -318,9 +318,9 @@ async def test_confirm_says_that_a_missing_object_was_created_again() -> None:
     async with Environment(app, server_options=NO_CONTROLLERS) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new("owner"))
-        await env.settle()
+        await env.wait_for_idle()
         await secrets.delete("owner")
-        await env.settle()
+        await env.wait_for_idle()
     assert answers == [False]
 
 
@@ -337,6 +337,6 @@ async def test_nothing_is_applied_after_a_write_has_found_the_object_gone() -> N
 
     async with Environment(app, server_options=NO_CONTROLLERS) as env:
         await env.client.core_v1.secrets("default").create(Secret.new("owner"))
-        await env.settle()
+        await env.wait_for_idle()
         assert [str(write) for write in env.writes if write.code < 400] == ["delete secrets default/owner"]
         assert env.failures == []

@@ -89,7 +89,7 @@ def test_a_reconcile_that_goes_on_after_the_stop_writes_nothing_and_keeps_no_lea
             stubborn.over.set()
             stubborn.writes.release()
             stubborn.writes.release()
-            await env.settle()
+            await env.wait_for_idle()
 
     play()
 

@@ -46,11 +46,11 @@ async def test_a_plain_reconciler_has_a_context_that_blocks() -> None:
     async with Environment(manager(seen)) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new("one", data={"a": b"1"}))
-        await env.settle()
+        await env.wait_for_idle()
         assert seen == ["masthead-reconcile default/one"]
         assert env.events == ["Normal Copied default/one: copied"]
         await secrets.delete("one")
-        await env.settle()
+        await env.wait_for_idle()
         assert seen[1:] == ["masthead-reconcile default/one", "cleaned up default/one"]
         assert [each.metadata.name for each in await secrets.list()] == []
 

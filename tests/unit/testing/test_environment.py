@@ -14,7 +14,7 @@ import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.errors import ArgumentError, ManagerStateError
-from masthead.testing import BlockingEnvironment, Environment, NotSettledError, in_virtual_time
+from masthead.testing import BlockingEnvironment, Environment, NotIdleError, in_virtual_time
 from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ async def test_a_manager_that_is_started_brings_its_custom_resources() -> None:
     async with Environment() as env:
         await env.start(gadgets)
         await env.client.resource(Gadget, namespace="default").create(Gadget.new("a"))
-        await env.settle()
+        await env.wait_for_idle()
         await env.start(gadgets, "second")
         assert env.writes == ["apply configmaps default/a"]
 
@@ -81,7 +81,7 @@ async def test_a_manager_that_is_started_brings_its_custom_resources() -> None:
 @in_virtual_time
 async def test_objects_may_be_of_the_custom_resources_that_a_factory_brings() -> None:
     async with Environment(gadgets, objects=[Gadget.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/a"]
 
 
@@ -105,7 +105,7 @@ def test_a_function_that_makes_no_manager_is_refused() -> None:
 async def test_it_settles_when_everything_is_reconciled() -> None:
     async with Environment(copies(), objects=[Secret.new("there", namespace="default")]) as env:
         await env.client.core_v1.secrets("default").create(Secret.new("new", data={"a": b"1"}))
-        await env.settle()
+        await env.wait_for_idle()
         assert sorted(env.writes) == ["apply configmaps default/new", "apply configmaps default/there"]
         made = await env.client.core_v1.config_maps("default").get("new")
         assert made.data == {"size": "1"}
@@ -115,7 +115,7 @@ async def test_it_settles_when_everything_is_reconciled() -> None:
 @in_virtual_time
 async def test_a_write_says_who_wrote_what() -> None:
     async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         (write,) = env.writes
         assert (write.verb, write.resource, write.key, write.code) == (
             "apply",
@@ -131,10 +131,10 @@ async def test_a_write_says_who_wrote_what() -> None:
 @in_virtual_time
 async def test_an_operator_that_has_nothing_to_do_writes_nothing() -> None:
     async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         env.clear()
         await env.advance(2 * 3600)
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == []
         assert env.replicas[0].reconciles() == 4  # also the one that follows the write, and finds nothing to do
         assert now() == 2 * 3600
@@ -145,10 +145,10 @@ async def test_it_waits_for_a_watch_that_broke() -> None:
     async with Environment() as env:
         env.server.faults.silence_watch(after=1, resource="secrets")  # behind the bookmark of the empty state
         await env.start(copies())
-        await env.settle()
+        await env.wait_for_idle()
         await env.client.core_v1.secrets("default").create(Secret.new("a"))
         began = now()
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/a"]
         assert 1 < now() - began < 200
 
@@ -156,10 +156,10 @@ async def test_it_waits_for_a_watch_that_broke() -> None:
 @in_virtual_time
 async def test_a_failed_write_shows_its_code_and_its_retry_is_waited_for() -> None:
     async with Environment(copies()) as env:
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.fail(500, verb="patch")
         await env.client.core_v1.secrets("default").create(Secret.new("a"))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/a (500)", "apply configmaps default/a"]
         assert 0 < now() < 1
 
@@ -167,10 +167,10 @@ async def test_a_failed_write_shows_its_code_and_its_retry_is_waited_for() -> No
 @in_virtual_time
 async def test_a_reconcile_that_keeps_failing_is_not_waited_for_for_ever() -> None:
     async with Environment(copies()) as env:
-        await env.settle()
+        await env.wait_for_idle()
         env.server.faults.fail(500, verb="patch", times=None)
         await env.client.core_v1.secrets("default").create(Secret.new("a"))
-        await env.settle()
+        await env.wait_for_idle()
         assert 1 < now() < 5
         assert set(env.writes) == {"apply configmaps default/a (500)"}
         (failure,) = env.failures
@@ -192,17 +192,17 @@ async def test_failures_are_listed_until_the_reconcile_succeeds() -> None:
 
     there = [Secret.new("bad", namespace="default"), Secret.new("late", namespace="default")]
     async with Environment(app, objects=there) as env:
-        await env.settle(within=0)
+        await env.wait_for_idle(retries_within=0)
         bad, late = sorted(env.failures)
         assert bad.startswith("secrets default/bad: PermanentError: it has no data at ")
         assert bad.endswith("(1 time)")
         assert late.startswith("secrets default/late: ValueError: not yet !!!")
         assert 1_000 < len(late) < 1_500  # and the path of this file
         is_fixed = True
-        await env.settle(within=60)
+        await env.wait_for_idle(retries_within=60)
         assert env.failures == [bad]
         await env.client.core_v1.secrets("default").patch("bad", masthead.Patch.merge({"stringData": {"a": "1"}}))
-        await env.settle()
+        await env.wait_for_idle()
         assert env.failures == []
 
 
@@ -218,9 +218,9 @@ async def test_a_temporary_error_is_waited_for_if_its_delay_is_short_enough() ->
             raise masthead.TemporaryError("busy", delay=30)
 
     async with Environment(app, objects=[Secret.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert attempts == [0]
-        await env.settle(within=30)
+        await env.wait_for_idle(retries_within=30)
         assert attempts == [0, 1, 2]
 
 
@@ -243,8 +243,8 @@ async def test_controllers_that_fight_are_found_out() -> None:
         await paint(ctx, obj, "blue")
 
     async with Environment(app, objects=[ConfigMap.new("wall", namespace="default")]) as env:
-        with pytest.raises(NotSettledError) as caught:
-            await env.settle()
+        with pytest.raises(NotIdleError) as caught:
+            await env.wait_for_idle()
         assert "configmaps default/wall was written" in str(caught.value)
         assert "update configmaps default/wall by red" in str(caught.value)
         assert "update configmaps default/wall by blue" in str(caught.value)
@@ -263,10 +263,10 @@ async def test_settling_waits_for_requeues_at_once_as_for_retries() -> None:
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
         began = now()
-        await env.settle()
+        await env.wait_for_idle()
         assert len(times) == 9  # the next one is due in 1.28 s
         assert now() - began == pytest.approx(1.275)
-        await env.settle(within=2)
+        await env.wait_for_idle(retries_within=2)
         assert len(times) == 10
 
 
@@ -279,7 +279,7 @@ async def test_a_reconcile_that_writes_the_current_time_is_found_when_time_passe
         await ctx.apply(ConfigMap.new(secret.metadata.name, data={"seen": str(ctx.now)}))
 
     async with Environment(app, objects=[Secret.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/a"]  # the rerun writes the same time
         env.clear()
         await env.advance(600)
@@ -296,8 +296,8 @@ async def test_a_reconcile_that_hangs_is_named() -> None:
         await asyncio.Event().wait()
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")], graceful_timeout=1.0) as env:
-        with pytest.raises(NotSettledError, match=r"default/a is being reconciled, attempt 1 .*default/a exists"):
-            await env.settle(timeout=30)
+        with pytest.raises(NotIdleError, match=r"default/a is being reconciled, attempt 1 .*default/a exists"):
+            await env.wait_for_idle(timeout=30)
         assert now() == 30
 
 
@@ -313,16 +313,16 @@ async def test_a_missing_definition_is_named_and_may_come_late() -> None:
 
     async with Environment(app) as env:
         with pytest.raises(
-            NotSettledError, match=r"the cache of widgets.example.com.* is behind: it has not synced .*404"
+            NotIdleError, match=r"the cache of widgets.example.com.* is behind: it has not synced .*404"
         ):
-            await env.settle(timeout=60)
+            await env.wait_for_idle(timeout=60)
         widget = {
             "apiVersion": "example.com/v1",
             "kind": "Widget",
             "metadata": {"name": "w", "namespace": "default"},
         }
         await env.client.apply_manifests([WIDGETS, widget])
-        await env.settle()
+        await env.wait_for_idle()
         assert seen == ["default/w"]
 
 
@@ -340,10 +340,10 @@ async def test_definitions_and_objects_are_there_before_the_managers() -> None:
         "metadata": {"name": "w", "namespace": "default"},
     }
     async with Environment(app, crds=[WIDGETS], objects=[widget]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["apply configmaps default/w"]
         await env.client.dynamic("example.com/v1", "Widget", namespace="default").delete("w")
-        await env.settle()
+        await env.wait_for_idle()
         assert (await env.client.core_v1.config_maps("default").list()).items == []
 
 
@@ -358,7 +358,7 @@ async def test_a_reconcile_reads_the_wall_clock_of_the_environment() -> None:
         return masthead.controller.Result(requeue_after=3600)
 
     async with Environment(app, objects=[Secret.new("one", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         await env.advance(3600)
         env.shift_clock(-60)
         await env.advance(3600)
@@ -376,7 +376,7 @@ async def test_events_are_listed_apart_from_writes() -> None:
         ctx.record("Normal", "Seen", "it is there")
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert (env.writes, env.events) == ([], ["Normal Seen default/a: it is there"])
 
 
@@ -384,22 +384,22 @@ async def test_events_are_listed_apart_from_writes() -> None:
 async def test_the_next_replica_leads_at_once_after_a_stop_and_later_after_a_crash() -> None:
     app = functools.partial(copies, leader_election="copies")
     async with Environment(app, app, leader_election_namespace="default") as env:
-        await env.settle()
+        await env.wait_for_idle()
         first, second = env.replicas
         assert (first.is_leading, second.is_leading) == (True, False)
 
         began = now()
         await first.stop()
-        await env.settle()
+        await env.wait_for_idle()
         assert second.is_leading
         assert now() - began < 5
 
         third = await env.start(app)
-        await env.settle()
+        await env.wait_for_idle()
         began = now()
         await second.crash()
         await env.client.core_v1.secrets("default").create(Secret.new("a"))
-        await env.settle()
+        await env.wait_for_idle()
         assert third.is_leading
         assert 10 < now() - began < 20
         assert [(write, write.replica) for write in env.writes] == [("apply configmaps default/a", third.name)]
@@ -426,7 +426,7 @@ async def test_a_crash_finishes_nothing() -> None:
         await replica.crash()
         assert (now(), env.replicas, steps, env.writes) == (5, [], ["begin"], [])
         await env.start(app)
-        await env.settle()
+        await env.wait_for_idle()
         assert (steps, env.writes) == (["begin", "begin", "end"], ["apply secrets default/a"])
 
 
@@ -449,15 +449,15 @@ async def test_a_stop_finishes_what_is_in_flight() -> None:
 async def test_another_replica_leads_while_the_leader_is_paused() -> None:
     app = functools.partial(copies, leader_election="copies")
     async with Environment(app, app, leader_election_namespace="default") as env:
-        await env.settle()
+        await env.wait_for_idle()
         first, second = env.replicas
         first.pause()
         await env.client.core_v1.secrets("default").create(Secret.new("a"))
-        await env.settle()
+        await env.wait_for_idle()
         assert second.is_leading
         assert [(write, write.replica) for write in env.writes] == [("apply configmaps default/a", second.name)]
         first.resume()
-        await env.settle()
+        await env.wait_for_idle()
         assert (first.is_leading, second.is_leading) == (False, True)
 
 
@@ -469,7 +469,7 @@ async def test_a_server_that_is_away_is_waited_for(tmp_path: Path) -> None:
         await env.advance(60)
         await env.start_server()
         await env.client.core_v1.secrets("default").create(Secret.new("b"))
-        await env.settle()
+        await env.wait_for_idle()
         assert {"apply configmaps default/a", "apply configmaps default/b"} <= set(env.writes)
 
 
@@ -500,13 +500,13 @@ async def test_long_waits_in_real_time_are_refused() -> None:
     async with Environment(copies()) as env:
         with pytest.raises(ManagerStateError, match=r"advance\(3600\) .*in_virtual_time"):
             await env.advance(3600)
-        with pytest.raises(ManagerStateError, match=r"settle\(within=60\) .*in_virtual_time"):
-            await env.settle(within=60)
+        with pytest.raises(ManagerStateError, match=r"wait_for_idle\(retries_within=60\) .*in_virtual_time"):
+            await env.wait_for_idle(retries_within=60)
 
 
 async def test_in_real_time_it_settles_as_well() -> None:
     async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
-        await env.settle(timeout=30)
+        await env.wait_for_idle(timeout=30)
         assert env.writes == ["apply configmaps default/a"]
 
 
@@ -525,22 +525,22 @@ def blocking_copies() -> masthead.Manager:
 
 def test_blocking_tests_have_virtual_time_as_well() -> None:
     with BlockingEnvironment(blocking_copies(), objects=[Secret.new("a", namespace="default")]) as env:
-        env.settle()
+        env.wait_for_idle()
         assert env.writes == ["apply configmaps default/a"]
         assert env.events == ["Normal Copied default/a: there is a copy"]
         assert env.now == 0.0
         env.clear()
         env.advance(7200)
-        env.settle()
+        env.wait_for_idle()
         assert (env.now, env.writes, env.failures) == (7200.0, [], [])
 
 
 def test_a_thread_that_waits_for_the_server_lets_virtual_time_pass() -> None:
     with BlockingEnvironment(blocking_copies()) as env:
-        env.settle()
+        env.wait_for_idle()
         env.server.faults.throttle(retry_after=30, verb="patch")
         env.client.core_v1.secrets("default").create(Secret.new("a"))
-        env.settle()
+        env.wait_for_idle()
         assert env.writes == ["apply configmaps default/a (429)", "apply configmaps default/a"]
         assert 30 <= env.now < 40
 
@@ -551,10 +551,10 @@ def test_replicas_of_a_blocking_environment_can_be_started_and_killed() -> None:
         first.crash()
         assert not first.is_running
         env.client.core_v1.secrets("default").create(Secret.new("a"))
-        env.settle()
+        env.wait_for_idle()
         assert env.writes == []
         second = env.start(blocking_copies)
-        env.settle()
+        env.wait_for_idle()
         assert [write.replica for write in env.writes] == [second.name]
         second.stop()
 
@@ -569,5 +569,5 @@ def test_a_blocking_environment_raises_what_its_managers_raise() -> None:
 
 def test_the_fixture_starts_environments(kube_environment: Callable[..., BlockingEnvironment]) -> None:
     env = kube_environment(blocking_copies(), objects=[Secret.new("a", namespace="default")])
-    env.settle()
+    env.wait_for_idle()
     assert env.writes == ["apply configmaps default/a"]

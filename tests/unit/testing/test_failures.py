@@ -147,7 +147,7 @@ async def test_a_failure_that_came_after_the_test_has_looked_is_unexpected() -> 
             await env.advance(10)
             assert len(env.failures) == 1
             await env.client.core_v1.secrets("default").create(Secret.new("b"))
-            await env.settle()
+            await env.wait_for_idle()
 
     with pytest.raises(UnexpectedFailureError, match="default/b"):
         await play()
@@ -194,17 +194,17 @@ async def test_a_temporary_error_is_no_failure_of_the_test() -> None:
         raise masthead.TemporaryError("the database is starting", delay=60)
 
     async with Environment(app, objects=OBJECTS) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert env.failures == []
 
 
 @in_virtual_time
 async def test_an_indexer_has_not_failed_once_the_object_is_corrected() -> None:
     async with Environment(failing_indexer, objects=OBJECTS) as env:
-        await env.settle()
+        await env.wait_for_idle()
         patch = masthead.Patch.merge({"metadata": {"labels": {"hots": "a"}}})
         await env.client.core_v1.secrets("default").patch("a", patch)
-        await env.settle()
+        await env.wait_for_idle()
 
 
 @in_virtual_time
@@ -218,7 +218,7 @@ async def test_an_event_handler_that_raises_fails_the_test() -> None:
         async with Environment(app, objects=OBJECTS) as env:
             ((_, informer),) = env.replicas[0].caches()
             informer.add_event_handler(on_add=handle, name="audit")
-            await env.settle()
+            await env.wait_for_idle()
 
     with pytest.raises(UnexpectedFailureError, match="handler audit of secrets: it raised"):
         await play()
@@ -268,7 +268,7 @@ def test_a_test_with_the_fixture_fails_as_well(pytester: pytest.Pytester) -> Non
 
         def test_it(kube_environment):
             env = kube_environment(app, objects=[Secret.new("a", namespace="default")])
-            env.settle()
+            env.wait_for_idle()
         """
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
@@ -296,7 +296,7 @@ async def test_failures_of_a_stopped_replica_count_unless_another_takes_over() -
         await replica.stop()
         is_healed = True
         await env.start(make)
-        await env.settle()
+        await env.wait_for_idle()
     is_healed = False
 
     async def stop_at_last() -> None:
@@ -324,12 +324,12 @@ async def test_a_replica_after_a_crash_has_none_of_its_memory() -> None:
         return app
 
     async with Environment(make, objects=OBJECTS) as env:
-        await env.settle()
+        await env.wait_for_idle()
         await env.replicas[0].crash()
         await env.client.core_v1.secrets("default").delete("a")
         await env.client.core_v1.secrets("default").create(Secret.new("b"))
         await env.start(make)
-        await env.settle()
+        await env.wait_for_idle()
     assert seen == [1, 1]
 
 

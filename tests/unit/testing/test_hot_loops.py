@@ -13,7 +13,7 @@ import masthead
 import masthead.aio
 from masthead._controller.requests import Request
 from masthead.api.core.v1 import ConfigMap, Secret
-from masthead.testing import Environment, NotSettledError, in_virtual_time
+from masthead.testing import Environment, NotIdleError, in_virtual_time
 from masthead.testing._hot_loops import HotKey, find_hot_key
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ async def test_advance_ends_at_an_object_that_is_reconciled_again_and_again() ->
             yield "default/a"
 
     async with Environment(app, objects=OBJECTS) as env:
-        with pytest.raises(
-            NotSettledError, match=r"controller secrets of hot-0 has reconciled default/a .* times within"
-        ):
+        with pytest.raises(NotIdleError, match=r"controller secrets of hot-0 has reconciled default/a .* times within"):
             await env.advance(3600)
 
 
@@ -59,7 +57,7 @@ async def test_a_source_that_yields_without_waiting_is_found_out() -> None:
             yield "default/a"
 
     async with Environment(app, objects=OBJECTS) as env:
-        with pytest.raises(NotSettledError, match=r"(?s)reconciled default/a .*source .*feed"):
+        with pytest.raises(NotIdleError, match=r"(?s)reconciled default/a .*source .*feed"):
             await env.advance(1)
 
 
@@ -73,7 +71,7 @@ async def test_a_reconcile_that_polls_without_waiting_is_found_out_and_killed() 
             await asyncio.sleep(0)
 
     async with Environment(app, objects=OBJECTS) as env:
-        with pytest.raises(NotSettledError, match=r"(?s)never waits.*default/a is being reconciled"):
+        with pytest.raises(NotIdleError, match=r"(?s)never waits.*default/a is being reconciled"):
             await env.advance(1)
 
 

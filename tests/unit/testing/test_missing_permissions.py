@@ -35,7 +35,7 @@ def manager(**declared: Any) -> masthead.Manager:
 @in_virtual_time
 async def test_what_is_neither_declared_nor_permitted_is_named() -> None:
     async with Environment(manager(), objects=[ConfigMap.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
 
         assert env.missing_permissions == [
             "list secrets default/tls",
@@ -50,7 +50,7 @@ async def test_what_is_neither_declared_nor_permitted_is_named() -> None:
 async def test_what_is_declared_or_permitted_is_not_missing() -> None:
     app = manager(owns=[Secret], finalizer="example.com/copy", permissions=[Permission(Secret, "list", names=["tls"])])
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
 
         assert env.missing_permissions == []
 
@@ -64,7 +64,7 @@ async def test_leader_election_and_events_are_permitted() -> None:
         ctx.record("Normal", "Seen", f"{obj.metadata.name} is there")
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
-        await env.settle()
+        await env.wait_for_idle()
         await env.advance(20)
 
         assert env.events
@@ -73,7 +73,7 @@ async def test_leader_election_and_events_are_permitted() -> None:
 
 def test_blocking_environments_say_so_as_well() -> None:
     with BlockingEnvironment(manager(), objects=[ConfigMap.new("a", namespace="default")]) as env:
-        env.settle()
+        env.wait_for_idle()
 
         assert "patch secrets default/a" in env.missing_permissions
 

@@ -76,7 +76,7 @@ def test_a_reconcile_that_changes_a_cached_object_fails_the_test(
     @in_virtual_time
     async def play() -> None:
         async with Environment(manager(reconcile), objects=OBJECTS) as env:
-            await env.settle()
+            await env.wait_for_idle()
             if is_read:
                 (found,) = env.failures
                 assert found.startswith(failure)
@@ -93,7 +93,7 @@ def test_a_reconcile_that_changes_a_cached_object_fails_the_test(
 @in_virtual_time
 async def test_changes_of_other_objects_are_reported_beside_those_of_the_reconciled_one() -> None:
     async with Environment(manager(change_both), objects=OBJECTS) as env:
-        await env.settle()
+        await env.wait_for_idle()
         own, other = env.failures
     assert own.startswith("secrets default/a in the cache")
     assert other.startswith("cache of configmaps")
@@ -105,14 +105,14 @@ async def test_a_reconcile_may_change_a_copy() -> None:
         await change_and_update(ctx, secret.copy())
 
     async with Environment(manager(change_a_copy), objects=OBJECTS) as env:
-        await env.settle()
+        await env.wait_for_idle()
         assert env.writes == ["update secrets default/a"]
 
 
 @in_virtual_time
 async def test_the_detector_can_be_turned_off() -> None:
     async with Environment(manager(change), objects=OBJECTS, detect_mutations=False) as env:
-        await env.settle()
+        await env.wait_for_idle()
 
 
 INFORMER = """
