@@ -203,7 +203,7 @@ _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
     "SharedInformer.run": ("_run", ""),
     "SharedInformer.start": ("_start", ""),
     "SharedInformer.stop": ("_end", "stop_nowait"),
-    "SharedInformerFactory.shutdown": ("_end", "stop_nowait"),
+    "SharedInformerFactory.stop": ("_end", "stop_nowait"),
 }
 _ADAPTED: Final[Mapping[str, Mapping[str, str]]] = {
     "SharedInformerFactory.informer_for": {"constructor": "self._informer_constructor(kind, constructor)"},

@@ -177,10 +177,10 @@ async def test_a_late_informer_is_started_automatically(client: Any, namespace: 
     await secrets.informer.wait_for_cache_sync(PATIENCE)
     made = await client.core_v1.secrets(namespace).create(Secret.new("one", data={}))
     await secrets.informer.wait_for_version(made, PATIENCE)
-    await factory.shutdown()
+    await factory.stop()
 
     assert secrets.lister.namespace(namespace).get("one").metadata.uid == made.metadata.uid
-    with pytest.raises(ClosedError, match="it is shut down"):
+    with pytest.raises(ClosedError, match="it has stopped"):
         _ = factory.core_v1.pods
 
 
@@ -257,7 +257,7 @@ def test_a_client_that_is_closed_first_hides_no_mutations(embedded_cluster: Clus
         spaces.lister.get("default").metadata.labels["mine"] = "yes"
 
     with pytest.raises(MutationError, match="default"):
-        factory.shutdown()
+        factory.stop()
 
 
 def test_an_error_of_a_blocking_block_is_not_hidden_by_one_of_its_end(

@@ -285,7 +285,7 @@ async def test_a_handler_that_blocks_does_not_keep_a_program_from_its_end(maps: 
     informer.add_event_handler(on_add=block)
     await informer.start()
     await turns_until(entered.is_set)
-    await informer.stop(grace=0.05)
+    await informer.stop(timeout=0.05)
     assert informer.is_stopped
     release.set()
     await processed()

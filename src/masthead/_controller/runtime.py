@@ -245,7 +245,7 @@ class ManagerRuntime:
             for spec in controller.specs:
                 informer_of(self._factory, spec)
         await stack.enter_async_context(self._recorder)
-        stack.push_async_callback(self._factory.shutdown)
+        stack.push_async_callback(self._factory.stop)
         if self._role.shards is not None:
             await self._role.shards.prepare()
         await self._factory.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead._cache.informer.lifecycle import GRACE
+from masthead._cache.informer.lifecycle import STOP_TIMEOUT
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -51,7 +51,7 @@ class SharedInformerFactory(InformerGroups):
 
     ::
 
-        new ──start──> running ──shutdown──> closed; the stores can still be read
+        new ──start──> running ──stop──> stopped; the stores can still be read
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Fields that objects must have; None for the factory's selector, empty for all objects.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             UnknownKindError: If the class does not declare its resource.
             ArgumentError: If a namespace is invalid, or the kind is cluster-scoped.
             SelectorError: If a selector is invalid.
@@ -141,7 +141,7 @@ class SharedInformerFactory(InformerGroups):
             constructor: Called with the client and the resync period. The factory's transform is set on its result.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             UnknownKindError: If the class does not declare its resource.
             ArgumentError: If the constructor does not return an informer.
             InformerStateError: If the factory has a transform, and the informer has been started.
@@ -161,7 +161,7 @@ class SharedInformerFactory(InformerGroups):
             resource: Such as ``GroupVersionResource("apps", "v1", "deployments")``.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             ArgumentError: If it is not a resource.
         """
         return Informers(self._portal, self._async.for_resource(resource))
@@ -185,7 +185,7 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Fields that objects must have; None for the factory's selector.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             ArgumentError: If the resource or a namespace is invalid, or the resource is known to be cluster-scoped.
             SelectorError: If a selector is invalid.
         """
@@ -208,7 +208,7 @@ class SharedInformerFactory(InformerGroups):
         """The informer and lister of the metadata of any resource. The arguments are those of `dynamic`, or a class.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             UnknownKindError: If the class does not declare its resource.
             ArgumentError: If the resource or a namespace is invalid, or the resource is known to be cluster-scoped.
             SelectorError: If a selector is invalid.
@@ -229,7 +229,7 @@ class SharedInformerFactory(InformerGroups):
         """Start all informers that are not running yet, and return. May be called again.
 
         Raises:
-            ClosedError: If the factory is shut down.
+            ClosedError: If the factory has stopped.
             InformerStateError: If the factory was started in another event loop.
         """
         self._portal.call(self._async.start())
@@ -251,19 +251,19 @@ class SharedInformerFactory(InformerGroups):
         """
         return self._portal.call(self._async.wait_for_cache_sync(timeout, handlers=handlers))
 
-    def shutdown(self, *, grace: float = GRACE) -> None:
+    def stop(self, *, timeout: float = STOP_TIMEOUT) -> None:
         """Stop all informers, and wait for their tasks and handlers to end. A second shutdown is a no-op.
 
         The stores can still be read. If a handler shuts the factory down, the call does not wait.
 
         Args:
-            grace: Seconds that running calls of handlers have to return.
+            timeout: Seconds that running calls of handlers have to return.
 
         Raises:
             MutationError: If mutation detection is on, and has found some.
             Exception: If an informer has ended because of a defect, which is logged as well.
         """
-        self._end(self._async.shutdown(grace=grace), lambda: self._async.stop_nowait(grace=grace))
+        self._end(self._async.stop(timeout=timeout), lambda: self._async.stop_nowait(timeout=timeout))
 
     def __repr__(self) -> str:
         return repr(self._async)
@@ -274,7 +274,7 @@ class SharedInformerFactory(InformerGroups):
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            self.shutdown()
+            self.stop()
         except MutationError as mutations:
             if error is None:
                 raise

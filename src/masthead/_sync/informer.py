@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._cache.informer.lifecycle import GRACE
+from masthead._cache.informer.lifecycle import STOP_TIMEOUT
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -252,19 +252,19 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """
         self._start(self._async.start())
 
-    def stop(self, *, grace: float = GRACE) -> None:
+    def stop(self, *, timeout: float = STOP_TIMEOUT) -> None:
         """Stop the informer, and wait for its tasks and handlers to end. A second stop is a no-op.
 
         Pending notifications are dropped. If a handler stops its own informer, the call does not wait.
 
         Args:
-            grace: Seconds that running calls of handlers have to return.
+            timeout: Seconds that running calls of handlers have to return.
 
         Raises:
             MutationError: If mutation detection is on, and has found some.
             Exception: If the informer has ended because of a defect, which is logged as well.
         """
-        self._end(self._async.stop(grace=grace), lambda: self._async.stop_nowait(grace=grace))
+        self._end(self._async.stop(timeout=timeout), lambda: self._async.stop_nowait(timeout=timeout))
 
     def __enter__(self) -> Self:
         self.start()

@@ -365,7 +365,7 @@ async def test_a_handler_that_never_returns_is_cancelled_after_the_grace_period(
     source.put("a")
     await turns_until(lambda: recorder.inside == 1)
     before = asyncio.all_tasks()
-    await informer.stop(grace=0.01)
+    await informer.stop(timeout=0.01)
     assert caplog.messages == ["handler stuck did not return within 0.01 s; it is cancelled"]
     assert len(asyncio.all_tasks()) < len(before)
 
@@ -407,7 +407,7 @@ async def test_a_coroutine_that_cannot_be_cancelled_is_abandoned_and_logged(
     await informer.start()
     await entered.wait()
     began = now()
-    await informer.stop(grace=0.5)
+    await informer.stop(timeout=0.5)
     assert now() - began == pytest.approx(1.5)
     assert caplog.messages == [
         "handler stubborn did not return within 0.5 s; it is cancelled",
@@ -432,7 +432,7 @@ async def test_a_thread_that_never_returns_is_abandoned_and_logged(
     source.put("a")
     await asyncio.to_thread(entered.wait, 30)
     threads = {each for each in threading.enumerate() if each.name == "masthead-handler-stuck"}
-    await informer.stop(grace=0.01)
+    await informer.stop(timeout=0.01)
     assert caplog.messages == ["handler stuck did not return within 0.01 s; its thread is left"]
     release.set()
     for thread in threads:

@@ -134,7 +134,7 @@ class TestWhich:
 
         assert len(set(there)) == len({each.name for each in there}) == len(factory.health)
         assert there[-1].name == "horizontalpodautoscalers.v2.autoscaling"
-        await factory.shutdown()
+        await factory.stop()
         assert all(each.is_stopped for each in there)
 
     async def test_two_classes_of_one_resource_are_both_waited_for_reported_and_stopped(
@@ -337,7 +337,7 @@ class TestLife:
         await factory.start()
         await factory.start()
         await factory.wait_for_cache_sync(30)
-        await factory.shutdown()
+        await factory.stop()
 
         assert informer.is_stopped
 
@@ -380,38 +380,38 @@ class TestLife:
             go_on.set()
             await factory.wait_for_cache_sync(30, handlers=True)
 
-    async def test_after_a_shutdown_caches_are_read_only(self, factory: SharedInformerFactory) -> None:
+    async def test_after_a_stop_caches_are_read_only(self, factory: SharedInformerFactory) -> None:
         namespaces = factory.core_v1.namespaces
         async with factory:
             await namespaces.informer.wait_for_cache_sync(30)
-        await factory.shutdown()
+        await factory.stop()
 
         assert namespaces.informer.is_stopped
         assert namespaces.lister.get("default").metadata.name == "default"
-        with pytest.raises(ClosedError, match="make an informer for pods any more: it is shut down"):
+        with pytest.raises(ClosedError, match="make an informer for pods any more: it has stopped"):
             _ = factory.core_v1.pods.informer
-        with pytest.raises(ClosedError, match="it is shut down; make a new one"):
+        with pytest.raises(ClosedError, match="it has stopped; make a new one"):
             await factory.start()
 
-    async def test_a_factory_that_never_ran_can_be_shut_down(self, factory: SharedInformerFactory) -> None:
+    async def test_a_factory_that_never_ran_can_be_stopped(self, factory: SharedInformerFactory) -> None:
         informer = factory.core_v1.pods.informer
-        await factory.shutdown()
+        await factory.stop()
 
         assert informer.is_stopped
 
     async def test_a_handler_may_shut_the_factory_down(self, factory: SharedInformerFactory) -> None:
         done = asyncio.Event()
 
-        async def shut_down(_: Namespace) -> None:
-            await factory.shutdown()
+        async def stop(_: Namespace) -> None:
+            await factory.stop()
             done.set()
 
         other = factory.core_v1.config_maps.informer
-        factory.core_v1.namespaces.informer.add_event_handler(on_add=shut_down)
+        factory.core_v1.namespaces.informer.add_event_handler(on_add=stop)
         await factory.start()
         async with asyncio.timeout(30):
             await done.wait()
-        await factory.shutdown()
+        await factory.stop()
 
         assert other.is_stopped
         assert factory.core_v1.namespaces.informer.is_stopped
@@ -450,7 +450,7 @@ class TestLife:
 
         assert len(set(found)) == 1
 
-    async def test_mutations_of_shared_objects_are_reported_at_shutdown(self, client: Client) -> None:
+    async def test_mutations_of_shared_objects_are_reported_at_stop(self, client: Client) -> None:
         factory = SharedInformerFactory(client, detect_mutations=True)
         namespaces = factory.core_v1.namespaces
         await factory.start()
@@ -458,11 +458,11 @@ class TestLife:
         namespaces.lister.get("default").metadata.labels["mine"] = "yes"
 
         with pytest.raises(MutationError) as caught:
-            await factory.shutdown()
+            await factory.stop()
         assert caught.value.keys == ("default",)
         assert namespaces.informer.is_stopped
 
-    async def test_an_error_in_the_block_is_not_hidden_by_one_at_shutdown(
+    async def test_an_error_in_the_block_is_not_hidden_by_one_at_stop(
         self, client: Client, caplog: pytest.LogCaptureFixture
     ) -> None:
         factory = SharedInformerFactory(client, detect_mutations=True)

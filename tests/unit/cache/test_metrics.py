@@ -147,7 +147,7 @@ async def test_pending_notifications_are_zero_once_a_handler_has_caught_up_or_en
         source.put("d")
         await entered.wait()
         assert metrics.last(known.INFORMER_HANDLER_PENDING) == 1
-        await informer.stop(grace=0.0)
+        await informer.stop(timeout=0.0)
     assert metrics.last(known.INFORMER_HANDLER_PENDING) == 0
 
 

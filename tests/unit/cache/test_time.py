@@ -483,7 +483,7 @@ async def test_a_coroutine_handler_receives_its_cancellation_and_may_raise(
     informer.add_event_handler(on_add=hang, name="hanging")
     await informer.start()
     await asyncio.sleep(5)
-    await informer.stop(grace=1)
+    await informer.stop(timeout=1)
     assert seen == ["cancelled"]
     assert informer.health.handler_failures["failing"] == 1
     assert "handler failing failed on the add of 'shop/a'" in caplog.text

@@ -356,7 +356,7 @@ class TestLife:
         informer.add_event_handler(on_add=hang, name="hanging")
         informer.start()
         assert inside.wait(TIMEOUT)
-        informer.stop(grace=0.01)
+        informer.stop(timeout=0.01)
         go_on.set()
 
         assert "handler hanging did not return within 0.01 s; its thread is left" in caplog.text

@@ -37,7 +37,7 @@ def client(kubeconfig_file: Path) -> Iterator[Client]:
 def factory(client: Client) -> Iterator[SharedInformerFactory]:
     made = SharedInformerFactory(client)
     yield made
-    made.shutdown()
+    made.stop()
 
 
 def test_all_ways_to_a_kind_lead_to_one_informer(factory: SharedInformerFactory) -> None:
@@ -122,15 +122,15 @@ def test_a_constructor_may_call_the_client_while_the_factory_starts(
 def test_a_handler_may_shut_the_factory_down(factory: SharedInformerFactory) -> None:
     done = threading.Event()
 
-    def shut_down(_: Namespace) -> None:
-        factory.shutdown()
+    def stop(_: Namespace) -> None:
+        factory.stop()
         done.set()
 
-    factory.core_v1.namespaces.informer.add_event_handler(on_add=shut_down)
+    factory.core_v1.namespaces.informer.add_event_handler(on_add=stop)
     pods = factory.core_v1.pods.informer
     factory.start()
     assert done.wait(TIMEOUT)
-    factory.shutdown()
+    factory.stop()
 
     assert pods.is_stopped
     assert factory.core_v1.namespaces.informer.is_stopped
@@ -144,11 +144,11 @@ def test_informers_that_do_not_sync_in_time_are_named(factory: SharedInformerFac
         factory.wait_for_cache_sync(0.2)
 
 
-def test_no_informer_is_started_after_shutdown(factory: SharedInformerFactory) -> None:
-    factory.shutdown()
-    with pytest.raises(ClosedError, match="it is shut down"):
+def test_no_informer_is_started_after_stop(factory: SharedInformerFactory) -> None:
+    factory.stop()
+    with pytest.raises(ClosedError, match="it has stopped"):
         factory.start()
-    with pytest.raises(ClosedError, match="it is shut down"):
+    with pytest.raises(ClosedError, match="it has stopped"):
         _ = factory.core_v1.pods
 
 
@@ -163,7 +163,7 @@ def test_closing_the_client_ends_the_factorys_informers(kubeconfig_file: Path) -
     assert namespaces.lister.get("default").metadata.name == "default"
     with pytest.raises(ClosedError, match="make a new factory"):
         _ = factory.core_v1.pods
-    factory.shutdown()
+    factory.stop()
     assert not [each for each in threading.enumerate() if each.name == "masthead-client"]
 
 

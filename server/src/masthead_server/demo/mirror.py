@@ -124,7 +124,7 @@ class ClusterMirror:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._factory.shutdown()
+        self._factory.stop()
 
     @property
     def events(self) -> int:

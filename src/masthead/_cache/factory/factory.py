@@ -22,7 +22,7 @@ from masthead._cache.factory.selection import (
     resource_of,
 )
 from masthead._cache.informer.informer import SharedInformer, lifecycle_of
-from masthead._cache.informer.lifecycle import GRACE
+from masthead._cache.informer.lifecycle import STOP_TIMEOUT
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.options import InformerOptions
 from masthead._meta.object import Object
@@ -74,7 +74,7 @@ class SharedInformerFactory(InformerGroups):
 
     ::
 
-        new ──start──> running ──shutdown──> closed; the stores can still be read
+        new ──start──> running ──stop──> stopped; the stores can still be read
     """
 
     _INFORMER: ClassVar[type[SharedInformer[Any]]] = SharedInformer
@@ -146,7 +146,7 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Fields that objects must have; None for the factory's selector, empty for all objects.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             UnknownKindError: If the class does not declare its resource.
             ArgumentError: If a namespace is invalid, or the kind is cluster-scoped.
             SelectorError: If a selector is invalid.
@@ -166,7 +166,7 @@ class SharedInformerFactory(InformerGroups):
             constructor: Called with the client and the resync period. The factory's transform is set on its result.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             UnknownKindError: If the class does not declare its resource.
             ArgumentError: If the constructor does not return an informer.
             InformerStateError: If the factory has a transform, and the informer has been started.
@@ -198,7 +198,7 @@ class SharedInformerFactory(InformerGroups):
             resource: Such as ``GroupVersionResource("apps", "v1", "deployments")``.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             ArgumentError: If it is not a resource.
         """
         # differs from client-go: a resource without a class is no error.
@@ -227,7 +227,7 @@ class SharedInformerFactory(InformerGroups):
             field_selector: Fields that objects must have; None for the factory's selector.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             ArgumentError: If the resource or a namespace is invalid, or the resource is known to be cluster-scoped.
             SelectorError: If a selector is invalid.
         """
@@ -246,7 +246,7 @@ class SharedInformerFactory(InformerGroups):
         """The informer and lister of the metadata of any resource. The arguments are those of `dynamic`, or a class.
 
         Raises:
-            ClosedError: If the informer is new, and the factory is shut down.
+            ClosedError: If the informer is new, and the factory has stopped.
             UnknownKindError: If the class does not declare its resource.
             ArgumentError: If the resource or a namespace is invalid, or the resource is known to be cluster-scoped.
             SelectorError: If a selector is invalid.
@@ -263,7 +263,7 @@ class SharedInformerFactory(InformerGroups):
         """Start all informers that are not running yet, and return. May be called again.
 
         Raises:
-            ClosedError: If the factory is shut down.
+            ClosedError: If the factory has stopped.
             InformerStateError: If the factory was started in another event loop.
         """
         loop = asyncio.get_running_loop()
@@ -306,24 +306,24 @@ class SharedInformerFactory(InformerGroups):
             raise DeadlineError(f"not synced within {timeout:g} s: {late}") from None
         return True
 
-    async def shutdown(self, *, grace: float = GRACE) -> None:
+    async def stop(self, *, timeout: float = STOP_TIMEOUT) -> None:
         """Stop all informers, and wait for their tasks and handlers to end. A second shutdown is a no-op.
 
         The stores can still be read. If a handler shuts the factory down, the call does not wait.
 
         Args:
-            grace: Seconds that running calls of handlers have to return.
+            timeout: Seconds that running calls of handlers have to return.
 
         Raises:
             MutationError: If mutation detection is on, and has found some.
             Exception: If an informer has ended because of a defect, which is logged as well.
         """
-        self.stop_nowait(grace)
+        self.stop_nowait(timeout)
         errors: list[Exception] = []
         # One after the other in this task, which may be a handler's. They have all been told to stop already.
         for informer in self._all():
             try:
-                await informer.stop(grace=grace)
+                await informer.stop(timeout=timeout)
             except Exception as error:  # noqa: BLE001 - raised after all have stopped
                 errors.append(error)
         raise_all(errors)
@@ -343,12 +343,12 @@ class SharedInformerFactory(InformerGroups):
                 errors.append(error)
         raise_all(errors)
 
-    def stop_nowait(self, grace: float = GRACE) -> None:
+    def stop_nowait(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop all informers without waiting; on their event loop, or before the start."""
         with self._lock:
             self._is_closed = True
         for informer in self._all():
-            informer.stop_nowait(grace)
+            informer.stop_nowait(timeout)
 
     @property
     def is_called_from_handler(self) -> bool:
@@ -365,7 +365,7 @@ class SharedInformerFactory(InformerGroups):
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            await self.shutdown()
+            await self.stop()
         except MutationError as mutations:
             # It must not replace the error that the block ends with.
             if error is None:
@@ -453,7 +453,7 @@ class SharedInformerFactory(InformerGroups):
 
     def _check_open(self, action: str) -> None:
         if self._is_closed:
-            raise ClosedError(f"the factory cannot {action} any more: it is shut down; make a new one")
+            raise ClosedError(f"the factory cannot {action} any more: it has stopped; make a new one")
 
 
 def raise_all(errors: Sequence[Exception]) -> None:

@@ -207,32 +207,32 @@ class HandlerDispatcher(ABC):
     def is_alive(self) -> bool:
         """Whether it has begun, and is not over."""
 
-    async def end(self, grace: float | None) -> None:
+    async def end(self, timeout: float | None) -> None:
         """Wait until the handler is not being called any more, and nothing is left of this.
 
         Args:
-            grace: For how many seconds a call may go on; None for as long as it takes.
+            timeout: For how many seconds a call may go on; None for as long as it takes.
         """
         # A handler that stops its own informer would wait for itself.
         if not self.is_alive() or self.is_own():
             return
-        at_first = None if grace is None else min(grace, _QUIET_WAIT)
-        if await self._is_over(at_first) or grace is None or at_first is None:
+        at_first = None if timeout is None else min(timeout, _QUIET_WAIT)
+        if await self._is_over(at_first) or timeout is None or at_first is None:
             return
         # Most calls end within the first wait; only the log of a longer one says what the stop waits for.
-        if grace > at_first:
-            more = grace - at_first
+        if timeout > at_first:
+            more = timeout - at_first
             _log.warning("stopping: handler %s is still busy; it has %g s more", self._name, more)
             if await self._is_over(more):
                 return
-        await self._give_up(grace)
+        await self._give_up(timeout)
 
     @abstractmethod
     async def _is_over(self, within: float | None) -> bool:
         """Wait for the end for so many seconds; returns whether it came."""
 
     @abstractmethod
-    async def _give_up(self, grace: float) -> None:
+    async def _give_up(self, timeout: float) -> None:
         """Do what can be done about a call that has outlasted its grace."""
 
 
@@ -263,9 +263,9 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
         await asyncio.wait({self._task}, timeout=within)
         return self._task.done()
 
-    async def _give_up(self, grace: float) -> None:
+    async def _give_up(self, timeout: float) -> None:
         assert self._task is not None
-        _log.warning("handler %s did not return within %g s; it is cancelled", self._name, grace)
+        _log.warning("handler %s did not return within %g s; it is cancelled", self._name, timeout)
         self._task.cancel()
         if not await self._is_over(_QUIET_WAIT):
             _log.error("handler %s does not let itself be cancelled; its task is left", self._name)
@@ -355,8 +355,8 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
         self._thread.join()  # it has nothing left to do
         return True
 
-    async def _give_up(self, grace: float) -> None:
-        _log.warning("handler %s did not return within %g s; its thread is left", self._name, grace)
+    async def _give_up(self, timeout: float) -> None:
+        _log.warning("handler %s did not return within %g s; its thread is left", self._name, timeout)
 
     def _run(self) -> None:
         try:

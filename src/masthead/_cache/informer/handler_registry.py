@@ -153,12 +153,12 @@ class HandlerRegistry(Generic[T]):
             for registration in self._registrations:
                 self._processor.remove_listener(registration)
 
-    async def end(self, grace: float) -> None:
+    async def end(self, timeout: float) -> None:
         """Detach the handlers, and wait for running calls to return."""
         self.detach()
         async with asyncio.TaskGroup() as group:
             for registration in [*self._registrations, *self._leaving]:
-                group.create_task(registration.end(grace))
+                group.create_task(registration.end(timeout))
 
     def release(self) -> None:
         """Detach the handlers, and wake all that wait for one of them to sync."""

@@ -32,7 +32,7 @@ from masthead._cache.callables import check_plain
 from masthead._cache.informer.handler_registry import HandlerRegistry
 from masthead._cache.informer.handlers import handler_of
 from masthead._cache.informer.health import collect_health
-from masthead._cache.informer.lifecycle import GRACE, InformerLifecycle
+from masthead._cache.informer.lifecycle import STOP_TIMEOUT, InformerLifecycle
 from masthead._cache.informer.local_store import LocalStore
 from masthead._cache.informer.mutation_detector import log_mutations
 from masthead._cache.informer.pipeline import InformerPipeline
@@ -350,23 +350,23 @@ class SharedInformer(Generic[T]):
         """
         self._lifecycle.start()
 
-    async def stop(self, *, grace: float = GRACE) -> None:
+    async def stop(self, *, timeout: float = STOP_TIMEOUT) -> None:
         """Stop the informer, and wait for its tasks and handlers to end. A second stop is a no-op.
 
         Pending notifications are dropped. If a handler stops its own informer, the call does not wait.
 
         Args:
-            grace: Seconds that running calls of handlers have to return.
+            timeout: Seconds that running calls of handlers have to return.
 
         Raises:
             MutationError: If mutation detection is on, and has found some.
             Exception: If the informer has ended because of a defect, which is logged as well.
         """
-        await self._lifecycle.stop(grace)
+        await self._lifecycle.stop(timeout)
 
-    def stop_nowait(self, grace: float = GRACE) -> None:
+    def stop_nowait(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop the informer without waiting; on its event loop, or before the start."""
-        self._lifecycle.stop_nowait(grace)
+        self._lifecycle.stop_nowait(timeout)
 
     @property
     def is_called_from_handler(self) -> bool:

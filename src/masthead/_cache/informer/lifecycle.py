@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from masthead._cache.informer.pipeline import InformerPipeline
     from masthead._cache.informer.progress import Progress
 
-__all__ = ["GRACE", "InformerLifecycle"]
+__all__ = ["STOP_TIMEOUT", "InformerLifecycle"]
 
 T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
 
-GRACE: Final = 10.0
+STOP_TIMEOUT: Final = 10.0
 """Seconds that running calls of handlers have to return when an informer is stopped."""
 _GRACE_IF_CANCELLED: Final = 1.0
 
@@ -59,7 +59,7 @@ class InformerLifecycle(Generic[T]):
         self._task: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
         self._stopped = asyncio.Event()
-        self._grace = GRACE
+        self._stop_timeout = STOP_TIMEOUT
         self._fork_problem = ""
 
     @property
@@ -105,23 +105,23 @@ class InformerLifecycle(Generic[T]):
         # A callback of the task, not a `finally` in it: a task cancelled before its first step runs no code.
         task.add_done_callback(self._finish)
 
-    async def stop(self, grace: float) -> None:
+    async def stop(self, timeout: float) -> None:
         """Stop the informer, and wait for its end; a handler of the informer does not wait.
 
         Raises:
             MutationError: If mutation detection is on, and has found some.
             Exception: If the informer has ended because of a defect.
         """
-        self.stop_nowait(grace)
+        self.stop_nowait(timeout)
         # A handler that stops its own informer cannot wait for its own return.
         if self._handlers.is_called_from_handler():
             return
         await self.wait_ended()
         self.check_mutations_at_end()
 
-    def stop_nowait(self, grace: float = GRACE) -> None:
+    def stop_nowait(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop the informer without waiting; on its event loop, or before the start."""
-        self._grace = grace
+        self._stop_timeout = timeout
         self._stopping.set()
         self._handlers.detach()
         # An informer that was never started has no task whose end would do this.
@@ -231,7 +231,7 @@ class InformerLifecycle(Generic[T]):
             await asyncio.wait({pump, stopping}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             # A cancellation asks for an end soon, so handlers get less time than stop() would grant.
-            self._grace = min(self._grace, _GRACE_IF_CANCELLED)
+            self._stop_timeout = min(self._stop_timeout, _GRACE_IF_CANCELLED)
             raise
         finally:
             self._stopping.set()
@@ -240,7 +240,7 @@ class InformerLifecycle(Generic[T]):
                 task.cancel()
             # Before the handlers end: nothing new may reach them while the last calls return.
             await asyncio.wait(tasks)
-            await self._handlers.end(self._grace)
+            await self._handlers.end(self._stop_timeout)
         if not pump.cancelled() and (error := pump.exception()) is not None:
             # A closed client or queue ends an informer, and is no fault of it.
             if not isinstance(error, ClosedError):

@@ -129,9 +129,9 @@ class Registration:
         self._loop = loop
         self._dispatcher.start()
 
-    async def end(self, grace: float) -> None:
+    async def end(self, timeout: float) -> None:
         """Wait until nothing is dispatched any more; the informer does this when it stops."""
-        await self._dispatcher.end(grace)
+        await self._dispatcher.end(timeout)
 
     def _mark_done_nowait(self) -> None:
         # In the handler's thread, if it has one.
