@@ -198,7 +198,7 @@ _LEFT_OUT: Final = frozenset(
 )
 _ON_LOOP: Final = frozenset({"ResponseStream.close", "SharedInformer.add_event_handler", "SharedInformer.add_indexers"})
 _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
-    "EventRecorder.close": ("_close", ""),
+    "EventRecorder.stop": ("_stop", ""),
     "Registration.remove": ("_end", "leave"),
     "SharedInformer.run": ("_run", ""),
     "SharedInformer.start": ("_start", ""),

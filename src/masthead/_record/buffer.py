@@ -52,7 +52,7 @@ class EventCounts:
     Attributes:
         recorded: The occurrences that were recorded.
         filtered: Those that the spam filter has kept from being written at once.
-        dropped: Those that were dropped, because too many Events waited, or the recorder was closed.
+        dropped: Those that were dropped, because too many Events waited, or the recorder has stopped.
         sent: The writes that have succeeded.
         failed: The writes that were given up.
         pending: The Events that wait to be written.
@@ -277,7 +277,7 @@ class EventBuffer:
                 regarding.kind,
                 regarding.namespace,
                 regarding.name,
-                "the recorder is closed" if self._is_closed else f"{len(self)} wait already",
+                "the recorder has stopped" if self._is_closed else f"{len(self)} wait already",
             )
 
     def _name(self, occurrence: Occurrence) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["EventRecorder", "ObjectEventRecorder"]
 
 QUEUE_LIMIT: Final = 1000
-CLOSE_TIMEOUT: Final = 5.0
+STOP_TIMEOUT: Final = 5.0
 
 
 def utc_now() -> datetime:
@@ -98,7 +98,7 @@ class EventRecorder:
         self._buffer = EventBuffer(queue_limit, options, RecorderMetrics(metrics, component), random.random)
         self._sender: EventSender | None = None
         self._task: asyncio.Task[None] | None = None
-        self._is_closed = False
+        self._is_stopped = False
         # The blocking façade has its own.
         self._spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]] = _spawn
 
@@ -146,10 +146,10 @@ class EventRecorder:
         """Start writing. Starting twice does nothing.
 
         Raises:
-            ClosedError: If it was closed, or its client.
+            ClosedError: If it has stopped, or its client is closed.
         """
-        if self._is_closed:
-            raise ClosedError("the recorder is closed; make a new one")
+        if self._is_stopped:
+            raise ClosedError("the recorder has stopped; make a new one")
         if self._task is not None:
             return
         loop = asyncio.get_running_loop()
@@ -162,7 +162,7 @@ class EventRecorder:
         self._buffer.open(monotonic, sender.wake)
         await asyncio.sleep(0)  # a task that is cancelled before its first step would have no last words
 
-    async def flush(self, timeout: float = CLOSE_TIMEOUT) -> bool:
+    async def flush(self, timeout: float = STOP_TIMEOUT) -> bool:
         """Wait until everything recorded so far is written or given up, the counts of series included.
 
         Args:
@@ -175,15 +175,15 @@ class EventRecorder:
             return not len(self._buffer)
         return await self._sender.flush(timeout)
 
-    async def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
-        """Write what is left, with one last attempt each, and end. Closing twice does nothing.
+    async def stop(self, timeout: float = STOP_TIMEOUT) -> None:
+        """Write what is left, with one last attempt each, and end. Stopping twice does nothing.
 
         What is recorded afterwards is dropped and counted.
 
         Args:
             timeout: Seconds after which it ends in any case; Events that are left are counted as failed.
         """
-        self._is_closed = True
+        self._is_stopped = True
         self._buffer.close()
         if self._sender is None or self._task is None:
             self._buffer.abandon()
@@ -197,7 +197,7 @@ class EventRecorder:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        await self.close()
+        await self.stop()
 
     def __repr__(self) -> str:
         return f"<EventRecorder of {self._source.component}>"

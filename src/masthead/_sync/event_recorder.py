@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._module import set_module
-from masthead._record.recorder import CLOSE_TIMEOUT, QUEUE_LIMIT, utc_now
+from masthead._record.recorder import QUEUE_LIMIT, STOP_TIMEOUT, utc_now
 from masthead._sync.recorder_facade import PortalEventRecorder, RecorderFacade, recorder_client_of
 
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ class EventRecorder(RecorderFacade):
         """Start writing. Starting twice does nothing.
 
         Raises:
-            ClosedError: If it was closed, or its client.
+            ClosedError: If it has stopped, or its client is closed.
         """
         self._portal.call(self._async.start())
 
-    def flush(self, timeout: float = CLOSE_TIMEOUT) -> bool:
+    def flush(self, timeout: float = STOP_TIMEOUT) -> bool:
         """Wait until everything recorded so far is written or given up, the counts of series included.
 
         Args:
@@ -145,22 +145,22 @@ class EventRecorder(RecorderFacade):
         """
         return self._portal.call(self._async.flush(timeout))
 
-    def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
-        """Write what is left, with one last attempt each, and end. Closing twice does nothing.
+    def stop(self, timeout: float = STOP_TIMEOUT) -> None:
+        """Write what is left, with one last attempt each, and end. Stopping twice does nothing.
 
         What is recorded afterwards is dropped and counted.
 
         Args:
             timeout: Seconds after which it ends in any case; Events that are left are counted as failed.
         """
-        self._close(self._async.close(timeout))
+        self._stop(self._async.stop(timeout))
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self.stop()
 
     def __repr__(self) -> str:
         return repr(self._async)

@@ -34,9 +34,9 @@ class RecorderFacade(Facade[PortalEventRecorder]):
         super().__init__(portal, inner)
         inner.use(portal.spawn)
 
-    def _close(self, close: Coroutine[object, None, None]) -> None:
+    def _stop(self, stop: Coroutine[object, None, None]) -> None:
         with suppress(ClosedError):  # of the client, which has ended the recorder
-            self._portal.call(close)
+            self._portal.call(stop)
 
 
 def recorder_client_of(client: Client) -> tuple[Portal, AsyncClient]:

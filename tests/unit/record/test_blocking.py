@@ -68,15 +68,15 @@ def test_events_are_written_in_the_background(client: masthead.Client, site: Con
     assert repr(recorder) == "<EventRecorder of operator>"
 
 
-def test_close_writes_what_is_left(client: masthead.Client, site: ConfigMap) -> None:
+def test_stop_writes_what_is_left(client: masthead.Client, site: ConfigMap) -> None:
     with masthead.EventRecorder(client, "operator") as recorder:
         for _ in range(100):
             recorder.record(site, "Normal", "Repeated", "again")
     assert counts(client) == {"again": 100}
     recorder.record(site, "Normal", "Late", "too late")
     assert recorder.counts.dropped == 1
-    recorder.close()
-    with pytest.raises(ClosedError, match="the recorder is closed"):
+    recorder.stop()
+    with pytest.raises(ClosedError, match="the recorder has stopped"):
         recorder.start()
 
 
@@ -91,7 +91,7 @@ def test_a_client_that_is_closed_first_writes_what_is_left(
     other.close()
     assert counts(client) == {"again": 10}
     recorder.record(site, "Normal", "Late", "too late")
-    recorder.close()
+    recorder.stop()
     assert recorder.counts.dropped == 1
     with pytest.raises(ClosedError):
         recorder.flush()

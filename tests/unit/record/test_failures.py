@@ -290,7 +290,7 @@ async def test_a_full_queue_drops_and_counts(caplog: pytest.LogCaptureFixture) -
 
 
 @in_virtual_time
-async def test_close_gives_everything_one_last_attempt() -> None:
+async def test_stop_gives_everything_one_last_attempt() -> None:
     async with cluster() as it:
         it.recorder.record(it.site, "Normal", "First", "connects")
         assert await it.recorder.flush()
@@ -300,19 +300,19 @@ async def test_close_gives_everything_one_last_attempt() -> None:
         await asyncio.sleep(20)
         it.proxy.open()
         begin = now()
-        await it.recorder.close()
+        await it.recorder.stop()
         assert now() - begin < 1
         assert len(await it.events()) == 21
 
 
 @in_virtual_time
-async def test_close_ends_in_time_if_the_server_is_away(caplog: pytest.LogCaptureFixture) -> None:
+async def test_stop_ends_in_time_if_the_server_is_away(caplog: pytest.LogCaptureFixture) -> None:
     async with cluster() as it:
         await it.proxy.shut()
         for number in range(20):
             it.recorder.record(it.site, "Normal", f"Reason{number}", "done")
         begin = now()
-        await it.recorder.close()
+        await it.recorder.stop()
         assert now() - begin <= 5
         assert it.recorder.counts.failed == 20
         assert it.recorder.counts.pending == 0
@@ -321,7 +321,7 @@ async def test_close_ends_in_time_if_the_server_is_away(caplog: pytest.LogCaptur
 
 
 @in_virtual_time
-async def test_close_ends_in_time_if_the_server_does_not_respond(caplog: pytest.LogCaptureFixture) -> None:
+async def test_stop_ends_in_time_if_the_server_does_not_respond(caplog: pytest.LogCaptureFixture) -> None:
     async with cluster() as it:
         it.recorder.record(it.site, "Normal", "First", "connects")
         assert await it.recorder.flush()
@@ -329,7 +329,7 @@ async def test_close_ends_in_time_if_the_server_does_not_respond(caplog: pytest.
         for number in range(20):
             it.recorder.record(it.site, "Normal", f"Reason{number}", "done")
         begin = now()
-        await it.recorder.close(timeout=3)
+        await it.recorder.stop(timeout=3)
         assert 2.9 < now() - begin < 3.1
         assert it.recorder.counts.failed == 20
     assert any("20 Events were not written before it was closed" in each for each in logged(caplog, logging.WARNING))
@@ -356,7 +356,7 @@ async def test_a_closed_client_ends_the_recorder() -> None:
         recorder.record(it.site, "Normal", "Created", "late")
         await asyncio.sleep(1)
         begin = now()
-        await recorder.close()
+        await recorder.stop()
         assert now() == begin
         assert recorder.counts.failed == 1
 
@@ -376,7 +376,7 @@ def test_cancelled_tasks_still_write_what_is_left(steps: int) -> None:
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
                 if "EventSender" in repr(task):
                     task.cancel()
-            await recorder.close()
+            await recorder.stop()
             assert [event.reason for event in await it.events()] == [f"Reason{number}" for number in range(10)]
             assert recorder.counts.failed == 0
 

@@ -234,11 +234,11 @@ async def test_what_is_recorded_before_the_start_is_written_after_it() -> None:
 
 
 @in_virtual_time
-async def test_a_recorder_that_was_never_started_can_be_closed() -> None:
+async def test_a_recorder_that_was_never_started_can_be_stopped() -> None:
     async with cluster() as it:
         recorder = EventRecorder(it.client, "never")
         recorder.record(it.site, "Normal", "Created", "never")
-        await recorder.close()
+        await recorder.stop()
         assert recorder.counts.failed == 1
         with pytest.raises(ClosedError, match="make a new one"):
             await recorder.start()
@@ -247,16 +247,16 @@ async def test_a_recorder_that_was_never_started_can_be_closed() -> None:
 @in_virtual_time
 async def test_records_after_the_end_are_dropped_and_counted() -> None:
     async with cluster() as it:
-        await it.recorder.close()
+        await it.recorder.stop()
         it.recorder.record(it.site, "Normal", "Created", "late")
         assert it.recorder.counts.dropped == 1
         assert await it.recorder.flush()
-        await it.recorder.close()
+        await it.recorder.stop()
         assert await it.events() == []
 
 
 @in_virtual_time
-async def test_close_leaves_no_task_running() -> None:
+async def test_stop_leaves_no_task_running() -> None:
     async with cluster() as it:
         before = asyncio.all_tasks()
         async with EventRecorder(it.client, "brief") as recorder:
@@ -266,11 +266,11 @@ async def test_close_leaves_no_task_running() -> None:
 
 
 @in_virtual_time
-async def test_close_writes_the_counts_of_series() -> None:
+async def test_stop_writes_the_counts_of_series() -> None:
     async with cluster() as it:
         for _ in range(7):
             it.recorder.record(it.site, "Normal", "Pulled", "Pulled image")
-        await it.recorder.close()
+        await it.recorder.stop()
         assert await it.counts() == {"Pulled image": 7}
 
 
@@ -294,7 +294,7 @@ async def test_metrics_count_what_becomes_of_events() -> None:
         it.server.faults.fail(500, resource="events", verb="create")
         it.recorder.record(it.site, "Warning", "Failed", "failed")
         await it.recorder.flush()
-        await it.recorder.close()
+        await it.recorder.stop()
         it.recorder.record(it.site, "Warning", "Failed", "late")
 
         def value(name: str, **labels: str) -> float | None:
