@@ -435,7 +435,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._sansio.workqueue": ["LOW_PRIORITY"],
         "masthead._workqueue.blocking": ["WorkQueue"],
         "masthead._workqueue.stats": ["WorkQueueStats"],
-        "masthead.errors": ["QueueShutDownError"],
+        "masthead.errors": ["QueueClosedError"],
     },
     "masthead.aio": {
         "masthead._cache.factory.factory": ["SharedInformerFactory"],

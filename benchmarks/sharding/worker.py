@@ -19,7 +19,7 @@ from benchmarks.sharding.server import NAMESPACE
 from masthead.aio import Client, SharedInformer, WorkQueue
 from masthead.aio.sharding import ShardMember
 from masthead.config import Config
-from masthead.errors import QueueShutDownError
+from masthead.errors import QueueClosedError
 
 if TYPE_CHECKING:
     from benchmarks.harness.measure import Figures
@@ -62,7 +62,7 @@ async def filled(client: Client, share: ShardSet) -> Figures:
         while True:
             try:
                 key = await queue.get()
-            except QueueShutDownError:
+            except QueueClosedError:
                 return
             assert informer.indexer.get_by_key(key) is not None
             done.add(key)

@@ -23,7 +23,7 @@
      │   ├─ ProtocolError            ... truncated, or not HTTP
      │   └─ ResponseTooLargeError    ... larger than max_response_bytes
      ├─ ClosedError                  the client, informer or stream is closed
-     │   └─ QueueShutDownError       the work queue is shut down and empty
+     │   └─ QueueClosedError         the work queue is closed and empty
      ├─ InformerStateError           not possible in the informer's current state (also a RuntimeError)
      ├─ UnknownIndexError            no indexer with that name (also a LookupError)
      ├─ SnapshotError                a cache snapshot cannot be written or read
@@ -84,7 +84,7 @@ from masthead._errors.base import (
     PermanentError,
     ProtocolError,
     QuantityError,
-    QueueShutDownError,
+    QueueClosedError,
     ReconcileError,
     ResponseTooLargeError,
     SelectorError,
@@ -188,7 +188,7 @@ __all__ = [
     "ProtocolError",
     "ProxyResponseError",
     "QuantityError",
-    "QueueShutDownError",
+    "QueueClosedError",
     "ReconcileError",
     "RemoteCommandError",
     "RequestEntityTooLargeError",

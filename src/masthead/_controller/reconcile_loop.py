@@ -112,7 +112,7 @@ class ReconcileLoop:
         """
         self._events.leave()
         keys = self.requests.queue.keys
-        keys.shut_down()
+        keys.close()
         keys.clear()  # the next run begins with all objects
         workers = self._workers.tasks
         if workers:
@@ -127,7 +127,7 @@ class ReconcileLoop:
         """
         requests = self.requests
         requests.is_running = False
-        requests.queue.keys.shut_down()
+        requests.queue.keys.close()
         self._events.cancel_retries()
         tasks = [*self._workers.tasks, *requests.writes.tasks]
         for task in tasks:

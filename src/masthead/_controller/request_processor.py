@@ -13,7 +13,7 @@ from masthead._controller.requests import Request
 from masthead._controller.shard_filter import ShardFilter
 from masthead._controller.unseen_writes import UnseenWrites
 from masthead._sansio.workqueue import LOW_PRIORITY
-from masthead.errors import QueueShutDownError
+from masthead.errors import QueueClosedError
 
 if TYPE_CHECKING:
     import logging
@@ -80,7 +80,7 @@ class RequestProcessor:
     @property
     def is_ending(self) -> bool:
         """Whether workers are expected to end."""
-        return not self.is_running or self.queue.keys.is_shut_down
+        return not self.is_running or self.queue.keys.is_closed
 
     def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
         """Enqueue a request, unless its change is an own write that the last reconcile has seen already."""
@@ -115,7 +115,7 @@ class RequestProcessor:
         while not workers.may_leave():
             try:
                 request = await keys.get()
-            except QueueShutDownError:
+            except QueueClosedError:
                 return
             if not self._may_work():
                 # The lease expired while the process stood still.

@@ -187,8 +187,8 @@ class ClosedError(MastheadError):
     """The client, informer or stream is closed and cannot be used again."""
 
 
-class QueueShutDownError(ClosedError):
-    """The work queue is shut down, and nothing is left to hand out."""
+class QueueClosedError(ClosedError):
+    """The work queue is closed, and nothing is left to hand out."""
 
 
 class InformerStateError(MastheadError, RuntimeError):

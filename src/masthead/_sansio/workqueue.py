@@ -81,12 +81,12 @@ class WorkQueueState(Generic[K]):
         self._delayed: dict[K, tuple[float, int, int]] = {}  # due, sequence, priority
         self._heap: list[tuple[float, int, K]] = []
         self._sequence = 0
-        self._is_shut_down = False
+        self._is_closed = False
         self.adds = 0
         self.ready_since = 0.0
 
     def add(self, key: K, now: float, priority: int = 0) -> bool:
-        """Make a key ready, or dirty if it is being processed; does nothing once the queue is shut down.
+        """Make a key ready, or dirty if it is being processed; does nothing once the queue is closed.
 
         Returns:
             Whether a key has become ready, so that a waiting worker may be woken.
@@ -94,7 +94,7 @@ class WorkQueueState(Generic[K]):
         Raises:
             ArgumentError: If the key is None.
         """
-        if self._is_shut_down:
+        if self._is_closed:
             return False
         if self._delayed:
             priority = self._undelay(key, priority)
@@ -119,7 +119,7 @@ class WorkQueueState(Generic[K]):
         return True
 
     def add_after(self, key: K, delay: float, now: float, priority: int = 0) -> bool:
-        """Make a key ready after so many seconds; does nothing once the queue is shut down.
+        """Make a key ready after so many seconds; does nothing once the queue is closed.
 
         Of several delays of a key the one that ends first wins. A key that is ready or dirty stays that.
 
@@ -133,7 +133,7 @@ class WorkQueueState(Generic[K]):
             raise ArgumentError(f"{key!r} cannot be added after {delay} s", value=delay)
         if delay <= 0 or key is None:
             return self.add(key, now, priority)
-        if self._is_shut_down:
+        if self._is_closed:
             return False
         if key in self._normal or self._lane_of(key) or key in self._dirty:
             return self.add(key, now, priority)  # merges the priorities
@@ -236,9 +236,9 @@ class WorkQueueState(Generic[K]):
             each.clear()
         return dropped
 
-    def shut_down(self) -> None:
+    def close(self) -> None:
         """Accept no more keys and drop the delayed ones. Those that are ready or dirty are still handed out."""
-        self._is_shut_down = True
+        self._is_closed = True
         self._delayed.clear()
         self._heap.clear()
 
@@ -258,9 +258,9 @@ class WorkQueueState(Generic[K]):
         return len(self._normal) + sum(map(len, self._lanes.values()))
 
     @property
-    def is_shut_down(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether no more keys are accepted."""
-        return self._is_shut_down
+        return self._is_closed
 
     @property
     def is_idle(self) -> bool:
@@ -274,8 +274,8 @@ class WorkQueueState(Generic[K]):
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing will be handed out any more: shut down, and nothing is ready or dirty."""
-        return self._is_shut_down and not (self._normal or self._lanes or self._dirty)
+        """Whether nothing will be handed out any more: closed, and nothing is ready or dirty."""
+        return self._is_closed and not (self._normal or self._lanes or self._dirty)
 
     @property
     def delayed(self) -> int:

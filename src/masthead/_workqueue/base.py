@@ -51,7 +51,7 @@ class WorkQueueBase(ABC, Generic[K]):
     def __repr__(self) -> str:
         state = self._state
         counts = f"{len(state)} ready, {state.delayed} delayed, {len(state.in_flight)} being processed"
-        return f"<{type(self).__name__} {self._name!r}: {counts}{', shut down' * state.is_shut_down}>"
+        return f"<{type(self).__name__} {self._name!r}: {counts}{', closed' * state.is_closed}>"
 
     @property
     def name(self) -> str:
@@ -59,9 +59,9 @@ class WorkQueueBase(ABC, Generic[K]):
         return self._name
 
     @property
-    def is_shut_down(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether no more keys are accepted."""
-        return self._state.is_shut_down
+        return self._state.is_closed
 
     def __len__(self) -> int:
         """How many keys are ready. Delayed keys and those that are being processed do not count."""
@@ -72,7 +72,7 @@ class WorkQueueBase(ABC, Generic[K]):
         """Enqueue a key, unless it is enqueued already. It may be called from any thread.
 
         A key that is being processed is handed out again when that is done. A delay of the key is dropped: it is
-        processed now. Once the queue is shut down, nothing is enqueued.
+        processed now. Once the queue is closed, nothing is enqueued.
 
         Args:
             key: Any hashable value but None.
@@ -91,7 +91,7 @@ class WorkQueueBase(ABC, Generic[K]):
         """Enqueue a key after so many seconds. It may be called from any thread.
 
         Of several delays of a key the one that ends first wins; a key that is enqueued already stays so. Once the queue
-        is shut down, nothing is enqueued.
+        is closed, nothing is enqueued.
 
         Args:
             key: Any hashable value but None.
@@ -103,7 +103,7 @@ class WorkQueueBase(ABC, Generic[K]):
             ArgumentError: If the key is None, or the delay is not finite.
         """
         with self._lock:
-            if not self._state.is_shut_down:
+            if not self._state.is_closed:
                 self._add_after(key, delay, priority)
 
     def add_rate_limited(self, key: K, priority: int | None = None) -> None:
@@ -119,7 +119,7 @@ class WorkQueueBase(ABC, Generic[K]):
             ArgumentError: If the key is None.
         """
         with self._lock:
-            if not self._state.is_shut_down:
+            if not self._state.is_closed:
                 self._add_after(key, self._limiter.when(key, self._clock()), priority)
 
     def _add_after(self, key: K, delay: float, priority: int | None) -> None:
@@ -156,7 +156,7 @@ class WorkQueueBase(ABC, Generic[K]):
             since = 0.0 if self._metrics is None else state.in_flight.get(key, 0.0)
             if state.done(key) and self._has_waiters:
                 self._notify_ready()
-            if state.is_shut_down:
+            if state.is_closed:
                 self._notify_ended()
             if self._metrics is not None:
                 self._metrics.worked(self._clock() - since)
@@ -172,7 +172,7 @@ class WorkQueueBase(ABC, Generic[K]):
             state = self._state
             was_waiting = state.discard(key)
             self._limiter.forget(key)
-            if state.is_shut_down:
+            if state.is_closed:
                 self._notify_ended()
             if self._metrics is not None:
                 self._metrics.changed()
@@ -186,7 +186,7 @@ class WorkQueueBase(ABC, Generic[K]):
         """
         with self._lock:
             dropped = self._state.clear()
-            if self._state.is_shut_down:
+            if self._state.is_closed:
                 self._notify_ended()
             if self._metrics is not None:
                 self._metrics.changed()
@@ -219,7 +219,7 @@ class WorkQueueBase(ABC, Generic[K]):
         return f"work queue {self._name!r}" if self._name else "the work queue"
 
     @abstractmethod
-    def shut_down(self) -> None:
+    def close(self) -> None:
         """Accept no more keys."""
 
     @abstractmethod
@@ -232,4 +232,4 @@ class WorkQueueBase(ABC, Generic[K]):
 
     @abstractmethod
     def _notify_ended(self) -> None:
-        """The queue is shut down, and may be empty now: wake those who wait for that. The lock is held."""
+        """The queue is closed, and may be empty now: wake those who wait for that. The lock is held."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead._module import set_module
 from masthead._sansio.workqueue import OLDEST_EVERY
 from masthead._workqueue.base import WorkQueueBase
-from masthead.errors import DeadlineError, QueueShutDownError
+from masthead.errors import DeadlineError, QueueClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -32,7 +32,7 @@ class WorkQueue(WorkQueueBase[K]):
         queue = masthead.WorkQueue[str]()
         queue.add("default/web")
         queue.add("default/web")  # is enqueued once
-        queue.shut_down()  # the loop ends when nothing is left; without it, it waits for more
+        queue.close()  # the loop ends when nothing is left; without it, it waits for more
         for key in queue:
             try:
                 print("reconciling", key)
@@ -77,7 +77,7 @@ class WorkQueue(WorkQueueBase[K]):
         self._waiting = 0
         self._has_timekeeper = False
         self._ended = threading.Condition(self._lock)
-        self._shut_downs = 0
+        self._closings = 0
 
     def get(self, *, timeout: float | None = None) -> K:
         """Wait for the next key. It is being processed from then on, until `done`.
@@ -86,7 +86,7 @@ class WorkQueue(WorkQueueBase[K]):
             timeout: How many seconds to wait; None for as long as it takes.
 
         Raises:
-            QueueShutDownError: If the queue is shut down, and nothing is left to hand out.
+            QueueClosedError: If the queue is closed, and nothing is left to hand out.
             DeadlineError: If no key came within `timeout`.
         """
         with self._lock:
@@ -94,11 +94,11 @@ class WorkQueue(WorkQueueBase[K]):
             return self._wait(timeout) if key is None else key
 
     def __iter__(self) -> Iterator[K]:
-        """The keys as they come, until the queue is shut down and empty. `done` must be called for each."""
+        """The keys as they come, until the queue is closed and empty. `done` must be called for each."""
         while True:
             try:
                 key = self.get()
-            except QueueShutDownError:
+            except QueueClosedError:
                 return
             yield key
 
@@ -107,7 +107,7 @@ class WorkQueue(WorkQueueBase[K]):
         """Wait for the next key, and call `done` at the end of the block.
 
         Raises:
-            QueueShutDownError: If the queue is shut down, and nothing is left to hand out.
+            QueueClosedError: If the queue is closed, and nothing is left to hand out.
         """
         key = self.get()
         try:
@@ -115,21 +115,21 @@ class WorkQueue(WorkQueueBase[K]):
         finally:
             self.done(key)
 
-    def shut_down(self) -> None:
+    def close(self) -> None:
         """Accept no more keys, drop the delayed ones, and end a `drain` that waits.
 
-        Keys that are enqueued are still handed out; then `get` raises `QueueShutDownError`.
+        Keys that are enqueued are still handed out; then `get` raises `QueueClosedError`.
         """
         with self._lock:
-            self._state.shut_down()
-            self._shut_downs += 1
+            self._state.close()
+            self._closings += 1
             self._wake_all()
             self._ended.notify_all()
 
     def drain(self, *, timeout: float | None = None) -> bool:
-        """Shut down, and wait until no key is left: neither enqueued nor being processed.
+        """Close the queue, and wait until no key is left: neither enqueued nor being processed.
 
-        A later `shut_down` ends the wait.
+        A later `close` ends the wait.
 
         Args:
             timeout: How many seconds to wait; None for as long as it takes.
@@ -138,10 +138,10 @@ class WorkQueue(WorkQueueBase[K]):
             Whether all keys are done.
         """
         with self._lock:
-            state, shut_downs = self._state, self._shut_downs
-            state.shut_down()
+            state, closings = self._state, self._closings
+            state.close()
             self._wake_all()
-            self._ended.wait_for(lambda: state.is_idle or self._shut_downs > shut_downs, timeout)
+            self._ended.wait_for(lambda: state.is_idle or self._closings > closings, timeout)
             return state.is_idle
 
     def _wait(self, timeout: float | None) -> K:
@@ -150,7 +150,7 @@ class WorkQueue(WorkQueueBase[K]):
         try:
             while (key := self._take()) is None:
                 if self._state.is_exhausted:
-                    raise QueueShutDownError(f"{self._described()} is shut down and empty")
+                    raise QueueClosedError(f"{self._described()} is closed and empty")
                 now = self._clock()
                 if deadline is not None and now >= deadline:
                     raise DeadlineError(f"{self._described()} had no key within {timeout:g} s")

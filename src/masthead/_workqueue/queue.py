@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from masthead._module import set_module
 from masthead._sansio.workqueue import OLDEST_EVERY
 from masthead._workqueue.base import WorkQueueBase
-from masthead.errors import DeadlineError, QueueShutDownError
+from masthead.errors import DeadlineError, QueueClosedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -38,7 +38,7 @@ class WorkQueue(WorkQueueBase[K]):
         queue = masthead.aio.WorkQueue[str]()
         queue.add("default/web")
         queue.add("default/web")  # is enqueued once
-        queue.shut_down()  # the loop ends when nothing is left; without it, it waits for more
+        queue.close()  # the loop ends when nothing is left; without it, it waits for more
         async for key in queue:
             try:
                 print("reconciling", key)
@@ -96,7 +96,7 @@ class WorkQueue(WorkQueueBase[K]):
             timeout: How many seconds to wait; None for as long as it takes.
 
         Raises:
-            QueueShutDownError: If the queue is shut down, and nothing is left to hand out.
+            QueueClosedError: If the queue is closed, and nothing is left to hand out.
             DeadlineError: If no key came within `timeout`.
         """
         self._streak += 1
@@ -116,11 +116,11 @@ class WorkQueue(WorkQueueBase[K]):
             raise DeadlineError(f"{self._described()} had no key within {timeout:g} s") from None
 
     async def __aiter__(self) -> AsyncIterator[K]:
-        """The keys as they come, until the queue is shut down and empty. `done` must be called for each."""
+        """The keys as they come, until the queue is closed and empty. `done` must be called for each."""
         while True:
             try:
                 key = await self.get()
-            except QueueShutDownError:
+            except QueueClosedError:
                 return
             yield key
 
@@ -129,7 +129,7 @@ class WorkQueue(WorkQueueBase[K]):
         """Wait for the next key, and call `done` at the end of the block.
 
         Raises:
-            QueueShutDownError: If the queue is shut down, and nothing is left to hand out.
+            QueueClosedError: If the queue is closed, and nothing is left to hand out.
         """
         key = await self.get()
         try:
@@ -137,19 +137,19 @@ class WorkQueue(WorkQueueBase[K]):
         finally:
             self.done(key)
 
-    def shut_down(self) -> None:
+    def close(self) -> None:
         """Accept no more keys, drop the delayed ones, and end a `drain` that waits. It may be called from any thread.
 
-        Keys that are enqueued are still handed out; then `get` raises `QueueShutDownError`.
+        Keys that are enqueued are still handed out; then `get` raises `QueueClosedError`.
         """
         with self._lock:
-            self._state.shut_down()
+            self._state.close()
             self._on_loop(self._end_waits)
 
     async def drain(self, *, timeout: float | None = None) -> bool:
-        """Shut down, and wait until no key is left: neither enqueued nor being processed.
+        """Close the queue, and wait until no key is left: neither enqueued nor being processed.
 
-        A later `shut_down` ends the wait.
+        A later `close` ends the wait.
 
         Args:
             timeout: How many seconds to wait; None for as long as it takes.
@@ -159,7 +159,7 @@ class WorkQueue(WorkQueueBase[K]):
         """
         loop = self._bind(asyncio.get_running_loop())
         with self._lock:
-            self._state.shut_down()
+            self._state.close()
             self._notify_ended()
             if self._state.is_idle:
                 return True
@@ -183,7 +183,7 @@ class WorkQueue(WorkQueueBase[K]):
                 if key is not None:
                     return key
                 if self._state.is_exhausted:
-                    raise QueueShutDownError(f"{self._described()} is shut down and empty")
+                    raise QueueClosedError(f"{self._described()} is closed and empty")
                 waiter = loop.create_future()
                 self._waiters.append(waiter)
                 self._has_waiters = True

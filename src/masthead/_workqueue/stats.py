@@ -29,7 +29,7 @@ class WorkQueueStats(Generic[K]):
         dirty: How many of those are handed out again when they are done.
         oldest: The key that has been ready longest, and for how many seconds; None if no key is ready.
         next_due: In how many seconds the next delay ends; None if no key is delayed.
-        is_shut_down: Whether no more keys are accepted.
+        is_closed: Whether no more keys are accepted.
     """
 
     name: str
@@ -39,7 +39,7 @@ class WorkQueueStats(Generic[K]):
     dirty: int
     oldest: tuple[K, float] | None
     next_due: float | None
-    is_shut_down: bool
+    is_closed: bool
 
     @classmethod
     def of(cls, name: str, state: WorkQueueState[K], now: float) -> WorkQueueStats[K]:
@@ -53,5 +53,5 @@ class WorkQueueStats(Generic[K]):
             dirty=state.waiting - len(state),
             oldest=None if oldest is None else (oldest[0], now - oldest[1]),
             next_due=None if due is None else max(0.0, due - now),
-            is_shut_down=state.is_shut_down,
+            is_closed=state.is_closed,
         )

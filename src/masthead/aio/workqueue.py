@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from masthead._sansio.workqueue import LOW_PRIORITY as LOW_PRIORITY
     from masthead._workqueue.queue import WorkQueue as WorkQueue
     from masthead._workqueue.stats import WorkQueueStats as WorkQueueStats
-    from masthead.errors import QueueShutDownError as QueueShutDownError
+    from masthead.errors import QueueClosedError as QueueClosedError
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
@@ -27,8 +27,8 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "LOW_PRIORITY": "masthead._sansio.workqueue",
             "MaxOfRateLimiter": "masthead._sansio.rate_limiters",
             "MaxWaitRateLimiter": "masthead._sansio.rate_limiters",
+            "QueueClosedError": "masthead.errors",
             "QueueRateLimiter": "masthead._sansio.rate_limiters",
-            "QueueShutDownError": "masthead.errors",
             "WorkQueue": "masthead._workqueue.queue",
             "WorkQueueStats": "masthead._workqueue.stats",
             "default_rate_limiter": "masthead._sansio.rate_limiters",

@@ -284,10 +284,10 @@ def test_keys_that_come_and_go_leave_nothing_behind() -> None:
     assert [var for var in vars(state).values() if isinstance(var, dict | list) and var] == []
 
 
-def test_after_shutting_down_keys_are_handed_out_but_none_is_accepted_and_delays_are_dropped() -> None:
+def test_after_closing_keys_are_handed_out_but_none_is_accepted_and_delays_are_dropped() -> None:
     state = filled("ab")
     state.add_after("c", 1.0, 0.0)
-    state.shut_down()
+    state.close()
 
     assert not state.add("d", 0.0)
     assert not state.add_after("e", 1.0, 0.0)
@@ -296,11 +296,11 @@ def test_after_shutting_down_keys_are_handed_out_but_none_is_accepted_and_delays
     assert (state.is_exhausted, state.is_idle) == (True, True)
 
 
-def test_a_key_that_was_dirty_when_the_queue_was_shut_down_is_handed_out_again() -> None:
+def test_a_key_that_was_dirty_when_the_queue_was_closed_is_handed_out_again() -> None:
     state = filled("a")
     state.take(0.0)
     state.add("a", 0.0)
-    state.shut_down()
+    state.close()
 
     assert (state.is_exhausted, state.is_idle) == (False, False)
     state.done("a")

@@ -37,13 +37,13 @@ class Model:
         self.dirty: list[Waiting] = []
         self.delayed: list[Waiting] = []
         self.processing: dict[str, int] = {}
-        self.is_shut_down = False
+        self.is_closed = False
 
     def find(self, among: list[Waiting], key: str) -> Waiting | None:
         return next((each for each in among if each.key == key), None)
 
     def add(self, key: str, now: float, priority: int) -> None:
-        if self.is_shut_down:
+        if self.is_closed:
             return
         if delay := self.find(self.delayed, key):
             self.delayed.remove(delay)
@@ -62,7 +62,7 @@ class Model:
             among.append(replace(old, priority=new.priority))
 
     def add_after(self, key: str, delay: float, now: float, priority: int) -> None:
-        if self.is_shut_down:
+        if self.is_closed:
             return
         if delay <= 0 or self.find(self.ready, key) or self.find(self.dirty, key):
             self.add(key, now, priority)
@@ -118,8 +118,8 @@ class Model:
             among.clear()
         return dropped
 
-    def shut_down(self) -> None:
-        self.is_shut_down = True
+    def close(self) -> None:
+        self.is_closed = True
         self.delayed.clear()
 
 
@@ -188,9 +188,9 @@ class Queues(RuleBasedStateMachine):
 
     @precondition(lambda self: self.now > 20)
     @rule()
-    def shut_down(self) -> None:
-        self.model.shut_down()
-        self.state.shut_down()
+    def close(self) -> None:
+        self.model.close()
+        self.state.close()
 
     def next_time(self) -> float | None:
         return min((each.time for each in self.model.delayed), default=None)
@@ -206,7 +206,7 @@ class Queues(RuleBasedStateMachine):
         assert state.next_time() == self.next_time()
         assert state.is_idle == (not model.ready and not model.processing)
         assert state.has_more == bool(model.ready or model.delayed)
-        assert state.is_exhausted == (model.is_shut_down and not model.ready and not model.dirty)
+        assert state.is_exhausted == (model.is_closed and not model.ready and not model.dirty)
         counts = [each.priority for each in model.ready]
         assert state.count_by_priority() == {count: counts.count(count) for count in counts}
 

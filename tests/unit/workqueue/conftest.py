@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=DRIVERS)
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., Driver]]:
-    """Makes queues of one kind, which are shut down at the end of the test."""
+    """Makes queues of one kind, which are closed at the end of the test."""
     made: list[Driver] = []
 
     def make(**options: Any) -> Driver:

@@ -31,7 +31,7 @@ class Driver(Protocol):
     def drain(self, timeout: float | None = None) -> Future[bool]: ...
 
     def iter(self, work: Callable[[Any], object]) -> Future[None]:
-        """Call a function with each key, then be done with it, until the queue is shut down and empty."""
+        """Call a function with each key, then be done with it, until the queue is closed and empty."""
         ...
 
     def close(self) -> None: ...
@@ -72,7 +72,7 @@ class ThreadsDriver:
         return future
 
     def close(self) -> None:
-        self.queue.shut_down()
+        self.queue.close()
         for thread in self._threads:
             thread.join(10)
 
@@ -109,7 +109,7 @@ class LoopDriver:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self) -> None:
-        self.queue.shut_down()
+        self.queue.close()
         self._run(self._end()).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

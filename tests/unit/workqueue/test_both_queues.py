@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead.errors import ArgumentError, DeadlineError, QueueShutDownError
+from masthead.errors import ArgumentError, DeadlineError, QueueClosedError
 from masthead.workqueue import LOW_PRIORITY, FastSlowRateLimiter
 
 if TYPE_CHECKING:
@@ -131,18 +131,18 @@ def test_bad_calls_are_refused_and_change_nothing(driver: Driver) -> None:
     assert all_of(driver, 1) == ["a"]
 
 
-def test_shutting_down_ends_all_workers_once_the_queue_is_empty(driver: Driver) -> None:
+def test_closing_ends_all_workers_once_the_queue_is_empty(driver: Driver) -> None:
     worked = list[Any]()
     driver.queue.add("a")
     workers = [driver.iter(worked.append) for _ in range(3)]
     driver.queue.add("b")
-    driver.queue.shut_down()
+    driver.queue.close()
     driver.queue.add("c")
 
     for worker in workers:
         worker.result(SOON)
     assert sorted(worked) == ["a", "b"]
-    with pytest.raises(QueueShutDownError):
+    with pytest.raises(QueueClosedError):
         driver.get().result(SOON)
 
 
@@ -152,7 +152,7 @@ def test_draining_waits_for_what_is_enqueued_and_for_what_is_processed(driver: D
     all_of(driver, 1)
     driver.queue.add("a")
     drained = driver.drain()
-    wait_until(lambda: driver.queue.is_shut_down)
+    wait_until(lambda: driver.queue.is_closed)
     assert not drained.done()
     driver.queue.done("a")
     assert all_of(driver, 2) == ["b", "a"]
@@ -163,11 +163,11 @@ def test_draining_waits_for_what_is_enqueued_and_for_what_is_processed(driver: D
     assert drained.result(SOON)
 
 
-def test_shutting_down_ends_a_drain(driver: Driver) -> None:
+def test_closing_ends_a_drain(driver: Driver) -> None:
     driver.queue.add("a")
     drained = driver.drain()
-    wait_until(lambda: driver.queue.is_shut_down)
-    driver.queue.shut_down()
+    wait_until(lambda: driver.queue.is_closed)
+    driver.queue.close()
     assert not drained.result(SOON)
 
     assert not driver.drain(0.001).result(SOON)
@@ -179,7 +179,7 @@ def test_clearing_ends_a_drain_that_waits_for_keys_nobody_takes(driver: Driver) 
     for key in "abc":
         driver.queue.add(key)
     drained = driver.drain()
-    wait_until(lambda: driver.queue.is_shut_down)
+    wait_until(lambda: driver.queue.is_closed)
 
     assert driver.queue.clear() == 3
     assert drained.result(SOON)

@@ -14,7 +14,7 @@ import pytest
 from masthead._sansio.rate_limiters import FastSlowRateLimiter
 from masthead._sansio.workqueue import LOW_PRIORITY
 from masthead.aio import WorkQueue
-from masthead.errors import ArgumentError, ClosedError, DeadlineError, QueueShutDownError
+from masthead.errors import ArgumentError, ClosedError, DeadlineError, QueueClosedError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 
@@ -48,7 +48,7 @@ async def test_delayed_keys_come_when_their_delay_ends_to_workers_that_wait() ->
         queue.add_after("c", 2)
         queue.add_after("a", 1)
         await asyncio.sleep(7200)
-        queue.shut_down()
+        queue.close()
 
     assert got == [(2.0, "a"), (3.0, "b"), (3.0, "c"), (3600.0, "late")]
 
@@ -146,7 +146,7 @@ async def test_a_block_ends_the_processing_of_its_key_also_if_it_fails() -> None
 
 
 @in_virtual_time
-async def test_after_shutting_down_what_is_enqueued_is_handed_out_and_then_all_workers_end() -> None:
+async def test_after_closing_what_is_enqueued_is_handed_out_and_then_all_workers_end() -> None:
     queue, got = WorkQueue[str]("sites"), list[str]()
 
     async def work() -> None:
@@ -162,25 +162,25 @@ async def test_after_shutting_down_what_is_enqueued_is_handed_out_and_then_all_w
         queue.add("a")
         queue.add("b")
         queue.add_after("later", 5)
-        queue.shut_down()
+        queue.close()
         queue.add("c")
         queue.add_after("d", 1)
         queue.add_rate_limited("e")
 
     assert (got, now()) == (["a", "b"], 1.0)
-    assert queue.is_shut_down
-    with pytest.raises(QueueShutDownError, match="'sites' is shut down and empty") as caught:
+    assert queue.is_closed
+    with pytest.raises(QueueClosedError, match="'sites' is closed and empty") as caught:
         await queue.get()
     assert isinstance(caught.value, ClosedError)
 
 
 @in_virtual_time
-async def test_a_worker_waits_for_a_key_that_is_handed_out_again_after_the_queue_is_shut_down() -> None:
+async def test_a_worker_waits_for_a_key_that_is_handed_out_again_after_the_queue_is_closed() -> None:
     queue = WorkQueue[str]()
     queue.add("a")
     await queue.get()
     queue.add("a")
-    queue.shut_down()
+    queue.close()
     async with asyncio.TaskGroup() as tasks:
         again, over = tasks.create_task(_keys(queue)), tasks.create_task(_keys(queue))
         await asyncio.sleep(1)
@@ -220,7 +220,7 @@ async def test_draining_waits_for_the_queue_and_for_the_workers() -> None:
 
 
 @in_virtual_time
-async def test_shutting_down_ends_a_drain_that_waits() -> None:
+async def test_closing_ends_a_drain_that_waits() -> None:
     queue = WorkQueue[str]()
     queue.add("stuck")
     await queue.get()
@@ -228,7 +228,7 @@ async def test_shutting_down_ends_a_drain_that_waits() -> None:
         drained = tasks.create_task(queue.drain())
         await asyncio.sleep(3)
         assert not drained.done()
-        queue.shut_down()
+        queue.close()
     assert not drained.result()
 
     assert not await queue.drain(timeout=7)
@@ -311,7 +311,7 @@ async def test_a_thread_may_shut_the_queue_down() -> None:
     async with asyncio.TaskGroup() as tasks:
         got = tasks.create_task(_keys(queue))
         await asyncio.sleep(1)
-        await asyncio.to_thread(queue.shut_down)
+        await asyncio.to_thread(queue.close)
     assert (got.result(), now()) == ([], 1.0)
 
 
@@ -371,7 +371,7 @@ def test_keys_can_be_added_after_the_loop_is_closed() -> None:
     thread.start()
     thread.join()
     queue.add_after("b", 1)
-    queue.shut_down()
+    queue.close()
     assert len(queue) == 1
 
 
@@ -398,10 +398,10 @@ async def test_stats_say_what_waits_and_what_is_processed_and_for_how_long() -> 
     stats = queue.stats()
     assert (stats.name, stats.ready, stats.delayed, stats.dirty) == ("sites", {0: 2, LOW_PRIORITY: 1}, 1, 1)
     assert (stats.processing, stats.oldest, stats.next_due) == ({"a": 2.0}, ("b", 2.0), 28.0)
-    assert not stats.is_shut_down
+    assert not stats.is_closed
     assert repr(queue) == "<WorkQueue 'sites': 3 ready, 1 delayed, 1 being processed>"
-    queue.shut_down()
-    assert repr(queue) == "<WorkQueue 'sites': 3 ready, 0 delayed, 1 being processed, shut down>"
+    queue.close()
+    assert repr(queue) == "<WorkQueue 'sites': 3 ready, 0 delayed, 1 being processed, closed>"
 
 
 class Key:

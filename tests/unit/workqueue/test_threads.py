@@ -91,14 +91,14 @@ def test_no_key_is_in_two_workers_and_the_last_change_of_each_is_seen(make: Call
     assert workshop.seen == workshop.versions
 
 
-def test_shutting_down_in_the_middle_of_everything_ends_all_workers(make: Callable[..., Driver]) -> None:
+def test_closing_in_the_middle_of_everything_ends_all_workers(make: Callable[..., Driver]) -> None:
     for seed in range(5):
         driver = make()
         workshop = Workshop(driver)
         workers = [driver.iter(workshop.work) for _ in range(4)]
         producer = threading.Thread(target=workshop.produce, args=[seed])
         producer.start()
-        driver.queue.shut_down()
+        driver.queue.close()
         for worker in workers:
             worker.result(SOON)
         producer.join(SOON)
@@ -157,7 +157,7 @@ def test_a_thread_whose_wait_is_interrupted_passes_the_delays_on_to_another() ->
 PROGRAM = """
 import asyncio, threading
 import masthead, masthead.aio
-from masthead.workqueue import LOW_PRIORITY, QueueShutDownError
+from masthead.workqueue import LOW_PRIORITY, QueueClosedError
 
 blocking, done = masthead.WorkQueue("blocking"), []
 
@@ -189,7 +189,7 @@ async def main():
     assert set(seen) == {*range(1000), "late"}
     try:
         await queue.get()
-    except QueueShutDownError as error:
+    except QueueClosedError as error:
         print(error)
 
 asyncio.run(main())
@@ -205,4 +205,4 @@ def test_a_program_of_its_own_uses_both_queues_and_ends() -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "work queue 'async' is shut down and empty\n"
+    assert done.stdout == "work queue 'async' is closed and empty\n"
