@@ -181,11 +181,11 @@ _LEFT_OUT: Final = frozenset(
         "ReconcileContext.end_finalize",
         "ReconcileContext.finalize",
         # For what starts and stops informers on their event loop: factories, and the blocking façade.
-        "Registration.end",
+        "Registration.stop",
         "Registration.is_alive",
         "Registration.is_called_from_handler",
         "Registration.is_own",
-        "Registration.leave",
+        "Registration.remove_nowait",
         "Registration.mark_done",
         "Registration.start",
         "SharedInformer.from_options",
@@ -199,7 +199,7 @@ _LEFT_OUT: Final = frozenset(
 _ON_LOOP: Final = frozenset({"ResponseStream.close", "SharedInformer.add_event_handler", "SharedInformer.add_indexers"})
 _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
     "EventRecorder.stop": ("_stop", ""),
-    "Registration.remove": ("_end", "leave"),
+    "Registration.remove": ("_end", "remove_nowait"),
     "SharedInformer.run": ("_run", ""),
     "SharedInformer.start": ("_start", ""),
     "SharedInformer.stop": ("_end", "stop_nowait"),

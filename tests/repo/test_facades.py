@@ -46,7 +46,7 @@ ASYNC_ONLY = {
     # For those who build on it: what they return is read in the loop, and transports are called there.
     "RestClient": {"call", "connect", "exchange", "open", "wrap_transport"},
     # For those who begin and end them on the loop: factories, and the blocking façade.
-    "Registration": {"is_called_from_handler", "is_own", "is_alive", "leave", "start", "end", "mark_done"},
+    "Registration": {"is_called_from_handler", "is_own", "is_alive", "remove_nowait", "start", "stop", "mark_done"},
     "SharedInformer": {
         "is_called_from_handler",
         "stop_nowait",

@@ -82,7 +82,7 @@ class EventRegistrations:
     def leave(self) -> None:
         """Deliver no further events."""
         for registration in self._registrations:
-            registration.leave()
+            registration.remove_nowait()
 
     def cancel_retries(self) -> None:
         """Cancel all retries of mappers."""

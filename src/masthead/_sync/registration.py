@@ -54,7 +54,7 @@ class Registration(RegistrationFacade[AsyncRegistration]):
         Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
         for.
         """
-        self._end(self._async.remove(), self._async.leave)
+        self._end(self._async.remove(), self._async.remove_nowait)
 
     def __repr__(self) -> str:
         return repr(self._async)

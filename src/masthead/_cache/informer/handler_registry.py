@@ -158,7 +158,7 @@ class HandlerRegistry(Generic[T]):
         self.detach()
         async with asyncio.TaskGroup() as group:
             for registration in [*self._registrations, *self._leaving]:
-                group.create_task(registration.end(timeout))
+                group.create_task(registration.stop(timeout))
 
     def release(self) -> None:
         """Detach the handlers, and wake all that wait for one of them to sync."""

@@ -114,12 +114,12 @@ class Registration:
         Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
         for.
         """
-        self.leave()
+        self.remove_nowait()
         if not self.is_called_from_handler:
             await self._dispatcher.end(None)
             self._leave(self)  # again: now that it is over, the informer can forget it
 
-    def leave(self) -> None:
+    def remove_nowait(self) -> None:
         """Detach the handler, and wait for nothing."""
         self._leave(self)
         self._mark_done_nowait()
@@ -129,7 +129,7 @@ class Registration:
         self._loop = loop
         self._dispatcher.start()
 
-    async def end(self, timeout: float) -> None:
+    async def stop(self, timeout: float) -> None:
         """Wait until nothing is dispatched any more; the informer does this when it stops."""
         await self._dispatcher.end(timeout)
 
