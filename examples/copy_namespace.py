@@ -53,7 +53,7 @@ def copy_namespace(source: masthead.Client, name: str, target: masthead.Client, 
     """Copy what is there, and return a line for each object; what the target has already is brought up to date."""
     objects = [moved(each, new_name) for each in objects_of(source, name)]
     namespace = Namespace.new(new_name, labels=source.core_v1.namespaces().get(name).metadata.labels)
-    return target.apply_manifests([namespace, *objects], field_manager="copy-namespace").text()
+    return target.apply_manifests([namespace, *objects], field_manager="copy-namespace").text
 
 
 def main() -> None:

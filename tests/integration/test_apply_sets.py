@@ -53,7 +53,7 @@ async def test_objects_that_leave_the_set_are_pruned(client: Any, namespace: str
     assert keys(second.unchanged) == ["ConfigMap a"]
     assert keys(second.created) == ["ConfigMap c"]
     assert keys(second.pruned) == ["Service web", "ConfigMap b"]
-    assert second.text().endswith("service/web pruned\nconfigmap/b pruned\n")
+    assert second.text.endswith("service/web pruned\nconfigmap/b pruned\n")
     assert await names(client, namespace) == {"a", "c"}
     with pytest.raises(NotFoundError):
         await client.core_v1.services(namespace).get("web")
@@ -104,7 +104,7 @@ async def test_a_dry_run_prunes_nothing_and_says_what_it_would(client: Any, name
     result = await apply(client, namespace, service("web"), dry_run=True)
 
     assert keys(result.pruned) == ["ConfigMap b", "ConfigMap a"]
-    assert "configmap/a pruned (server dry run)\n" in result.text()
+    assert "configmap/a pruned (server dry run)\n" in result.text
     assert await names(client, namespace) == {"a", "b"}
     assert await parent_annotations(client, namespace) == before
 
@@ -117,7 +117,7 @@ async def test_a_diff_shows_what_would_be_pruned(client: Any, namespace: str) ->
     )
 
     assert [each.outcome for each in diff] == ["unchanged", "pruned"]
-    assert "-  name: b\n" in diff.text(color=False)
+    assert "-  name: b\n" in diff.text
     assert await names(client, namespace) == {"a", "b"}
 
 

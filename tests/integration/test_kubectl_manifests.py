@@ -136,7 +136,7 @@ async def test_a_diff_has_the_lines_of_kubectl(
     theirs = kubectl.run(f"diff -f - {how} --field-manager=kubectl -n {namespace}", stdin=stream(*manifests))
 
     assert theirs.returncode == 1, theirs.stderr
-    assert _changed(ours.text(color=False)) == _changed(theirs.stdout)
+    assert _changed(ours.text) == _changed(theirs.stdout)
 
 
 def _changed(text: str) -> list[str]:

@@ -31,8 +31,8 @@ async def test_a_diff_of_new_objects_creates_nothing(client: Any, namespace: str
     assert outcomes(diff) == [("ConfigMap", "created"), ("Deployment", "created")]
     assert diff.has_changes
     assert diff[0].before is None
-    assert f"+++ MERGED/v1.ConfigMap.{namespace}.a\n" in diff.text(color=False)
-    assert "+  color: red\n" in diff.text(color=False)
+    assert f"+++ MERGED/v1.ConfigMap.{namespace}.a\n" in diff.text
+    assert "+  color: red\n" in diff.text
     with pytest.raises(NotFoundError):
         await client.core_v1.config_maps(namespace).get("a")
 
@@ -47,11 +47,11 @@ async def test_a_diff_shows_what_would_change_and_nothing_else(client: Any, name
     diff = await client.diff_manifests(manifests, namespace=namespace, field_manager="us")
 
     assert outcomes(diff) == [("ConfigMap", "changed"), ("Deployment", "unchanged")]
-    assert changed_lines(diff.text(color=False)) == ["-  color: red", "-  size: '1'", "+  color: blue"]
+    assert changed_lines(diff.text) == ["-  color: red", "-  size: '1'", "+  color: blue"]
     assert diff[0].before["data"]["color"] == "red"
     assert diff[0].after["data"] == {"color": "blue"}
-    assert "managedFields" not in diff.text(color=False)
-    assert "managedFields" in diff[0].text(color=False, show_managed_fields=True, context=50)
+    assert "managedFields" not in diff.text
+    assert "managedFields" in diff[0].format(color=False, show_managed_fields=True, context=50)
 
 
 async def test_a_diff_masks_the_values_of_secrets(client: Any, namespace: str) -> None:
@@ -61,12 +61,12 @@ async def test_a_diff_masks_the_values_of_secrets(client: Any, namespace: str) -
 
     diff = await client.diff_manifests(secret, namespace=namespace, field_manager="us")
 
-    assert changed_lines(diff.text(color=False)) == [
+    assert changed_lines(diff.text) == [
         "-  other: '*** (before)'",
         "+  new: '***'",
         "+  other: '*** (after)'",
     ]
-    assert "+  new: Zm91cg==\n" in diff.text(color=False, show_secrets=True)
+    assert "+  new: Zm91cg==\n" in diff.format(color=False, show_secrets=True)
     assert "Zm91cg" not in repr(diff)
 
 
@@ -79,7 +79,7 @@ async def test_a_diff_with_conflicts_has_them_and_shows_what_force_would_do(clie
 
     assert [(conflict.field, conflict.manager) for conflict in diff[0].conflict.conflicts] == [(".data.color", "them")]
     assert diff.has_changes
-    text = diff.text(color=False)
+    text = diff.text
     assert text.startswith(f"# ConfigMap {namespace}/a conflicts")
     assert changed_lines(text) == ["-  color: red", "+  color: blue"]
     forced = await client.diff_manifests(wanted, namespace=namespace, field_manager="us", force=True)
@@ -96,7 +96,7 @@ async def test_a_diff_of_client_side_apply(client: Any, namespace: str) -> None:
     diff = await client.diff_manifests(manifests, namespace=namespace, client_side=True)
 
     assert outcomes(diff) == [("ConfigMap", "changed"), ("Service", "unchanged")]
-    assert "-  color: red" in changed_lines(diff.text(color=False))
+    assert "-  color: red" in changed_lines(diff.text)
     assert (await client.core_v1.config_maps(namespace).get("a")).data == {"color": "red"}
 
 

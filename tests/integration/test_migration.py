@@ -304,7 +304,7 @@ async def test_diff_and_dry_run_show_what_an_apply_removes(
     assert content(tried[0]) == content(done[0]) == content(compared[0].after)
     assert managers(tried[0]) == managers(done[0])
     assert (CSA, "Update") not in managers(done[0])
-    lines = [line for line in compared.text(color=False).splitlines() if line.startswith("-")]
+    lines = [line for line in compared.text.splitlines() if line.startswith("-")]
     assert [text for text in removed if not any(text in line for line in lines)] == []
     assert done[0].metadata.labels["theirs"] == "1"
     assert not (await client.diff_manifests([then], **options)).has_changes

@@ -109,7 +109,7 @@ async def test_a_request_reaches_the_pod(web: Any) -> None:
     assert said["headers"]["x-mine"] == "here"
     assert "authorization" not in said["headers"]
     assert (response.header("x-own"), response.header("absent")) == ("yes", "")
-    assert json.loads(response.text()) == said
+    assert json.loads(response.text) == said
     assert repr(response) == f"<ProxyResponse 200 to get pods/proxy default/web:8080, {len(response.body)} bytes>"
 
 

@@ -93,7 +93,7 @@ async def test_the_text_of_a_table_of_all_namespaces_has_them(maps: Any, client:
     assert lines[0].split() == ["NAMESPACE", "NAME", "DATA", "AGE"]
     assert lines[-1].startswith(f"{namespace} ")
     assert str(await maps.table()).startswith("NAME ")
-    assert (await client.core_v1.namespaces().table()).text().startswith("NAME ")
+    assert (await client.core_v1.namespaces().table()).text.startswith("NAME ")
 
 
 async def test_a_table_made_here_is_the_one_of_the_server(client: Any, namespace: str) -> None:
@@ -104,7 +104,7 @@ async def test_a_table_made_here_is_the_one_of_the_server(client: Any, namespace
     made, served = printers.table(await pods.list(), wide=True), await pods.table(wide=True)
 
     assert [column.name for column in made.columns] == [column.name for column in served.columns]
-    assert made.text().splitlines()[0] == served.text().splitlines()[0]
+    assert made.text.splitlines()[0] == served.text.splitlines()[0]
     ages = [column.name for column in made.columns].index("Age")
     for one, other in zip(made, served, strict=True):
         assert [*one.cells[:ages], *one.cells[ages + 1 :]] == [*other.cells[:ages], *other.cells[ages + 1 :]]

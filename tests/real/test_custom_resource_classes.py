@@ -280,7 +280,7 @@ def test_status_scale_selectors_columns_and_versions_work(installed: masthead.Cl
     older = installed.resource(WebsiteV1Beta1, namespace="default").get("whole")
     assert (older.spec.image, type(older)) == ("nginx", WebsiteV1Beta1)
     (table,) = installed.tables("websites.classes.example.com", namespace="default", wide=True)
-    assert table.text().split()[:5] == ["NAME", "REPLICAS", "READY", "IMAGE", "AGE"]
+    assert table.text.split()[:5] == ["NAME", "REPLICAS", "READY", "IMAGE", "AGE"]
 
 
 @pytest.mark.timeout(120 + 5 * CLASSES)

@@ -102,7 +102,7 @@ def _install(sources: list[ModuleType | type[CustomResource]], chosen: argparse.
         result = client.install_crds(
             *sources, field_manager=chosen.field_manager, force=chosen.force, timeout=chosen.timeout
         )
-    write(result.text())
+    write(result.text)
 
 
 def _parser(name: str) -> ArgumentParser:

@@ -34,7 +34,7 @@ class LogFormat:
     color: bool = False
     is_terminal: bool = False
 
-    def text(self, line: LogLine) -> str:
+    def format(self, line: LogLine) -> str:
         """Return a line with its newline."""
         time = f"{line.time} " if self.timestamps and line.time else ""
         # Windows ends lines with a carriage return, too.

@@ -69,7 +69,9 @@ def render(tables: Sequence[PrintedTable], options: TableOptions) -> str:
         options: How to show them.
     """
     texts = [
-        table.text(wide=options.wide, labels=options.labels, headers=options.headers) for table in tables if table.rows
+        table.format(wide=options.wide, labels=options.labels, headers=options.headers)
+        for table in tables
+        if table.rows
     ]
     if options.color and options.headers:
         texts = [paint(text) for text in texts]

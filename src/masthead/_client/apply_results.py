@@ -119,8 +119,9 @@ class ApplyResult(Sequence[Unstructured]):
         """Whether anything was created, changed or deleted."""
         return bool(self._pruned) or any(outcome != "unchanged" for _, outcome in self._applied)
 
+    @property
     def text(self) -> str:
-        """Return a line for each object, as kubectl prints it: ``deployment.apps/web configured``."""
+        """A line for each object, as kubectl prints it: ``deployment.apps/web configured``."""
         pairs: list[tuple[Unstructured, str]] = [*self._applied, *((each, "pruned") for each in self._pruned)]
         suffix = " (server dry run)" if self._is_dry_run else ""
         return "".join(f"{_reference(obj)} {outcome}{suffix}\n" for obj, outcome in pairs)

@@ -74,7 +74,12 @@ class ObjectDiff:
         """Whether the apply would change anything, or be refused."""
         return self.outcome != "unchanged" or self.conflict is not None
 
-    def text(
+    @property
+    def text(self) -> str:
+        """The difference as plain text, with the defaults of `format`; empty if there is none."""
+        return self.format(color=False)
+
+    def format(
         self,
         *,
         color: bool | None = None,
@@ -137,7 +142,12 @@ class DiffResult(Sequence[ObjectDiff]):
         """Whether the apply would change anything, or be refused; ``kubectl diff`` exits with 1 then."""
         return any(diff.has_changes for diff in self._diffs)
 
-    def text(
+    @property
+    def text(self) -> str:
+        """All differences as plain text, with the defaults of `format`; empty if there are none."""
+        return self.format(color=False)
+
+    def format(
         self,
         *,
         color: bool | None = None,
@@ -145,9 +155,9 @@ class DiffResult(Sequence[ObjectDiff]):
         show_secrets: bool = False,
         context: int = 3,
     ) -> str:
-        """Return all differences as one text; empty if there are none. The arguments are those of `ObjectDiff.text`."""
+        """Return all differences as one text; empty if there are none. The arguments are those of `ObjectDiff.format`."""
         return "".join(
-            diff.text(
+            diff.format(
                 color=color,
                 show_managed_fields=show_managed_fields,
                 show_secrets=show_secrets,

@@ -60,7 +60,7 @@ class ManifestVerbs(Clientset):
         ::
 
             result = await client.apply_manifests(Path("deploy/"), field_manager="me", wait=True)
-            print(result.text())
+            print(result.text)
 
         Args:
             source: The path of a file or directory, YAML text, an object, plain data, or several of these.
@@ -167,7 +167,7 @@ class ManifestVerbs(Clientset):
 
             diff = await client.diff_manifests(Path("deploy/"), field_manager="me")
             if diff.has_changes:
-                print(diff.text())
+                print(diff.format())
 
         The server computes the new objects in a dry run; nothing is stored. Conflicts with other managers do not end it: the
         difference of such an object has the conflict, and shows the effect of `force`.

@@ -96,9 +96,14 @@ class PrintedTable:
         return iter(self.rows)
 
     def __str__(self) -> str:
-        return self.text()
+        return self.text
 
-    def text(
+    @property
+    def text(self) -> str:
+        """The table as text, with the defaults of `format`; empty if it has no rows."""
+        return self.format()
+
+    def format(
         self,
         *,
         wide: bool | None = None,

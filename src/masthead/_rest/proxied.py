@@ -129,6 +129,7 @@ class ProxyResponse:
         """A header's value, whatever the case of its name; empty if absent."""
         return self._response.header(name)
 
+    @property
     def text(self) -> str:
         """The body as text; bytes that are not UTF-8 are replaced."""
         return self.body.decode("utf-8", "replace")

@@ -38,7 +38,7 @@ class ProxyVerbs(BaseResource[T], Generic[T]):
         ::
 
             response = pods.proxy("web:8080").get("/healthz")
-            print(response.status, response.text())
+            print(response.status, response.text)
 
         Args:
             name: The object's name; with a port, ``web:8080``, which may be a port's name of a service; with ``https`` to

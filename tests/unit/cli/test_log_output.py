@@ -23,15 +23,15 @@ LINE = LogLine("shop", "web-1", "app", "GET /", "2026-03-01T12:00:00.000000001Z"
     ],
 )
 def test_a_line_is_printed_as_asked_for(form: LogFormat, text: str) -> None:
-    assert form.text(LINE) == text
+    assert form.format(LINE) == text
 
 
 def test_a_pod_keeps_its_colour() -> None:
     form = LogFormat(color=True)
 
-    assert form.text(LINE) == form.text(LINE)
-    assert render(form.text(LINE)).endswith("[web-1/app]\x1b[0m GET /\n")
-    colours = {render(form.text(LogLine("shop", f"web-{at}", "app", "x")))[:5] for at in range(50)}
+    assert form.format(LINE) == form.format(LINE)
+    assert render(form.format(LINE)).endswith("[web-1/app]\x1b[0m GET /\n")
+    colours = {render(form.format(LogLine("shop", f"web-{at}", "app", "x")))[:5] for at in range(50)}
     assert len(colours) == 5
 
 
@@ -61,8 +61,8 @@ def test_sizes_have_three_figures_at_most() -> None:
 def test_a_terminal_gets_the_colours_of_a_log_and_no_other_escapes() -> None:
     line = LogLine("shop", "web-1", "app", "\x1b[31mred\x1b[2J\x1b]0;owned\x07\r")
 
-    shown = render(LogFormat(prefix=False, color=True, is_terminal=True).text(line))
-    plain = render(LogFormat(prefix=False, is_terminal=True).text(line))
+    shown = render(LogFormat(prefix=False, color=True, is_terminal=True).format(line))
+    plain = render(LogFormat(prefix=False, is_terminal=True).format(line))
 
     assert shown == "\x1b[31mred^[[2J^[]0;owned^G\x1b[0m\n"
     assert plain == "red^[[2J^[]0;owned^G\n"
@@ -71,4 +71,4 @@ def test_a_terminal_gets_the_colours_of_a_log_and_no_other_escapes() -> None:
 def test_a_program_gets_a_log_as_it_is() -> None:
     line = LogLine("shop", "web-1", "app", "\x1b[31mred\r")
 
-    assert LogFormat(prefix=False).text(line) == "\x1b[31mred\r\n"
+    assert LogFormat(prefix=False).format(line) == "\x1b[31mred\r\n"

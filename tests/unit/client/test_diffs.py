@@ -21,7 +21,7 @@ def test_a_difference_is_a_unified_diff_of_sorted_yaml() -> None:
     diff = ObjectDiff(obj(data={"b": "1", "a": "x"}), obj(data={"a": "z", "b": "1"}))
 
     assert diff.outcome == "changed"
-    assert diff.text(color=False, context=1) == (
+    assert diff.format(color=False, context=1) == (
         "diff -u -N LIVE/v1.ConfigMap.n.a MERGED/v1.ConfigMap.n.a\n"
         "--- LIVE/v1.ConfigMap.n.a\n"
         "+++ MERGED/v1.ConfigMap.n.a\n"
@@ -46,21 +46,21 @@ def test_outcomes_of_a_difference(before: Unstructured | None, after: Unstructur
     diff = DiffResult([ObjectDiff(before, after)])
 
     assert diff[0].outcome == outcome
-    assert diff.has_changes == (outcome != "unchanged") == bool(diff.text(color=False))
+    assert diff.has_changes == (outcome != "unchanged") == bool(diff.text)
 
 
 def test_colors_are_those_of_a_terminal_if_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     diff = DiffResult([ObjectDiff(obj(data={"a": "x"}), obj(data={"a": "z"}))])
-    colored = diff.text(color=True)
+    colored = diff.format(color=True)
 
     assert "\x1b[31m-  a: x\x1b[0m\n" in colored
     assert "\x1b[32m+  a: z\x1b[0m\n" in colored
     assert "\x1b[1m--- LIVE/v1.ConfigMap.n.a\x1b[0m\n" in colored
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert diff.text() == colored
+    assert diff.format() == colored
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in diff.text()
+    assert "\x1b" not in diff.format()
 
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -77,7 +77,7 @@ def test_values_of_secrets_are_masked_everywhere() -> None:
         data={"same": "c2FtZQ==", "changed": "dGhyZWU=", "new": "Zm91cg=="},
         metadata={"annotations": {LAST_APPLIED: '{"data":{"changed":"dGhyZWU="}}', "note": "seen"}},
     )
-    text = ObjectDiff(before, after).text(color=False, context=99)
+    text = ObjectDiff(before, after).format(color=False, context=99)
 
     assert not any(value in text for value in ("c2FtZQ", "b25l", "dHdv", "dGhyZWU", "Zm91cg"))
     lines = text.splitlines()
@@ -87,12 +87,12 @@ def test_values_of_secrets_are_masked_everywhere() -> None:
     assert "+  new: '***'" in lines
     assert "   same: '***'" in lines
     assert "     note: seen" in lines
-    assert "dGhyZWU=" in ObjectDiff(before, after).text(color=False, show_secrets=True)
+    assert "dGhyZWU=" in ObjectDiff(before, after).format(color=False, show_secrets=True)
     assert before["data"]["gone"] == "dHdv"
 
 
 def test_a_pruned_secret_is_masked_too() -> None:
-    text = ObjectDiff(obj("Secret", data={"a": "b25l"}), None).text(color=False)
+    text = ObjectDiff(obj("Secret", data={"a": "b25l"}), None).text
 
     assert "-  a: '***'\n" in text
 
@@ -120,6 +120,6 @@ def test_a_result_is_a_sequence_with_the_words_of_kubectl() -> None:
     assert list(result[:1]) == [obj()]
     assert list(result.outcomes) == ["created", "unchanged"]
     assert result.has_changes
-    assert result.text() == "configmap/a created\ndeployment.apps/web unchanged\nsecret/a pruned\n"
+    assert result.text == "configmap/a created\ndeployment.apps/web unchanged\nsecret/a pruned\n"
     assert repr(result) == "ApplyResult(created=1, unchanged=1, pruned=1)"
     assert not ApplyResult([(web, "unchanged")]).has_changes

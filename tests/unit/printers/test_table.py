@@ -73,7 +73,7 @@ def test_a_pod_is_printed_as_kubectl_does(pod: Any) -> None:
 
 def test_wide_output_namespaces_and_labels_are_columns() -> None:
     made = printers.table([POD], now=NOW, wide=True, namespaces=True)
-    header, line = made.text(labels=True).split("\n")
+    header, line = made.format(labels=True).split("\n")
     assert header.split() == [
         *("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE"),
         *("NOMINATED", "NODE", "READINESS", "GATES", "LABELS"),
@@ -81,7 +81,7 @@ def test_wide_output_namespaces_and_labels_are_columns() -> None:
     assert line.startswith("shop ")
     assert line.endswith("a=1,b=2")
     assert "10.0.0.7" in line
-    assert made.text(wide=False, namespaces=False, headers=False) == "web   1/1   Running   2 (5m ago)   3h2m"
+    assert made.format(wide=False, namespaces=False, headers=False) == "web   1/1   Running   2 (5m ago)   3h2m"
 
 
 def test_rows_are_data() -> None:

@@ -194,8 +194,8 @@ class Show:
         hit = len(self._cluster.faults_so_far())
         nodes: list[Node] = sorted(runtime.factory.core_v1.nodes.informer.indexer.list(), key=lambda node: node.key)
         figures = Figures(
-            queue_depth=sum(len(loop.queue) for loop in loops),
-            reconciles=sum(sum(loop.metrics.counts.values()) for loop in loops),
+            queue_depth=sum(len(loop.requests.queue.keys) for loop in loops),
+            reconciles=sum(sum(loop.requests.metrics.counts.values()) for loop in loops),
             survived=hit if is_watching else max(0, hit - 1),
             is_failing=not is_watching,
         )

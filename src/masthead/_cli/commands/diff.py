@@ -68,7 +68,7 @@ def command(
         code = ExitCode.USAGE if failure.code is ExitCode.FAILED else failure.code
         raise CommandError(failure.line, hint=failure.hint, code=code) from error
     color = has_color(no_color=state.no_color)
-    text = found.text(color=color, show_managed_fields=show_managed_fields, show_secrets=show_secrets)
+    text = found.format(color=color, show_managed_fields=show_managed_fields, show_secrets=show_secrets)
     write(keep_colors(text, color=color))
     return ExitCode.FAILED if found.has_changes else ExitCode.OK
 

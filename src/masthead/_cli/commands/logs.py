@@ -125,7 +125,7 @@ def _print_one(client: masthead.Client, name: str, asked: _Asked, form: LogForma
             for text in lines:
                 time, _, rest = text.partition(" ") if form.timestamps else ("", "", text)
                 line = LogLine(client.namespace, name, asked.container or "", rest, time)
-                _put(form.text(line), is_followed=asked.follow)
+                _put(form.format(line), is_followed=asked.follow)
     except NotFoundError:
         refuse_missing(client, Selected(client.mapper.find("pods"), (name,), client.namespace))
         raise
@@ -151,7 +151,7 @@ def _print_many(
     count = 0
     with merged as lines:
         for count, line in enumerate(lines, 1):  # noqa: B007 - used behind the loop
-            _put(form.text(line), is_followed=asked.follow)
+            _put(form.format(line), is_followed=asked.follow)
     if not count:
         say("no lines were found")
 
