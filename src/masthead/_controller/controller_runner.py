@@ -188,7 +188,7 @@ class ControllerRunner:
         ]
         return ", ".join(flights) or "none"
 
-    def pending_work(self, within: float) -> list[str]:
+    def pending_work(self, retries_within: float) -> list[str]:
         """Describe the remaining work of all controllers; see `ReconcileLoop.pending_work`."""
         failures = self.failures.failing()
         lines: list[str] = []
@@ -197,7 +197,7 @@ class ControllerRunner:
             if failure := failures.get(_start_label(name)):
                 lines.append(f"controller {name} cannot be started, and is tried again: {failure}")
             elif name in self.loops:
-                lines += self.loops[name].pending_work(within)
+                lines += self.loops[name].pending_work(retries_within)
             else:
                 lines.append(f"controller {name} does not run")
         return lines

@@ -54,6 +54,8 @@ class EventRegistrations:
         self._enqueue = enqueue
         self._log = log
         self._mapping_errors = mapping_errors
+        # Kept, because other threads ask what is pending, and have no loop.
+        self._clock = asyncio.get_running_loop().time
         self._registrations: list[Registration] = []
         self._retries = MappingRetries(self._read_cache, self._report_mapping_failure)
 
@@ -97,7 +99,7 @@ class EventRegistrations:
     def pending(self, retries_within: float) -> list[str]:
         """Describe undelivered events, and retries of mappers that are due within a number of seconds."""
         lines: list[str] = []
-        if self._retries.is_due(asyncio.get_running_loop().time() + retries_within):
+        if self._retries.is_due(self._clock() + retries_within):
             lines.append("a mapper that has raised is called again soon")
         lines += [
             f"{counted(registration.pending, 'event')} of {registration.name} not handled yet"
