@@ -110,6 +110,7 @@ MIRRORS: Final = (
     Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
     Mirror("masthead._record.recorder", ("EventRecorder",), "event_recorder"),
     Mirror("masthead._controller.context", ("ReconcileContext",)),
+    Mirror("masthead._workqueue.queue", ("WorkQueue",), "work_queue"),
 )
 """Every class with a blocking namesake that is made here."""
 _CLIENTSET: Final = {
@@ -145,6 +146,7 @@ _NAMES: Final[Mapping[str, Reference]] = {
     )
 } | {
     "ContextFacade": Reference("masthead._sync.context_facade", "ContextFacade"),
+    "ThreadQueue": Reference("masthead._workqueue.thread_queue", "ThreadQueue"),
     **{
         name: Reference("masthead._sync.recorder_facade", name)
         for name in ("PortalEventRecorder", "RecorderFacade", "recorder_client_of")
@@ -233,6 +235,7 @@ _IN_CALLER: Final = frozenset(
         "SharedInformerFactory.__aexit__",
     }
 )
+TRANSLATED: Final[Mapping[str, str]] = {"WorkQueue": "ThreadQueue[K]"}
 _LIMITS: Final[Mapping[str, int]] = {
     "ReadVerbs.iter_pages": 1,
     "LogStream.chunks": 16,
@@ -242,7 +245,12 @@ _LIMITS: Final[Mapping[str, int]] = {
     "RemoteOutput.lines": 1024,
 }
 _SENTENCES: Final[Mapping[str, str]] = {
-    "async def reconcile(ctx: masthead.aio.ReconcileContext[Website]": "def reconcile(ctx: masthead.ReconcileContext[Website]",
+    "Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get` takes\n"
+    "    no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or "
+    "`asyncio.timeout`.": (
+        "Threads: all methods may be called from any thread, but not from a signal handler, which may interrupt a thread that"
+        "\n    holds the queue's lock."
+    ),
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
     "`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event loop.": (
@@ -288,6 +296,7 @@ def files_for(root: Path) -> dict[str, str]:
         through=_THROUGH,
         adapted=_ADAPTED,
         in_caller=_IN_CALLER,
+        translated=TRANSLATED,
         limits=_LIMITS,
         sentences=_SENTENCES,
     )

@@ -22,9 +22,10 @@ ITEMS: Final = Reference("masthead._sync.streams", "Items")
 PORTAL: Final = Reference("masthead._sync.portal", "Portal")
 CONCEALED: Final = Reference("masthead._config.loader", "conceal")
 ITERATOR: Final = Reference("collections.abc", "Iterator")
+GENERATOR: Final = Reference("collections.abc", "Generator")
 OWN_NAMES: Final = {
     "threading": Reference("threading", ""),
-    **{each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR)},
+    **{each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR, GENERATOR)},
 }
 """Names that generated classes use and their sources do not."""
 
@@ -35,7 +36,11 @@ _SET_MODULE: Final = "set_module"
 _PROPERTIES: Final = frozenset({"property", "cached_property"})
 # What `StreamFacade` and the root implement, and constructors, which wrap.
 _BY_HAND: Final = frozenset({"__init__", "__aiter__", "__anext__", "__aenter__", "__aexit__"})
-_PLAIN_WORDS: Final = ((re.compile(r"\basync (with|for)\b"), r"\1"), (re.compile(r"\bawait "), ""))
+_PLAIN_WORDS: Final = (
+    (re.compile(r"\basync (with|for|def)\b"), r"\1"),
+    (re.compile(r"\bawait "), ""),
+    (re.compile(r"\bmasthead\.aio\.(?=[A-Z])"), "masthead."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,7 @@ class Rules:
         adapted: Arguments of methods, as ``Class.name``, that are not passed on as they are, and what is passed on.
         in_caller: Methods, as ``Class.name``, whose body runs in the caller's thread, with the functions that callers
             pass.
+        translated: Classes whose whole body runs in the caller's thread, with the base that waits for threads.
         limits: How many items of an iterator, as ``Class.name``, are buffered.
         sentences: Sentences of docstrings that differ in the blocking façade.
     """
@@ -86,6 +92,7 @@ class Rules:
     through: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     adapted: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
     in_caller: frozenset[str] = frozenset()
+    translated: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     sentences: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -132,6 +139,9 @@ class ClassMirror:
             GenerateError: If something in it has no blocking form.
         """
         body: list[ast.stmt] = [self._doc(self.source)]
+        if base := self.rules.translated.get(self.source.name):
+            body += [in_caller(method, self.rules, keeps_decorators=True) for method in self.methods.values()]
+            return ast.ClassDef(self.source.name, [_expression(base)], [], body, _exported(self.source.decorator_list))
         if self.narrows:
             body += _parsed(f"_async: {self._awaited()}")
         body += [each for each in self.source.body if self._is_public_attribute(each)]
@@ -163,6 +173,8 @@ class ClassMirror:
     @property
     def narrows(self) -> bool:
         """Whether its object of the async façade is of a narrower type than its bases say."""
+        if self.source.name in self.rules.translated:
+            return False
         named = {_head(named_base) for named_base in self._named_bases()}
         return self.is_stream or (bool(named) and not named & self.rules.bases.keys())
 
@@ -318,10 +330,13 @@ class ClassMirror:
         return f"{self.scope.module}.{self.source.name}"
 
 
-def in_caller(function: ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules) -> ast.FunctionDef:
+def in_caller(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules, *, keeps_decorators: bool = False
+) -> ast.FunctionDef:
     """A function whose body runs in the caller's thread."""
     made = translated(function)
-    made.decorator_list = _exported(function.decorator_list)
+    if not keeps_decorators:
+        made.decorator_list = _exported(function.decorator_list)
     doc = ast.get_docstring(function, clean=False)
     if doc is not None:
         made.body[0] = ast.Expr(ast.Constant(rules.in_plain_words(doc)))

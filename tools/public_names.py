@@ -80,7 +80,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._sync.manager": ["Manager"],
         "masthead._sync.resource": ["ResourceClient"],
         "masthead._sync.watch": ["WatchStream"],
-        "masthead._workqueue.blocking": ["WorkQueue"],
+        "masthead._sync.work_queue": ["WorkQueue"],
         "masthead.errors": [
             "AlreadyExistsError",
             "ApplyConflictError",
@@ -433,7 +433,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
             "default_rate_limiter",
         ],
         "masthead._sansio.workqueue": ["LOW_PRIORITY"],
-        "masthead._workqueue.blocking": ["WorkQueue"],
+        "masthead._sync.work_queue": ["WorkQueue"],
         "masthead._workqueue.stats": ["WorkQueueStats"],
         "masthead.errors": ["QueueClosedError"],
     },

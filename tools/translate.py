@@ -21,7 +21,10 @@ __all__ = ["translated"]
 _AWAITABLE: Final = "Awaitable"
 _SLEEP: Final = "asyncio.sleep"
 _PLAIN_SLEEP: Final = "threading.Event().wait"
-_DUNDERS: Final = {"__aenter__": "__enter__", "__aexit__": "__exit__"}
+_DUNDERS: Final = {"__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__"}
+_PLAIN_NAMES: Final = {"AsyncGenerator": "Generator", "AsyncIterator": "Iterator"}
+_CONTEXT_MANAGER: Final = "contextlib.asynccontextmanager"
+_PLAIN_CONTEXT_MANAGER: Final = "contextlib.contextmanager"
 
 
 def translated(function: ast.AsyncFunctionDef | ast.FunctionDef) -> ast.FunctionDef:
@@ -61,7 +64,12 @@ class _Translation(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if ast.unparse(node) == _SLEEP:
             return ast.parse(_PLAIN_SLEEP, mode="eval").body
+        if ast.unparse(node) == _CONTEXT_MANAGER:
+            return ast.parse(_PLAIN_CONTEXT_MANAGER, mode="eval").body
         return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(_PLAIN_NAMES.get(node.id, node.id))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if isinstance(node.value, ast.Name) and node.value.id == _AWAITABLE:

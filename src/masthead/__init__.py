@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from masthead._sync.manager import Manager as Manager
     from masthead._sync.resource import ResourceClient as ResourceClient
     from masthead._sync.watch import WatchStream as WatchStream
-    from masthead._workqueue.blocking import WorkQueue as WorkQueue
+    from masthead._sync.work_queue import WorkQueue as WorkQueue
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
     from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
@@ -123,7 +123,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "WatchEvent": "masthead._client.watch_event",
             "WatchEventType": "masthead._client.watch_event",
             "WatchStream": "masthead._sync.watch",
-            "WorkQueue": "masthead._workqueue.blocking",
+            "WorkQueue": "masthead._sync.work_queue",
             "aio": "masthead",
             "api": "masthead",
             "auth": "masthead",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._sansio.rate_limiters import QueueRateLimiter as QueueRateLimiter
     from masthead._sansio.rate_limiters import default_rate_limiter as default_rate_limiter
     from masthead._sansio.workqueue import LOW_PRIORITY as LOW_PRIORITY
-    from masthead._workqueue.blocking import WorkQueue as WorkQueue
+    from masthead._sync.work_queue import WorkQueue as WorkQueue
     from masthead._workqueue.stats import WorkQueueStats as WorkQueueStats
     from masthead.errors import QueueClosedError as QueueClosedError
 
@@ -32,7 +32,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "MaxWaitRateLimiter": "masthead._sansio.rate_limiters",
             "QueueClosedError": "masthead.errors",
             "QueueRateLimiter": "masthead._sansio.rate_limiters",
-            "WorkQueue": "masthead._workqueue.blocking",
+            "WorkQueue": "masthead._sync.work_queue",
             "WorkQueueStats": "masthead._workqueue.stats",
             "default_rate_limiter": "masthead._sansio.rate_limiters",
         },

@@ -78,11 +78,15 @@ ENTERING = {
 }
 # What is said differently where nothing is awaited.
 WORDS = [
+    (r"\basync (with|for|def)\b", r"\1"),
+    (r"\bmasthead\.aio\.(?=[A-Z])", "masthead."),
     (
-        r"async def reconcile\(ctx: masthead\.aio\.ReconcileContext\[Website\]",
-        "def reconcile(ctx: masthead.ReconcileContext[Website]",
+        r"Threads: `get`, `drain` and iteration belong to one event loop[^:]*: use `timeout` or `asyncio\.timeout`\.",
+        (
+            "Threads: all methods may be called from any thread, but not from a signal handler, which may interrupt a thread "
+            "that\nholds the queue's lock."
+        ),
     ),
-    (r"\basync (with|for)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\ban async iterator\b", "an iterator"),
     (r"Threads: belongs to one event loop\.", "Threads: may be shared by any number of threads."),
@@ -106,7 +110,7 @@ WORDS = [
         ),
     ),
 ]
-TYPES = [(r"\bAsyncIterator\[", "Iterator["), (r"\bAwaitable\[(\w+)\]", r"\1")]
+TYPES = [(r"\bAsync(Iterator|Generator)\[", r"\1["), (r"\bAwaitable\[(\w+)\]", r"\1")]
 
 
 def classes_of(name: str) -> Iterator[type]:
@@ -116,10 +120,14 @@ def classes_of(name: str) -> Iterator[type]:
     yield from (vars(module)[each.name] for each in tree.body if isinstance(each, ast.ClassDef))
 
 
+def _is_blocking(cls: type) -> bool:
+    return issubclass(cls, Facade) or cls.__name__ in facade.TRANSLATED
+
+
 def blocking_classes() -> Iterator[tuple[str, type[Facade[Any]]]]:
     """The blocking classes, each with the module that defines it."""
     for module in pkgutil.walk_packages(masthead._sync.__path__, "masthead._sync."):
-        yield from ((module.name, each) for each in classes_of(module.name) if issubclass(each, Facade))
+        yield from ((module.name, each) for each in classes_of(module.name) if _is_blocking(each))
 
 
 def async_classes() -> dict[str, type]:
@@ -220,12 +228,13 @@ def test_properties_are_properties_in_both_and_nothing_blocking_is_awaited(await
 
 @pytest.mark.parametrize(("awaited", "blocking"), PAIRS)
 def test_what_one_stands_on_the_other_does(awaited: type, blocking: type) -> None:
-    ours = {each.__name__ for each in blocking.__mro__} - {*BASES, "Generic"}
+    ours = {each.__name__ for each in blocking.__mro__} - {*BASES, "ThreadQueue", "Generic"}
 
     assert ours == {each.__name__ for each in awaited.__mro__} - {
         "WriteBase",
         "SubresourceBase",
         "RemoteCommandBase",
+        "LoopQueue",
         "Generic",
     }
 

@@ -2,10 +2,11 @@
 
 | module | contents |
 |---|---|
-| `metrics` | what a queue counts, under client-go's names |
-| `base` | what both queues share: everything that does not wait |
-| `queue` | the queue of an event loop |
-| `blocking` | the queue for threads |
+| `metrics` | a queue's metrics, under client-go's names |
+| `stats` | a queue's state for a debug page |
+| `base` | methods that do not wait, for both queues |
+| `loop_queue`, `thread_queue` | waiting workers: tasks of an event loop, and threads |
+| `queue` | `masthead.aio.WorkQueue`; its blocking namesake is generated from it |
 
 The decisions are in `masthead._sansio`: `workqueue` and `rate_limiters`.
 """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from masthead._sansio.rate_limiters import QueueRateLimiter, default_rate_limiter
 from masthead._sansio.workqueue import OLDEST_EVERY, WorkQueueState
@@ -30,6 +31,9 @@ class WorkQueueBase(ABC, Generic[K]):
     One lock guards state and rate limiter. It is held for microseconds, also by a loop's thread.
     """
 
+    _MAX_STREAK: ClassVar[float] = math.inf
+    """Number of keys handed out in a row before a worker must wait, so that others get a turn."""
+
     def __init__(
         self,
         name: str = "",
@@ -44,6 +48,7 @@ class WorkQueueBase(ABC, Generic[K]):
         self._limiter: QueueRateLimiter[K] = default_rate_limiter() if rate_limiter is None else rate_limiter
         self._clock: Callable[[], float] = time.monotonic
         self._has_waiters = False
+        self._streak = 0
         self._metrics: QueueMetrics[K] | None = None
         if name and metrics is not None and metrics is not NO_METRICS:
             self._metrics = QueueMetrics(metrics, name, self._state, self._now)
@@ -192,6 +197,15 @@ class WorkQueueBase(ABC, Generic[K]):
                 self._metrics.changed()
             return dropped
 
+    def close(self) -> None:
+        """Accept no more keys, drop the delayed ones, and end a `drain` that waits. It may be called from any thread.
+
+        Keys that are enqueued are still handed out; then `get` raises `QueueClosedError`.
+        """
+        with self._lock:
+            self._state.close()
+            self._notify_closed()
+
     def stats(self) -> WorkQueueStats[K]:
         """Describe the queue as it is now, for a debug page or a log. It may be called from any thread."""
         with self._lock:
@@ -207,7 +221,10 @@ class WorkQueueBase(ABC, Generic[K]):
         return self._clock()
 
     def _take(self) -> K | None:
-        """Hand out the next key; None if no key is ready. The lock is held."""
+        """Hand out the next key; None if no key is ready, or the worker must wait first. The lock is held."""
+        if self._streak >= self._MAX_STREAK:
+            return None
+        self._streak += 1
         now = self._clock()
         key = self._state.take(now)
         if self._metrics is not None and key is not None:
@@ -219,16 +236,16 @@ class WorkQueueBase(ABC, Generic[K]):
         return f"work queue {self._name!r}" if self._name else "the work queue"
 
     @abstractmethod
-    def close(self) -> None:
-        """Accept no more keys."""
-
-    @abstractmethod
     def _notify_ready(self) -> None:
         """A key has become ready, and a worker waits: wake one. The lock is held."""
 
     @abstractmethod
     def _notify_delayed(self) -> None:
         """The next delay ends earlier than before, and a worker waits. The lock is held."""
+
+    @abstractmethod
+    def _notify_closed(self) -> None:
+        """Wake all waiting workers, and end every `drain`. The lock is held."""
 
     @abstractmethod
     def _notify_ended(self) -> None:

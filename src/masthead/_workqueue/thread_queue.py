@@ -1,66 +1,26 @@
-"""The work queue for threads."""
+"""A work queue whose workers are threads: how they wait, and how they are woken."""
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead._module import set_module
 from masthead._sansio.workqueue import OLDEST_EVERY
 from masthead._workqueue.base import WorkQueueBase
 from masthead.errors import DeadlineError, QueueClosedError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
     from masthead._sansio.rate_limiters import QueueRateLimiter
     from masthead.metrics import Metrics
 
-__all__ = ["WorkQueue"]
+__all__ = ["ThreadQueue"]
 
 K = TypeVar("K", bound=Hashable)
 
 
-@set_module("masthead")
-class WorkQueue(WorkQueueBase[K]):
-    """A queue of keys to process: deduplicated, with delays, rate limits and priorities. For threads.
-
-    ::
-
-        queue = masthead.WorkQueue[str]()
-        queue.add("default/web")
-        queue.add("default/web")  # is enqueued once
-        queue.close()  # the loop ends when nothing is left; without it, it waits for more
-        for key in queue:
-            try:
-                print("reconciling", key)
-            except masthead.MastheadError:
-                queue.add_rate_limited(key)
-            else:
-                queue.forget(key)
-            finally:
-                queue.done(key)
-
-    A key is never handed out to two workers at once: one that is added while it is processed is handed out again after
-    `done`, which must be called for each key that `get` returned. Of the keys that are ready, those of the highest
-    priority come first, in the order in which they were added. While several priorities are ready, one in `oldest_every`
-    keys is the one that has waited longest, so that none waits forever.
-
-    Threads: all methods may be called from any thread, but not from a signal handler, which may interrupt a thread that
-    holds the queue's lock.
-
-    Args:
-        name: What metrics call it.
-        rate_limiter: The delays of `add_rate_limited`; by default `masthead.workqueue.default_rate_limiter`. A limiter
-            belongs to one queue.
-        metrics: Where to count, if the queue has a name.
-        oldest_every: How often the oldest key comes first; at least 2.
-
-    Raises:
-        ArgumentError: If `oldest_every` is less than 2.
-    """
+class ThreadQueue(WorkQueueBase[K]):
+    """Waits on condition variables; keys may be added from any thread, but not from a signal handler."""
 
     def __init__(
         self,
@@ -79,64 +39,8 @@ class WorkQueue(WorkQueueBase[K]):
         self._ended = threading.Condition(self._lock)
         self._closings = 0
 
-    def get(self, *, timeout: float | None = None) -> K:
-        """Wait for the next key. It is being processed from then on, until `done`.
-
-        Args:
-            timeout: How many seconds to wait; None for as long as it takes.
-
-        Raises:
-            QueueClosedError: If the queue is closed, and nothing is left to hand out.
-            DeadlineError: If no key came within `timeout`.
-        """
-        with self._lock:
-            key = self._take()
-            return self._wait(timeout) if key is None else key
-
-    def __iter__(self) -> Iterator[K]:
-        """The keys as they come, until the queue is closed and empty. `done` must be called for each."""
-        while True:
-            try:
-                key = self.get()
-            except QueueClosedError:
-                return
-            yield key
-
-    @contextlib.contextmanager
-    def processing(self) -> Generator[K]:
-        """Wait for the next key, and call `done` at the end of the block.
-
-        Raises:
-            QueueClosedError: If the queue is closed, and nothing is left to hand out.
-        """
-        key = self.get()
-        try:
-            yield key
-        finally:
-            self.done(key)
-
-    def close(self) -> None:
-        """Accept no more keys, drop the delayed ones, and end a `drain` that waits.
-
-        Keys that are enqueued are still handed out; then `get` raises `QueueClosedError`.
-        """
-        with self._lock:
-            self._state.close()
-            self._closings += 1
-            self._wake_all()
-            self._ended.notify_all()
-
-    def drain(self, *, timeout: float | None = None) -> bool:
-        """Close the queue, and wait until no key is left: neither enqueued nor being processed.
-
-        A later `close` ends the wait.
-
-        Args:
-            timeout: How many seconds to wait; None for as long as it takes.
-
-        Returns:
-            Whether all keys are done.
-        """
+    def _drain(self, timeout: float | None) -> bool:
+        """Close the queue, and wait until no key is left; return whether none is."""
         with self._lock:
             state, closings = self._state, self._closings
             state.close()
@@ -145,6 +49,16 @@ class WorkQueue(WorkQueueBase[K]):
             return state.is_idle
 
     def _wait(self, timeout: float | None) -> K:
+        """Wait for a key.
+
+        Raises:
+            QueueClosedError: If the queue is closed and empty.
+            DeadlineError: If no key came within `timeout`.
+        """
+        with self._lock:
+            return self._wait_for_key(timeout)
+
+    def _wait_for_key(self, timeout: float | None) -> K:
         """Wait for a key. The lock is held, and released while it waits."""
         deadline = None if timeout is None else self._clock() + timeout
         try:
@@ -191,6 +105,11 @@ class WorkQueue(WorkQueueBase[K]):
             self._timekeeper.notify()
         else:
             self._followers.notify()  # it becomes the timekeeper
+
+    def _notify_closed(self) -> None:
+        self._closings += 1
+        self._wake_all()
+        self._ended.notify_all()
 
     def _notify_ended(self) -> None:
         if self._state.is_exhausted:
