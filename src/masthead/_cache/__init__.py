@@ -7,8 +7,9 @@
 | | `lifecycle`, `waits`, `snapshots` (seeding and saving), `health` |
 | | `controller`, `sinks`, `processor`, `delta_processor` (from changes to store and notifications) |
 | | `handlers`, `dispatcher`, `registration`, `mutation_detector`, `progress`, `forks` |
-| `reflector` | `reflector`, `sources`, `foreign` (sources of other libraries), `sink`, `ingest`, `state_builder` |
-| | `undecodable`, `server_identity`, `status`, `metrics` |
+| `reflector` | `reflector`, `watch_list` (and its fallback), `event_intake`, `ingest`, `state_builder`, `undecodable` |
+| | `failure_reporter`, `server_identity`, `shard_selection`, `status`, `metrics` |
+| | `sources`, `foreign` (sources of other libraries), `sink` |
 | `store` | `store`, `indexer`, `lister`, `storage` (lazy, eager), `compact` (compressed), `transforms`, `snapshot_file` |
 | `options`, `callables` | InformerOptions; checks of callers' functions |
 

@@ -1,6 +1,6 @@
 """The reflector: lists and watches a resource, and emits its changes.
 
-`masthead._sansio.listwatch` decides; here its steps are performed, and their results are emitted to a sink.
+`masthead._sansio.listwatch` decides; the reflector performs its steps, and emits their results to a sink.
 """
 
 from __future__ import annotations
@@ -12,59 +12,46 @@ import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._cache.options import InformerOptions
+from masthead._cache.reflector.event_intake import EventIntake
+from masthead._cache.reflector.failure_reporter import FailureReporter
 from masthead._cache.reflector.foreign import as_source
-from masthead._cache.reflector.ingest import Ingest, UndecodableError, key_in
 from masthead._cache.reflector.interrupt import WaitInterruptedError
 from masthead._cache.reflector.metrics import DISABLED
 from masthead._cache.reflector.repeated_request import first_answer
 from masthead._cache.reflector.server_identity import is_same_server
 from masthead._cache.reflector.shard_selection import ShardSelection
 from masthead._cache.reflector.sources import log_label
-from masthead._cache.reflector.state_builder import StateBuilder
 from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.reflector.undecodable import UndecodableObjects
+from masthead._cache.reflector.watch_list import WatchListGuard, compare_with_list
 from masthead._client.listwatch import ListWatch, ListWatchOptions, failure_of
-from masthead._client.watchlist import check_consistency
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected
+from masthead._sansio.changes import ReplacedAll, Reselected
 from masthead._sansio.listwatch import (
-    INITIAL_EVENTS_TIMEOUT,
     REOPEN_INTERVAL,
     Fail,
     List,
     ListWatchMachine,
     Phase,
     Probe,
-    Role,
     Stream,
     VerifyServer,
-    is_worth_a_line,
 )
-from masthead.errors import (
-    ClosedError,
-    DeadlineError,
-    DecodeError,
-    ForbiddenError,
-    MastheadError,
-    NotFoundError,
-    ProtocolError,
-    StatusError,
-    TransportError,
-    UnauthorizedError,
-)
+from masthead.errors import ClosedError, DeadlineError, ProtocolError, StatusError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 
     from masthead._cache.reflector.foreign import Source
+    from masthead._cache.reflector.ingest import Ingest
     from masthead._cache.reflector.metrics import InformerMetrics
     from masthead._cache.reflector.server_identity import KnownObjects
     from masthead._cache.reflector.sink import ChangeSink
+    from masthead._cache.reflector.state_builder import StateBuilder
     from masthead._cache.store.storage import Stored
     from masthead._client.listwatch import ListerWatcher
-    from masthead._client.watch_event import WatchEvent, WatchEventType
-    from masthead._sansio.changes import Change
+    from masthead._client.watch_event import WatchEvent
     from masthead._sansio.listwatch import Step
 
 __all__ = ["Reflector"]
@@ -74,19 +61,10 @@ V = TypeVar("V")
 
 _log: Final = logging.getLogger("masthead.cache")
 
-_AT_ONCE: Final = 250
-"""How many objects are taken before others get their turn."""
-_PUNCTUAL: Final = 0.1
-"""A timer that goes off later than this says that our own loop stood still."""
-_NEEDS_A_PERSON: Final = (UnauthorizedError, ForbiddenError, NotFoundError)
-"""What a retry alone does not repair."""
+_BATCH: Final = 250
+"""Objects processed before other tasks of the event loop run."""
 _TOO_LONG: Final = frozenset({414, 431})
-"""The codes of a URL, or of headers, that somebody on the way finds too long."""
-_DELTA_TYPES: Final = {
-    "ADDED": DeltaType.ADDED,
-    "MODIFIED": DeltaType.UPDATED,
-    "DELETED": DeltaType.DELETED,
-}
+"""Codes of a server or proxy that finds the URL, or the headers, too long."""
 
 
 @set_module("masthead.aio.cache")
@@ -100,13 +78,13 @@ class Reflector(Generic[T]):
     It never gives up. Every error is passed to `on_error` and recorded in `status`, and the request is retried.
 
     Args:
-        source: What to list and watch.
+        source: The resource to list and watch.
         sink: Receives the changes.
-        ingest: Turns objects into what is stored.
-        options: Page size, watch-list, stall timeout, backoff and name; the others are not the reflector's.
-        scope: The source's name in the changes; empty if it is the only one.
-        known: The copy that is kept, if there is one: with it, a server that comes back is verified.
-        version: The version of a copy that exists already, from a snapshot; empty for none.
+        ingest: Selects, transforms and packs objects.
+        options: Page size, watch-list, stall timeout, backoff and name; the reflector ignores the others.
+        scope: The source's name in the changes; empty for a single source.
+        known: The store, if there is one; with it, the reflector verifies a server that comes back.
+        version: The resource version of a store that was seeded; empty for none.
         on_error: Called with each error, and the seconds until the next attempt; None to log it.
         metrics: Counts lists, watches and versions.
     """
@@ -130,7 +108,6 @@ class Reflector(Generic[T]):
         self._ingest = ingest
         self._scope = scope
         self._known = known
-        self._on_error = on_error
         self._silence_limit = options.stall_after or source.silence_limit
         self._machine = ListWatchMachine(
             random=random.random,
@@ -143,16 +120,26 @@ class Reflector(Generic[T]):
         self._is_seeded = bool(version)
         self._has_followed = False
         self._is_refused = False
-        self._builder = StateBuilder()
         self._selection = ShardSelection()
         self._interrupt = self._selection.interrupt
         self._metrics = metrics
-        self._changes: list[Change[Stored]] = []
-        self._clock: Callable[[], float] = _no_clock
         self._events = 0
-        self._label = log_label(source, options.name, scope)
+        self._label = label = log_label(source, options.name, scope)
         self.status: ReflectorStatus = ReflectorStatus()
-        self._undecodable = UndecodableObjects(self.status, self._label, known.has if known is not None else None)
+        self._reporter = FailureReporter(label, self.status, on_error)
+        self._undecodable = UndecodableObjects(self.status, label, known.has if known is not None else None)
+        self._intake = EventIntake(
+            self._machine,
+            ingest,
+            self._undecodable,
+            known,
+            self._interrupt,
+            scope=scope,
+            label=label,
+            records_versions=source.checks_watch_lists,
+        )
+        self._guard = WatchListGuard(self._machine, self._intake)
+        self._clock = self._intake.clock
 
     @property
     def version(self) -> str:
@@ -164,17 +151,17 @@ class Reflector(Generic[T]):
 
         Args:
             selector: The shard selector; None for all.
-            is_narrower: Whether it selects nothing that was not selected before, so that no new state is needed.
+            is_narrower: Whether all selected objects were selected before, so that no new list is needed.
 
         Returns:
-            Done when all that is selected has been emitted.
+            Done when all selected objects have been emitted.
         """
         if isinstance(self._source, ListWatch):
             self._source = self._source.with_shards(selector)
         return self._selection.change(is_narrower=is_narrower)
 
     def reopen(self, *, relists: bool) -> None:
-        """Give up the current watch, and open another one from where it is; or from a new state, if it `relists`."""
+        """Replace the current watch, at its version; or by a new list, if it `relists`."""
         _ = self._selection.change(is_narrower=not relists)
 
     async def run(self) -> None:
@@ -183,7 +170,7 @@ class Reflector(Generic[T]):
         Raises:
             ClosedError: If the source's client, or the sink, is closed.
         """
-        self._clock = asyncio.get_running_loop().time
+        self._clock = self._intake.clock = asyncio.get_running_loop().time
         step = self._machine.start()
         while True:
             step = await self._perform(step)
@@ -215,14 +202,14 @@ class Reflector(Generic[T]):
         except asyncio.CancelledError:
             if _is_cancelled():
                 raise
-            # Something that the source has waited for was cancelled, not this.
+            # The source has awaited something that was cancelled; this task was not.
             return self._after(ProtocolError(f"the source of {self._source.resource} was cancelled inside"))
-        # A source may be the caller's; a fault in it must not end the list-watch.
+        # The source may be the caller's code, and a defect in it must not end the list-watch.
         except Exception as error:  # noqa: BLE001
             return self._after(error)
 
     async def _reselect(self) -> Step:
-        """Go on with what is selected now."""
+        """Continue with the current selection of shards."""
         is_narrower = self._selection.begin()
         if self._ingest.shards is not None:
             await self._sink.emit((Reselected(self._ingest.shards, self._scope),))
@@ -231,48 +218,39 @@ class Reflector(Generic[T]):
         return self._machine.reselected(is_narrower=is_narrower)
 
     def _restart(self) -> None:
-        """What was collected so far is void."""
-        self._builder = StateBuilder(began=self._clock())
+        """Void the state collected so far."""
+        self._intake.restart()
         if self._machine.version:
             self.status.relists += 1
             self._metrics.relisted()
 
     def _after(self, error: Exception) -> Step:
-        """Something failed: what next?"""
-        was = self._machine.phase
+        """Choose the next step after a failure."""
+        phase, machine = self._machine.phase, self._machine
         failure = failure_of(error)
         if self._refuses_shards(error):
-            return self._machine.reselected(is_narrower=True)
-        # Where nothing may have happened, silence is no failure: `ReflectorStatus.contact` says how long it is.
-        is_silent = was is Phase.FOLLOWING and failure.silent and self._machine.is_open
-        is_quiet = is_silent and self._machine.expects_silence
-        step = self._machine.failed(self._clock(), failure)
-        if is_quiet:
-            _log.debug("%s: %s", self._label, _logged(error))
-            return step
-        if was is Phase.STREAMING and not self._machine.initial_events and isinstance(error, StatusError):
-            # The server does not seem to know of initial events. It is listed, and nothing is wrong.
+            return machine.reselected(is_narrower=True)
+        is_watch = phase is Phase.FOLLOWING
+        # An idle resource sends nothing, so that silence is no failure: `ReflectorStatus.contact` says how long it is.
+        is_silent = is_watch and failure.silent and machine.is_open
+        is_idle = is_silent and machine.expects_silence
+        step = machine.failed(self._clock(), failure)
+        if phase is Phase.STREAMING and not machine.initial_events and isinstance(error, StatusError):
+            # The server does not seem to know watch-lists. The fallback to a list is no failure.
             self._is_refused = True
-            _log.debug("%s: %s", self._label, _logged(error))
+            is_idle = True
+        if is_idle:
+            self._reporter.report_quietly(error)
             return step
-        # What is followed is forgotten every few minutes, which is in order; a state that is asked for is not.
-        is_in_order = was is Phase.FOLLOWING and failure.is_expired
-        status = self.status
-        if not (is_in_order or is_silent):
-            status.failures += 1
-        status.error, status.error_at = f"{type(error).__name__}: {error}", self._clock()
-        if self._on_error is not None:
-            self._report_error(self._on_error, error, step.after)
-        elif is_in_order or not is_worth_a_line(status.failures, step.after):
-            _log.debug("%s: %s", self._label, _logged(error))
-        else:
-            # A watch that breaks off is everyday, and goes on; one that does not is not.
-            is_dropped = was is Phase.FOLLOWING and isinstance(error, TransportError) and status.failures <= 1
-            self._log_error(error, step.after, logging.INFO if is_dropped else logging.WARNING)
+        # Servers forget the version of a watch after some minutes; an expired list is a failure.
+        is_expired = is_watch and failure.is_expired
+        if not (is_expired or is_silent):
+            self.status.failures += 1
+        self._reporter.report(error, self._clock(), step.after, is_watch=is_watch, is_routine=is_expired)
         return step
 
     def _refuses_shards(self, error: Exception) -> bool:
-        """Whether the server does not accept the shard selector; then all objects are requested, and filtered here."""
+        """Whether the server refuses the shard selector; then the reflector requests all objects, and filters them."""
         source = self._source
         if not isinstance(source, ListWatch) or "shardSelector" not in source.selectors:
             return False
@@ -282,33 +260,10 @@ class Reflector(Generic[T]):
             self._source = source.with_shards(None)
         return is_refused
 
-    def _report_error(self, on_error: Callable[[Exception, float], object], error: Exception, after: float) -> None:
-        try:
-            on_error(error, after)
-        # The caller's code, which must not end this.
-        except Exception:  # noqa: BLE001
-            _log.exception("%s: the handler of errors failed", self._label)
-
-    def _log_error(self, error: Exception, after: float, level: int) -> None:
-        when = f"in {after:.1f} s" if after else "at once"
-        if isinstance(error, MastheadError):
-            _log.log(level, "%s: trying again %s, after this failed: %s", self._label, when, _logged(error))
-        else:
-            # Not an error that is expected, so its traceback is needed.
-            _log.error("%s: trying again %s, after this failed", self._label, when, exc_info=error)
-
-    def _succeeded(self) -> None:
-        """The server has sent a whole state, a change, or a bookmark."""
+    def _note_contact(self) -> None:
+        """Record that the server has sent a full list, a change or a bookmark."""
         self.status.contact = self._clock()
-        self._recovered()
-
-    def _recovered(self) -> None:
-        if failures := self.status.failures:
-            times = "1 failure" if failures == 1 else f"{failures} failures"
-            _log.info("%s: all is well again, after %s", self._label, times)
-            self.status.failures = 0
-
-    # A list
+        self._reporter.note_recovery()
 
     async def _list(self, step: List) -> Step:
         options = ListWatchOptions(
@@ -318,77 +273,55 @@ class Reflector(Generic[T]):
             continue_=step.token,
         )
         async with self._interrupt:
-            page = await self._source.list_page(options, self._collect_broken)
+            page = await self._source.list_page(options, self._intake.collect_broken)
         if not page.metadata.resource_version:
             raise ProtocolError(f"the list of {self._source.resource} has no version to watch from")
         version, token, items = page.metadata.resource_version, page.metadata.continue_, page.items
         del page
         items.reverse()
-        while items:  # from its end, so that what has been taken is not kept by the list any more
-            for item in items[: -_AT_ONCE - 1 : -1]:
-                self._collect(item)
-            del items[-_AT_ONCE:]
+        while items:  # from the end, so that collected objects are freed with each batch
+            for item in items[: -_BATCH - 1 : -1]:
+                self._intake.collect(item)
+            del items[-_BATCH:]
             await asyncio.sleep(0)
         if token:
             return self._machine.page(version, token)
         if self._is_refused:
-            # It was not the selector, or whatever else a list would be refused for, too.
+            # The list succeeded, so that the server refused the watch-list itself, and not the selector.
             self._source.disable_initial_events()
         self._has_followed = False
-        builder = await self._hand_over(version)
+        state = await self._emit_state(version)
         following = self._machine.page(version, token)
-        self._complete(builder)
+        self._complete(state)
         return following
 
-    def _collect(self, obj: T) -> None:
-        if not self._ingest.selects(obj):
-            self._note_other_shard()
-            return
-        if self._source.checks_watch_lists:
-            self._builder.versions[obj.key] = obj.metadata.resource_version
-        try:
-            key, stored = self._ingest.take(obj)
-        except UndecodableError as error:
-            self._builder.broken[error.key] = str(error)
-        else:
-            self._builder.items[key] = stored
-            # An earlier event of this object may not have been decodable.
-            self._builder.broken.pop(key, None)
-
-    def _collect_broken(self, error: DecodeError) -> None:
-        key = key_in(error.value) if isinstance(error.value, bytes) else ""
-        self._builder.broken[key or error.subject] = str(error)
-
-    async def _hand_over(self, version: str) -> StateBuilder:
-        """Emit a new state that is complete.
-
-        The machine learns of it afterwards: a state that is lost on its way is requested again.
-        """
-        builder, self._builder = self._builder, StateBuilder()
-        for _ in self._ingest.repack(builder.items):
+    async def _emit_state(self, version: str) -> StateBuilder:
+        """Emit the new state. The machine learns of it afterwards, so that a lost state is requested again."""
+        state = self._intake.take_state()
+        for _ in self._ingest.repack(state.items):
             await asyncio.sleep(0)
-        # A state of another selection must not come after the change of the selection.
+        # A state of an earlier selection must not follow the change of the selection.
         self._interrupt.check()
-        # Before the store reaches the version: a snapshot of it must not claim objects that it lacks.
-        self._undecodable.replace(builder.broken)
-        kept = frozenset(builder.broken) - builder.items.keys()
+        # Before the store reaches the version: a snapshot must not claim objects that the store lacks.
+        self._undecodable.replace(state.broken)
+        kept = frozenset(state.broken) - state.items.keys()
         is_initial = self._selection.awaits_state
-        await self._sink.emit((ReplacedAll(builder.items, version, self._scope, kept, is_initial),))
-        return builder
+        await self._sink.emit((ReplacedAll(state.items, version, self._scope, kept, is_initial),))
+        return state
 
-    def _complete(self, builder: StateBuilder) -> None:
-        """A new state has been emitted, and will be followed."""
+    def _complete(self, state: StateBuilder) -> None:
+        """Record that a new state has been emitted."""
         self.status.phase = self._machine.phase
-        self._succeeded()
+        self._note_contact()
         self._undecodable.log_new()
-        self._metrics.listed(self._clock() - builder.began, len(builder.items))
+        self._metrics.listed(self._clock() - state.began, len(state.items))
         self._measure()
         self._selection.complete()
 
     async def _publish(self) -> None:
         """Emit the changes of a batch."""
-        if self._changes:
-            changes, self._changes = self._changes, []
+        if self._intake.changes:
+            changes, self._intake.changes = self._intake.changes, []
             await self._sink.emit(changes)
         self._undecodable.log_new()
 
@@ -396,8 +329,6 @@ class Reflector(Generic[T]):
         if self._metrics.is_on:
             self._metrics.reached(self._machine.version, len(self.status.broken))
             self._metrics.queued(len(self._sink))
-
-    # A watch
 
     async def _watch(self, step: Stream) -> Step:
         options = ListWatchOptions(
@@ -412,28 +343,28 @@ class Reflector(Generic[T]):
         if self._has_followed and not step.initial_events:
             self.status.reconnects += 1
         self._has_followed = True
-        patience = asyncio.timeout(None)
+        timeout = asyncio.timeout(None)
         try:
-            async with patience:
-                self._set(patience)
+            async with timeout:
+                self._guard.set(timeout)
                 async with self._interrupt:
                     opened = await self._source.open_watch(options)
                 async with contextlib.aclosing(opened) as stream:
-                    await self._follow(stream, patience)
-        except DeadlineError:  # a connection that died says nothing about what the server knows
+                    await self._follow(stream, timeout)
+        except DeadlineError:  # a dead connection says nothing about the server's support of watch-lists
             raise
         except TimeoutError:
-            if not patience.expired():
+            if not timeout.expired():
                 raise  # the source's own
-            raise self._endless(patience.when()) from None
+            raise self._guard.expire(self._source, timeout.when()) from None
         finally:
             self._metrics.watched(self._clock() - began, self._events)
-        # Only the server itself ends a stream at its time; a proxy that ends it earlier says nothing about the objects.
+        # Only the server ends a stream at its requested time; a proxy that ends it earlier says nothing about objects.
         if self._clock() - began >= step.seconds - REOPEN_INTERVAL:
-            self._succeeded()
+            self._note_contact()
         return self._machine.closed(self._clock())
 
-    async def _follow(self, stream: AsyncIterator[Sequence[WatchEvent[T]]], patience: asyncio.Timeout) -> None:
+    async def _follow(self, stream: AsyncIterator[Sequence[WatchEvent[T]]], timeout: asyncio.Timeout) -> None:
         """Process events until the stream ends."""
         self._machine.opened()
         self.status.is_open = True
@@ -441,13 +372,13 @@ class Reflector(Generic[T]):
         timer = asyncio.get_running_loop().call_later(REOPEN_INTERVAL, self._note_lasting)
         try:
             while (events := await self._next_events(stream)) is not None:
-                for start in range(0, len(events), _AT_ONCE):
-                    few = events[start : start + _AT_ONCE]
-                    await self._take_all(few, patience)
-                    self._events += len(few)
-                    unread += len(few)
-                    if unread >= _AT_ONCE:
-                        # A server that sends without a pause must not keep everybody else from their turn.
+                for start in range(0, len(events), _BATCH):
+                    batch = events[start : start + _BATCH]
+                    await self._take_all(batch, timeout)
+                    self._events += len(batch)
+                    unread += len(batch)
+                    if unread >= _BATCH:
+                        # A server that sends without a pause must not starve other tasks.
                         unread = 0
                         await asyncio.sleep(0)
         finally:
@@ -463,169 +394,28 @@ class Reflector(Generic[T]):
             return None
 
     def _note_lasting(self) -> None:
-        """The stream has been open for long, which is a sign of health, though nothing need have come."""
+        """Count a watch that stays open as a recovery, though an idle resource sends no events."""
         if self._machine.phase is Phase.FOLLOWING:
-            self._recovered()
+            self._reporter.note_recovery()
 
-    def _set(self, patience: asyncio.Timeout) -> None:
-        """Say until when the next events must have come; once the initial objects are all there, that is the client's."""
-        is_initial = self._machine.phase is Phase.STREAMING
-        due = self._builder.deadline(self._clock()) if is_initial else None
-        if due != patience.when():
-            patience.reschedule(due)
-
-    def _endless(self, due: float | None) -> DeadlineError:
-        """The initial objects have no end, or the request for them has no answer."""
-        if not self._machine.is_open:
-            return DeadlineError(
-                f"the server has not answered a watch of {self._source.resource} within {INITIAL_EVENTS_TIMEOUT:g} s"
-            )
-        # Objects without one prove that the server does not know of it. Without any, it may be the connection; and
-        # where we are late ourselves, it may lie unread.
-        is_late = due is not None and self._clock() - due > _PUNCTUAL
-        if self._builder.items and not is_late:
-            self._source.disable_initial_events()
-            self._machine.disable_initial_events()
-        return DeadlineError(
-            f"the server does not say where the initial {self._source.resource} end; they are listed instead"
-        )
-
-    async def _take_all(self, batch: Sequence[WatchEvent[T]], patience: asyncio.Timeout) -> None:
-        """Take in events that came together."""
+    async def _take_all(self, batch: Sequence[WatchEvent[T]], timeout: asyncio.Timeout) -> None:
+        """Process events that arrived together."""
         events, machine = iter(batch), self._machine
         try:
-            while (version := self._take(events)) is not None:
-                patience.reschedule(None)  # what is left to do is ours
+            while (version := self._intake.take(events)) is not None:
+                timeout.reschedule(None)  # the server has done its part
                 if self._source.checks_watch_lists:
-                    await self._compare_with_list(version)
-                builder = await self._hand_over(version)
+                    await compare_with_list(self._source, self._ingest, self._intake, version, self._label)
+                state = await self._emit_state(version)
                 machine.event("BOOKMARK", version, ends_initial=True)
-                self._complete(builder)
-        finally:  # also what came before something that is no event
+                self._complete(state)
+        finally:  # events before a malformed one are valid
             if batch and machine.phase is Phase.FOLLOWING:
                 await self._publish()
-        self._set(patience)
+        self._guard.set(timeout)
         if batch and machine.phase is Phase.FOLLOWING:
-            self._succeeded()
+            self._note_contact()
             self._measure()
-
-    async def _compare_with_list(self, version: str) -> None:
-        """Compare the initial events with a plain list of their version, as client-go's detector does in its tests.
-
-        Raises:
-            InconsistentListError: If they differ. Nothing of them is stored then, and the state is requested again.
-        """
-        broken: set[str] = set()
-
-        def note_broken(error: DecodeError) -> None:
-            broken.add(key_in(error.value) if isinstance(error.value, bytes) else "")
-
-        options = ListWatchOptions(resource_version=version, resource_version_match="Exact")
-        try:
-            page = await self._source.list_page(options, note_broken)
-        except MastheadError as error:
-            _log.warning("%s: the watch-list is not compared: %s", self._label, _logged(error))
-            return
-        listed = {item.key: item.metadata.resource_version for item in page.items if self._ingest.selects(item)}
-        unusable = broken | self._builder.broken.keys()
-        check_consistency(
-            self._source.resource,
-            version,
-            {key: own for key, own in self._builder.versions.items() if key not in unusable},
-            {key: own for key, own in listed.items() if key not in unusable},
-        )
-
-    def _take(self, batch: Iterator[WatchEvent[T]]) -> str | None:
-        """Take in events that came together, up to the one that completes a new state; returns its version.
-
-        That one has not been reported to the machine yet.
-        """
-        machine = self._machine
-        for event in batch:
-            kind = event.type
-            if kind == "BROKEN":
-                # One object that cannot be decoded must not stop the stream.
-                self._take_broken(event)
-                continue
-            obj = event.object
-            version = obj.metadata.resource_version
-            if machine.phase is Phase.STREAMING and version and event.ends_initial_events:
-                # The caller tells the machine once the store has the state; before, it must not count as
-                # complete.
-                return version
-            if machine.event(kind, version) is Role.CHANGE:
-                self._change(kind, obj, version)
-            elif kind == "DELETED":
-                # It was among the initial events, and was deleted before they ended.
-                self._builder.drop(obj.key)
-            elif kind != "BOOKMARK":
-                self._collect(obj)
-        return None
-
-    def _change(self, kind: WatchEventType, obj: T, version: str) -> None:
-        if kind == "BOOKMARK":
-            self._bookmark(version)
-            return
-        if not self._ingest.selects(obj):
-            self._drop(obj, version)
-            return
-        self.status.event = self._clock()
-        try:
-            key, stored = self._ingest.take(obj)
-        except UndecodableError as error:
-            self._put_aside(kind, error.key, version, str(error))
-            return
-        if self.status.broken:
-            # An earlier version may have been put aside; this one can be decoded.
-            self._undecodable.discard(key)
-        self._changes.append(Delta(_DELTA_TYPES[kind], key, stored, version))
-
-    def _drop(self, obj: T, version: str) -> None:
-        """A change of an object that is not selected."""
-        self._note_other_shard()
-        if self._known is not None and self._known.has(obj.key) and self._ingest.shards is not None:
-            # One of its name is, and must be gone: its deletion was not reported.
-            self._changes.append(Delta(DeltaType.DELETED, obj.key, None, version, final_state_known=False))
-        else:
-            self._bookmark(version)
-
-    def _note_other_shard(self) -> None:
-        # What was sent for an earlier selection is no surprise.
-        if self._interrupt.is_set:
-            return
-        if not self.status.other_shards:
-            _log.info(
-                "%s: the server sends objects of other shards, which are dropped here; it may not have the feature gate "
-                "ShardedListAndWatch",
-                self._label,
-            )
-        self.status.other_shards += 1
-
-    def _bookmark(self, version: str) -> None:
-        """Nothing has changed up to a version; unless it is older than where the machine resumes."""
-        if version and version == self._machine.version:
-            self._changes.append(Bookmark(version, self._scope))
-
-    def _take_broken(self, event: WatchEvent[T]) -> None:
-        """An event whose object cannot be read."""
-        key, version = key_in(event.data), event.version
-        role = self._machine.event(event.server_type or "MODIFIED", version)
-        if role is Role.CHANGE:
-            self._put_aside(event.server_type, key, version, str(event.error))
-        elif event.server_type == "DELETED":
-            self._builder.drop(key)
-        else:
-            self._builder.broken[key] = str(event.error)
-
-    def _put_aside(self, kind: WatchEventType | None, key: str, version: str, problem: str) -> None:
-        """A change that cannot be used: what the store has of the object stays, unless it is gone."""
-        if kind == "DELETED" and key:
-            self._undecodable.discard(key)
-            # A deletion needs no more than the key, so it is valid even if the object is not.
-            self._changes.append(Delta(DeltaType.DELETED, key, None, version, final_state_known=False))
-            return
-        self._undecodable.add(key, problem)
-        self._bookmark(version)
 
     async def _verify(self, step: VerifyServer) -> Step:
         known = self._known
@@ -635,7 +425,7 @@ class Reflector(Generic[T]):
             is_same = await self._answer(
                 lambda: is_same_server(self._source, samples, step.version, timeout=step.timeout), step
             )
-        # That it is there says nothing about what has changed: neither is the store any fresher, nor all well again.
+        # No contact is recorded: an answer says nothing about changes, so the store is no fresher than before.
         if not is_same:
             _log.info("%s: cannot verify that this is the same server; relisting", self._label)
         elif self._is_seeded and self._known is not None:
@@ -654,34 +444,15 @@ class Reflector(Generic[T]):
 
     async def _answer(self, request: Callable[[], Coroutine[object, object, V]], step: VerifyServer | Probe) -> V:
         """Return the first answer to a small request, which is repeated as the step says."""
-        async with self._interrupt:
-            return await first_answer(
-                request, repeat_after=step.repeat_after, timeout=step.timeout, on_late=self._note_late
-            )
 
-    def _note_late(self, seconds: float) -> None:
-        """Note that the server has not answered a small request, so that the copy may be out of date."""
-        status = self.status
-        if not status.failures:
-            status.failures = 1
-            _log.info("%s: no answer for %.0f s; asking again on another connection", self._label, seconds)
-        status.error = f"{self._source.resource}: the server has not answered for {seconds:.0f} s"
-        status.error_at = self._clock()
+        def note_late(seconds: float) -> None:
+            self._reporter.note_late(self._source.resource, self._clock(), seconds)
+
+        async with self._interrupt:
+            return await first_answer(request, repeat_after=step.repeat_after, timeout=step.timeout, on_late=note_late)
 
 
 def _is_cancelled() -> bool:
-    """Whether the task that runs is to end."""
+    """Whether the current task is being cancelled."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _no_clock() -> float:
-    return 0.0
-
-
-def _logged(error: Exception) -> str:
-    """An error's message, without advice where a retry is all that is needed."""
-    text = str(error)
-    if not isinstance(error, StatusError) or isinstance(error, _NEEDS_A_PERSON):
-        return text
-    return text.removesuffix(error.next_step).rstrip(" .")

@@ -1,4 +1,4 @@
-"""The objects that cannot be used: which, and why."""
+"""The objects that cannot be stored, and why."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ if TYPE_CHECKING:
 __all__ = ["UndecodableObjects"]
 
 _log: Final = logging.getLogger("masthead.cache")
-_NAMED: Final = 5
-"""So many objects are named in one line."""
+_MAX_NAMED: Final = 5
+"""Objects named in one log line."""
 
 
 class UndecodableObjects:
-    """Notes down the objects that cannot be used, and logs each once for each thing that is wrong with it.
+    """Records the objects that cannot be stored, and logs each problem once.
 
     Args:
-        status: Where they are noted down.
-        label: What the log calls the collection.
-        is_known: Whether the store has an object; None if that is unknown.
+        status: The reflector's status, which has the problems by key.
+        label: The source's name in logs.
+        is_known: Whether the store has an object; None if there is no store.
     """
 
     def __init__(self, status: ReflectorStatus, label: str, is_known: Callable[[str], bool] | None) -> None:
-        self._status = status
+        self.status = status
         self._label = label
         self._is_known = is_known
-        self._unsaid: dict[str, str] = {}
+        self._unlogged: dict[str, str] = {}
 
     def add(self, key: str, problem: str) -> None:
-        """An object cannot be used."""
-        if self._status.broken.get(key) != problem:
-            self._status.broken[key] = self._unsaid[key] = problem
+        """Record an object that cannot be stored."""
+        if self.status.broken.get(key) != problem:
+            self.status.broken[key] = self._unlogged[key] = problem
 
     def discard(self, key: str) -> None:
-        """An object is well, or gone."""
-        self._status.broken.pop(key, None)
+        """Forget an object that was decoded or deleted."""
+        self.status.broken.pop(key, None)
 
     def replace(self, broken: Mapping[str, str]) -> None:
-        """All that cannot be used is this."""
-        was, self._status.broken = self._status.broken, dict(broken)
-        self._unsaid = {key: problem for key, problem in broken.items() if was.get(key) != problem}
+        """Replace all problems by those of a new state."""
+        before, self.status.broken = self.status.broken, dict(broken)
+        self._unlogged = {key: problem for key, problem in broken.items() if before.get(key) != problem}
 
     def log_new(self) -> None:
-        """Log the new ones, in one line. To be called when the store has everything that arrived with them."""
-        if not self._unsaid:
+        """Log new problems in one line; called when the store has everything that arrived with them."""
+        if not self._unlogged:
             return
-        unsaid, self._unsaid = self._unsaid, {}
-        key, problem = next(iter(unsaid.items()))
-        if len(unsaid) == 1:
+        unlogged, self._unlogged = self._unlogged, {}
+        key, problem = next(iter(unlogged.items()))
+        if len(unlogged) == 1:
             _log.warning("%s: %r %s: %s", self._label, key, self._fate(key), problem)
             return
-        # One line for all: a changed schema breaks every object of a kind at once.
-        names = ", ".join(map(repr, list(unsaid)[:_NAMED])) + (", ..." if len(unsaid) > _NAMED else "")
+        # One line for all: a changed schema breaks every object of a kind at the same time.
+        names = ", ".join(map(repr, list(unlogged)[:_MAX_NAMED])) + (", ..." if len(unlogged) > _MAX_NAMED else "")
         _log.warning(
             "%s: %d objects cannot be used (%s); the first %s: %s",
             self._label,
-            len(unsaid),
+            len(unlogged),
             names,
             self._fate(key),
             problem,
