@@ -178,7 +178,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "masthead.controller": {
         "masthead._controller.cache_reader": ["CacheReader"],
         "masthead._controller.controller": ["Controller"],
-        "masthead._controller.declarations": ["Owns", "Reads", "Watches"],
+        "masthead._controller.declarations": ["Owns", "Reads", "Reconciler", "Watches"],
         "masthead._controller.log_formatters": ["JsonFormatter", "TextFormatter"],
         "masthead._controller.logs": ["ReconcileFilter", "setup_logging"],
         "masthead._controller.options": ["RunOptions", "RunOverrides"],

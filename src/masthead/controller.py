@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from masthead._controller.controller import Controller as Controller
     from masthead._controller.declarations import Owns as Owns
     from masthead._controller.declarations import Reads as Reads
+    from masthead._controller.declarations import Reconciler as Reconciler
     from masthead._controller.declarations import Watches as Watches
     from masthead._controller.log_formatters import JsonFormatter as JsonFormatter
     from masthead._controller.log_formatters import TextFormatter as TextFormatter
@@ -44,6 +45,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Permission": "masthead._controller.permissions",
             "Reads": "masthead._controller.declarations",
             "ReconcileFilter": "masthead._controller.logs",
+            "Reconciler": "masthead._controller.declarations",
             "Request": "masthead._controller.requests",
             "Result": "masthead._controller.requests",
             "RunOptions": "masthead._controller.options",

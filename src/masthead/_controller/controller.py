@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from masthead._client.options import FieldSelection, LabelSelection
-    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
+    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Reconciler, Watches
     from masthead._controller.permissions import Permission
     from masthead._controller.predicates import PredicateLike
     from masthead._controller.requests import Request
@@ -102,7 +102,7 @@ class Controller(Generic[T]):
 
     def __init__(
         self,
-        function: Callable[..., object] | type,
+        function: Callable[..., object] | type | Reconciler,
         kind: type[T] | KindLike,
         *,
         name: str = "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from masthead._cache.callables import check_plain, is_coroutine_function
 from masthead._cache.factory.selection import ListSelectors, check_selectors, namespaces_of, resource_of
@@ -25,6 +25,7 @@ __all__ = [
     "Owns",
     "Reads",
     "ReconcileFunction",
+    "Reconciler",
     "Role",
     "WatchSpec",
     "Watches",
@@ -297,6 +298,16 @@ def _namespaces(namespace: str | Sequence[str] | None) -> tuple[str, ...] | None
     return None if namespace is None else namespaces_of(namespace)
 
 
+@set_module("masthead.controller")
+class Reconciler(Protocol):
+    """An object that reconciles by its method ``reconcile``, plain or async: ``reconcile(ctx)`` or ``(ctx, obj)``."""
+
+    @property
+    def reconcile(self) -> Callable[..., object]:
+        """The method."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ReconcileFunction:
     """The function that reconciles, or the class that has it as a method.
@@ -379,8 +390,8 @@ def _check_constructor(cls: type[object]) -> None:
     except TypeError as error:
         name = _title(cls)
         raise ArgumentError(
-            f"{name} cannot be created without arguments: {error}; register a method of an instance: "
-            f"app.controller(...)({name}(...).reconcile)",
+            f"{name} cannot be created without arguments: {error}; register an instance: "
+            f"app.controller(...)({name}(...))",
             value=cls,
         ) from None
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.transforms import Transform
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._config.model import Config
-    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
+    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Reconciler, Watches
     from masthead._controller.options import RunOverrides
     from masthead._controller.permissions import Permission
     from masthead._controller.predicates import PredicateLike
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 __all__ = ["Manager"]
 
 T = TypeVar("T", bound=Object)
-F = TypeVar("F", bound="Callable[..., object] | type")
+F = TypeVar("F", bound="Callable[..., object]")
+R = TypeVar("R", bound="Callable[..., object] | type | Reconciler")
 
 
 class Manager:
@@ -215,10 +216,10 @@ class Manager:
         finalizer: str = "",
         ignore_own_writes: bool = False,
         permissions: Iterable[Permission] = (),
-    ) -> Callable[[F], F]:
-        """Register a controller; a decorator of its reconciler, which it returns as it is.
+    ) -> Callable[[R], R]:
+        """Register a controller: a decorator for a function or a class, also callable with a `Reconciler`.
 
-        The arguments are those of `Controller`.
+        The decorator returns its argument unchanged. The other arguments are those of `Controller`.
 
         Raises:
             ArgumentError: If an argument is invalid, or there is a controller of that name.
@@ -229,7 +230,7 @@ class Manager:
         # At once: `@app.controller` without a kind would register nothing, and replace the function.
         kind_of(kind)
 
-        def register(function: F) -> F:
+        def register(function: R) -> R:
             self.add(
                 Controller(
                     function,

@@ -6,8 +6,9 @@ import socket
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from masthead.errors import ArgumentError
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from masthead._sansio.lease_records import LeaseTiming
     from masthead.metrics import Metrics
 
-__all__ = ["ElectionOptions", "default_identity", "utc_now"]
+__all__ = ["ElectionOptions", "default_identity", "record_of", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -32,6 +33,24 @@ def default_identity() -> str:
 
 def _no_labels() -> dict[str, str]:
     return {}
+
+
+class _Recorder(Protocol):
+    def record(self, obj: Unstructured, type: str, reason: str, message: str, /) -> None: ...
+
+
+def record_of(recorder: _Recorder | None) -> Callable[[Unstructured, str, str, str], None] | None:
+    """Return the function that records an Event; None without a recorder.
+
+    Raises:
+        ArgumentError: If the recorder has no method ``record``.
+    """
+    # Checked here: an error in the callback would be logged at each term, and no Event would be written.
+    if recorder is not None and not callable(getattr(recorder, "record", None)):
+        raise ArgumentError(
+            f"recorder is of type {type(recorder).__name__}; it must be a masthead.EventRecorder", value=recorder
+        )
+    return None if recorder is None else recorder.record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead._leaderelection.election_options import ElectionOptions, utc_now
+from masthead._leaderelection.election_options import ElectionOptions, record_of, utc_now
 from masthead._leaderelection.elector import Elector
 from masthead._leaderelection.leadership import Leadership
 from masthead._module import set_module
@@ -100,11 +100,11 @@ class LeaderElector:
             on_overdue: Called if the work has not ended though its lease has expired, so that another may lead.
                 To be sure, exit the process there: ``lambda: os._exit(1)``.
             recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends. It is
-                started and closed by the caller.
+                started and stopped by the caller.
 
         Raises:
             ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
-                empty, or a label invalid.
+                empty, a label is invalid, or the recorder is not an `EventRecorder`.
             NameFormatError: If the name or the namespace is invalid.
         """
         options = ElectionOptions(
@@ -119,7 +119,7 @@ class LeaderElector:
             on_stopped_leading=on_stopped_leading,
             on_new_leader=on_new_leader,
             on_overdue=on_overdue,
-            record=None if recorder is None else recorder.record,
+            record=record_of(recorder),
         )
         self._elector = Elector(client, name, client.namespace if namespace is None else namespace, options)
 

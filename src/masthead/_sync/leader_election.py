@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead._controller.user_errors import raise_in_future
-from masthead._leaderelection.election_options import ElectionOptions, utc_now
+from masthead._leaderelection.election_options import ElectionOptions, record_of, utc_now
 from masthead._leaderelection.elector import Elector
 from masthead._leaderelection.leadership import LeadershipView
 from masthead._module import set_module
@@ -139,11 +139,11 @@ class LeaderElector:
             on_overdue: Called if the work has not ended though its lease has expired, so that another may lead.
                 To be sure, exit the process there: ``lambda: os._exit(1)``.
             recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends. It is
-                started and closed by the caller.
+                started and stopped by the caller.
 
         Raises:
             ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
-                empty, or a label invalid.
+                empty, a label is invalid, or the recorder is not an `EventRecorder`.
             NameFormatError: If the name or the namespace is invalid.
         """
         options = ElectionOptions(
@@ -158,7 +158,7 @@ class LeaderElector:
             on_stopped_leading=_in_thread(on_stopped_leading),
             on_new_leader=_in_thread(on_new_leader),
             on_overdue=_in_thread(on_overdue),
-            record=None if recorder is None else recorder.record,
+            record=record_of(recorder),
         )
         self._portal, inner = behind(client)
         self._client = client  # which must not be collected while this is in use

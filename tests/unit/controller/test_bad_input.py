@@ -280,7 +280,7 @@ class NeedsArguments:
         (
             NeedsArguments,
             {},
-            r"NeedsArguments cannot be created without arguments: .*'size'; register a method",
+            r"NeedsArguments cannot be created without arguments: .*'size'; register an instance",
         ),
     ],
 )

@@ -53,6 +53,28 @@ class Recorder:
         return keys
 
 
+class Counting:
+    """A reconciler whose constructor takes an argument."""
+
+    def __init__(self, keys: list[str]) -> None:
+        self._keys = keys
+
+    async def reconcile(self, ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
+        self._keys.append(ctx.request.key)
+
+
+@in_virtual_time
+async def test_an_object_with_a_method_reconcile_is_a_reconciler() -> None:
+    keys: list[str] = []
+    app = masthead.Manager("objects")
+    reconciler = Counting(keys)
+    assert app.controller(Secret)(reconciler) is reconciler
+    async with Environment(app) as env:
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        await env.wait_for_idle()
+    assert keys == ["default/a"]
+
+
 def test_each_option_of_a_controller_can_be_given_to_the_decorator_and_arrives() -> None:
     """`Manager.controller` repeats the signature of `Controller`: neither may forget an option."""
     decorator = inspect.signature(masthead.Manager.controller).parameters

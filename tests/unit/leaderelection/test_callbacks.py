@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from tests.unit.leaderelection.replicas import Work, cluster
 
 from masthead.aio import EventRecorder
-from masthead.errors import LeadershipLostError
+from masthead.errors import ArgumentError, LeadershipLostError
 from masthead.metrics import PrometheusMetrics
 from masthead.testing.virtual_time import in_virtual_time, now
 
@@ -129,6 +129,13 @@ async def test_events_are_recorded_about_the_lease() -> None:
         ]
         assert {event.involved_object.kind for event in events} == {"Lease"}
         assert {event.involved_object.uid for event in events} == {lease.metadata.uid}
+
+
+@in_virtual_time
+async def test_a_function_in_place_of_a_recorder_is_refused() -> None:
+    async with cluster() as replicas:
+        with pytest.raises(ArgumentError, match=r"recorder is of type function; it must be a masthead\.EventRecorder"):
+            await replicas.elector("a", recorder=lambda *_: None)
 
 
 @in_virtual_time

@@ -232,6 +232,12 @@ def test_a_recorder_writes_an_event_when_a_term_begins_and_when_it_ends(client: 
     ]
 
 
+def test_a_function_in_place_of_a_recorder_is_refused(client: Client, name: str) -> None:
+    function: Any = print
+    with pytest.raises(ArgumentError, match=r"recorder is of type builtin_function_or_method"):
+        LeaderElector(client, name, "default", recorder=function)
+
+
 @pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, ValueError])
 def test_whatever_a_callback_raises_is_logged(
     client: Client, error: type[BaseException], caplog: pytest.LogCaptureFixture
