@@ -75,7 +75,7 @@ def _set_rules(role: Plain, rules: list[Plain], now: str) -> None:
         for managed_field in items(metadata(role), "managedFields")
         if text(managed_field, "manager") != AGGREGATION_MANAGER
     ]
-    for each in others:
-        each["fieldsV1"].pop("f:rules", None)
+    for other in others:
+        other["fieldsV1"].pop("f:rules", None)
     entries = [own, *(other for other in others if other["fieldsV1"])]
     metadata(role)["managedFields"] = sorted(entries, key=lambda each: (each["operation"], text(each, "time")))

@@ -25,9 +25,9 @@ _FOLLOW_THE_ADDRESS: Final = frozenset({"services", "endpoints", "discovery.k8s.
 
 
 class BootstrapController:
-    """Stores what is missing of the bootstrap objects, and restores those that kube-apiserver restores.
+    """Stores missing bootstrap objects, and restores the objects that kube-apiserver restores.
 
-    It is a part of kube-apiserver, and so runs even where no other controller does.
+    The controller is a part of kube-apiserver, and so runs even without the controller manager.
 
     Args:
         cluster: The cluster state.
@@ -56,7 +56,7 @@ class BootstrapController:
         return frozenset(ref.table for ref in self._restored)
 
     def store_all(self) -> None:
-        """Store what is missing, and what has another address, when the server starts.
+        """Store missing objects, and objects with another address, when the server starts.
 
         Raises:
             JournalError: An object could not be stored.
@@ -66,7 +66,7 @@ class BootstrapController:
             self._store(ref, served, each)
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile what was deleted."""
+        """Reconcile deleted objects."""
         return (write.ref,) if write.record.is_deleted and write.ref in self._restored else ()
 
     def reconcile(self, ref: ObjectRef) -> None:

@@ -26,7 +26,7 @@ _BATCH: Final = 200
 
 
 class DefinitionReconciler:
-    """Sets the conditions of definitions, and deletes the objects of those that are being deleted."""
+    """Sets the conditions of definitions, and deletes the custom resources of definitions in deletion."""
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
@@ -36,10 +36,10 @@ class DefinitionReconciler:
         self._terminating: dict[str, ObjectRef] = {}
         """The definitions that are being deleted, by the table of their objects."""
         self._undeleted: dict[str, list[ObjectRef]] = {}
-        """The objects of those that are still to be deleted."""
+        """The custom resources that remain to be deleted."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile each definition that is written, and one that is being deleted after each removal of an object."""
+        """Reconcile a written definition, and a definition in deletion after each removal of a custom resource."""
         served, ref, record = write
         if ref.table != DEFINITIONS:
             owner = self._terminating.get(ref.table)
@@ -47,7 +47,7 @@ class DefinitionReconciler:
             return (owner,) if owner is not None and is_due else ()
         waiting = self._waiting.setdefault(ref.key.partition(".")[2], set())
         waiting.discard(ref)
-        # A name that one definition gives up is free for those that wait for it.
+        # A name that a definition gives up becomes available to definitions with a NamesAccepted conflict.
         due = sorted(waiting)
         if record.is_deleted:
             self._accepted_names.remove(ref.key)
@@ -62,7 +62,7 @@ class DefinitionReconciler:
         return [ref, *due]
 
     def _forget(self, ref: ObjectRef) -> None:
-        """Forget a definition that is gone."""
+        """Forget a deleted definition."""
         self._accepted_names.remove(ref.key)
         for table in [table for table, each in self._terminating.items() if each == ref]:
             del self._terminating[table]
@@ -106,7 +106,7 @@ class DefinitionReconciler:
             if table not in self._undeleted:
                 self._begin_clean_up(ref, table)
             self._delete_objects(table)
-            # Each removal reconciles the definition again; objects with finalizers stay until those are gone.
+            # Each removal reconciles the definition again; an object stays until its finalizers are removed.
             if self._client.cluster.storage.table(table).count:
                 return
         now = self._client.cluster.now()

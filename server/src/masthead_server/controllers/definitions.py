@@ -20,7 +20,7 @@ __all__ = ["DefinitionController"]
 
 
 class DefinitionController:
-    """Sets the conditions of definitions, and deletes the objects of those that are being deleted."""
+    """Sets the conditions of definitions, and deletes the custom resources of definitions in deletion."""
 
     observes = None
 
@@ -29,7 +29,7 @@ class DefinitionController:
         self._reconciler: DefinitionReconciler | None = None
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile each definition that is written, and one that is being deleted after each removal of an object."""
+        """Reconcile a written definition, and a definition in deletion after each removal of a custom resource."""
         if self._reconciler is None:
             if write.ref.table != DEFINITIONS:
                 return ()

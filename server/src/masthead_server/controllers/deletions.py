@@ -43,12 +43,12 @@ class DeletionController:
         """
         found = self._client.load(ref)
         if found is not None and is_being_deleted(found) and _nothing_holds(found):
-            self._client.update(ref, _unchanged)  # any write lets it go
+            self._client.update(ref, _keep_object)  # any write lets it go
 
 
 def _nothing_holds(found: Plain) -> bool:
     return not has_finalizers(found) and not metadata(found).get("deletionGracePeriodSeconds")
 
 
-def _unchanged(found: Plain) -> None:
+def _keep_object(found: Plain) -> None:
     """Change nothing."""

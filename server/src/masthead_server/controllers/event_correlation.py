@@ -1,12 +1,12 @@
-"""Event correlation, as client-go's recorders do it: repeats are counted, similar events combined, floods dropped.
+"""Event correlation, as in client-go's recorders: repeats are counted, similar events combined, floods dropped.
 
-Pure decisions: nothing here knows the clock or the storage.
+Pure decisions: the time is an argument, and nothing is stored here.
 
 ===========  ==================================================================================================
-repeats      an event with the object, reason and message of one before raises the count of that one
-similar      from the tenth message on that one object has for one reason within ten minutes, all are combined
-floods       an object has 25 events of a type at once, and then one more every five minutes; a component has 1,000,
-             and then 50 more every second
+repeats      an event with the object, reason and message of an earlier event raises its count
+similar      from the tenth message of an object with one reason within ten minutes on, the messages are combined
+floods       an object may have a burst of 25 events of a type, then one every five minutes; a component may have a
+             burst of 1,000, then 50 every second
 ===========  ==================================================================================================
 """
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ServerEventCorrelator", "CorrelatedEvent", "ReportedEvent", "EventBudget", "component_bucket"]
 
-_MOST_OBJECTS: Final = 4096
-_MOST_OBSERVATIONS: Final = 64
+_MAX_OBJECTS: Final = 4096
+_MAX_OBSERVATIONS: Final = 64
 """How many objects are remembered, and how many Events of each."""
-_MOST_MESSAGES: Final = 10
+_MAX_MESSAGES: Final = 10
 _SIMILAR_WITHIN: Final = 600.0
 _OBJECT_BURST: Final = 25
 _OBJECT_RATE: Final = 1 / 300
@@ -55,9 +55,9 @@ class CorrelatedEvent:
     """An Event to be written.
 
     Attributes:
-        message: Its message, which says if it stands for several.
+        message: Its message; a combined Event names the number of its occurrences.
         first: The time of its first occurrence.
-        is_combined: Whether it stands for several messages.
+        is_combined: Whether it combines several messages.
         name: Its name; empty until the writer sets it.
         count: How often it has occurred.
     """
@@ -79,18 +79,17 @@ class ServerEventCorrelator:
         """Count an occurrence.
 
         Args:
-            involved: What identifies the object: its kind, namespace, name, uid and apiVersion.
-            occurrence: What was reported.
+            involved: Identifies the object: its kind, namespace, name, uid and apiVersion.
+            occurrence: The reported occurrence.
             now: The time.
 
         Returns:
-            The Event to write, which is a new one if it has no name; the writer sets that. None if the object has
-            had too many.
+            The Event to write; a new Event has no name until the writer sets it. None if the object has had too many.
         """
         found = self._objects.get(involved)
         if found is None:
             found = self._objects[involved] = _ObservedObject()
-            if len(self._objects) > _MOST_OBJECTS:
+            if len(self._objects) > _MAX_OBJECTS:
                 self._objects.popitem(last=False)
         else:
             self._objects.move_to_end(involved)
@@ -115,7 +114,7 @@ class _ObservedObject:
         if is_combined:
             seen.message = f"{_COMBINED}{occurrence.message}"
         self._observations[key] = seen
-        if len(self._observations) > _MOST_OBSERVATIONS:
+        if len(self._observations) > _MAX_OBSERVATIONS:
             del self._observations[next(iter(self._observations))]
         bucket = self._buckets.get(occurrence.type)
         if bucket is None:
@@ -131,7 +130,7 @@ class _ObservedObject:
             similar.messages.clear()
         similar.last = now
         similar.messages.add(occurrence.message)
-        if len(similar.messages) < _MOST_MESSAGES:
+        if len(similar.messages) < _MAX_MESSAGES:
             return False
         similar.messages.discard(occurrence.message)  # so that they do not grow
         return True
@@ -146,11 +145,11 @@ class _Similar:
 
 
 class EventBudget:
-    """How many more events there may be.
+    """A token bucket for events.
 
     Args:
-        burst: How many there may be at once.
-        rate: How many more there may be each second.
+        burst: The size of the bucket.
+        rate: Tokens added per second.
         now: The time.
     """
 
@@ -163,7 +162,7 @@ class EventBudget:
         self._tokens = float(burst)
 
     def take(self, now: datetime) -> bool:
-        """Take a token; returns False if there is none."""
+        """Take a token; return False if the bucket is empty."""
         passed = (now - self._refilled).total_seconds()
         if passed > 0:
             self._tokens = min(self._burst, self._tokens + passed * self._rate)

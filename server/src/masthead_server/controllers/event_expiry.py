@@ -1,4 +1,4 @@
-"""The expiry of Events: some time after their last write, as kube-apiserver's ``--event-ttl`` says."""
+"""The expiry of Events: some time after their last write, as with kube-apiserver's ``--event-ttl``."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["EventExpiryController"]
 
 _EVENTS: Final = "events"
 _OLDEST: Final = ObjectRef(_EVENTS, "")
-"""What is reconciled: the Events that expire next."""
+"""The only key of the queue: the Events that expire next."""
 _BATCH: Final = 200
 """How many are removed before requests have their turn again."""
 
 
 class EventExpiryController:
-    """Removes expired Events, finalizers or not, as etcd does with what has a lease.
+    """Removes expired Events, with or without finalizers, as etcd removes keys with a lease.
 
-    All live equally long, so that they expire in the order of their last writes, and one timer is enough. Those that
-    are stored when the server starts live as long from then.
+    All Events have the same lifetime, so that they expire in the order of their last writes, and one timer is enough. The
+    lifetime of Events found at the start of the server begins then.
 
     Args:
         client: The cluster state, and its clock.
-        ttl: How long an Event lives after its last write.
+        ttl: The lifetime of an Event after its last write.
     """
 
     observes = frozenset({_EVENTS})

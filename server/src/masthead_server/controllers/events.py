@@ -1,6 +1,6 @@
-"""Event recorders: what controllers, kubelet and scheduler report about objects, as Events.
+"""Event recorders: controllers, kubelet and scheduler report about objects with Events.
 
-An Event that cannot be stored is dropped, as in a real cluster: the work that it is about goes on.
+An Event that cannot be stored is dropped, as in a real cluster: the work that it reports continues.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NEW_NAMES: Final = {
 }
 """The fields of the core group that ``events.k8s.io`` calls otherwise."""
 _IDENTITY: Final = ("kind", "namespace", "name", "uid", "apiVersion")
-_LONGEST_NAME: Final = 253
+_MAX_NAME_LENGTH: Final = 253
 
 
 def reference_to(found: Plain, api_version: str, kind: str, *, field_path: str = "") -> Plain:
@@ -68,12 +68,12 @@ def reference_to(found: Plain, api_version: str, kind: str, *, field_path: str =
 
 
 class ServerEventRecorder:
-    """Records what a component reports; repeats raise the count of an Event that is there.
+    """Records the reports of a component; a repeated report raises the count of its Event.
 
     Args:
         client: Names the field manager, and the cluster state.
-        component: The component that reports.
-        host: The node that it runs on; empty for none.
+        component: The reporting component.
+        host: The node of the component; empty for none.
     """
 
     def __init__(self, client: ObjectClient, component: str, host: str = "") -> None:
@@ -120,7 +120,7 @@ class ServerEventRecorder:
             seen.name = name
 
     def _content(self, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: str) -> Plain:
-        # An Event that stands for several names its reporter only as its source.
+        # A combined Event names its reporter only as its source.
         component, host = ("", "") if seen.is_combined else (self._component, self._host)
         return {
             "involvedObject": involved,
@@ -154,12 +154,12 @@ class SchedulerRecorder:
         self._bucket = component_bucket(self._clock.now())
 
     def record(self, involved: Plain, reason: str, action: str, message: str) -> None:
-        """Record an event, unless the namespace is terminating, or there were too many.
+        """Record an event, unless the namespace is terminating, or the object has had too many.
 
         Args:
             involved: The reference to the object.
             reason: The reason.
-            action: What was done.
+            action: The action that was taken.
             message: The message.
         """
         now = self._clock.now()
@@ -206,10 +206,10 @@ class _EventWriter:
         return self._cluster.catalog.require(_RESOURCE)
 
     def namespace_for(self, involved: Plain) -> str:
-        """Return the namespace of the Events of an object; those of a cluster-scoped one are in ``default``.
+        """Return the namespace for the Events of an object; for a cluster-scoped object, ``default``.
 
         Raises:
-            StatusFailure: If it is terminating, or gone.
+            StatusFailure: If the namespace is terminating, or does not exist.
         """
         namespace = text(involved, "namespace") or "default"
         self._cluster.check_namespace(self._served, namespace, "")
@@ -223,7 +223,7 @@ class _EventWriter:
         while table.get(f"{namespace}/{about}.{moment:x}") is not None:
             moment += 1
         name = f"{about}.{moment:x}"
-        return name if len(name) <= _LONGEST_NAME else self._cluster.new_uid()
+        return name if len(name) <= _MAX_NAME_LENGTH else self._cluster.new_uid()
 
     def create(self, namespace: str, name: str, content: Plain, now: str) -> None:
         """Store a new Event.
@@ -249,7 +249,7 @@ class _EventWriter:
         self._cluster.write(self._served, f"{namespace}/{name}", {"metadata": meta, **content})
 
     def update(self, namespace: str, name: str, changes: Plain, now: str) -> bool:
-        """Change fields of an Event that its recorder owns; returns False if it is gone.
+        """Change fields of an Event that its recorder owns; return False if the Event no longer exists.
 
         Raises:
             JournalError: It could not be stored.
@@ -266,12 +266,12 @@ class _EventWriter:
         return True
 
     def _fields_of(self, content: Plain) -> Plain:
-        """The fields that the recorder owns: those that are not empty."""
+        """The fields that the recorder owns: all non-empty fields."""
         names = tuple([name for name, value in content.items() if value])
         owned = self._owned.get(names)
         if owned is None:
             renamed = _NEW_NAMES if self._api_version == _EVENTS_V1 else {}
-            nested: Plain = {"source": {f"f:{each}": {} for each in sorted(content["source"])}}
+            nested: Plain = {"source": {f"f:{field}": {} for field in sorted(content["source"])}}
             fields = {f"f:{renamed.get(name, name)}": nested.get(name, {}) for name in names}
             owned = self._owned[names] = dict(sorted(fields.items()))
         return owned

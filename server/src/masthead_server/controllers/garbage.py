@@ -1,10 +1,9 @@
-"""The garbage collector: deletes objects whose owners are gone.
+"""The garbage collector: deletes objects whose owners no longer exist.
 
-It decides as kube-controller-manager's does. An owner is *solid* if it is there and does not itself wait for
-its dependents; *absent* if nothing of its kind, name and uid is there; *waiting* if it is being deleted in
-the foreground. An object with a solid owner stays, and loses its references to the others. One without is
-deleted, in the foreground if an owner waits for it. Owners of kinds that the server does not serve count as
-solid.
+It decides as kube-controller-manager does. An owner is *solid* if it exists and does not wait for its dependents;
+*absent* if no object of its kind, name and uid exists; *waiting* if it is in foreground deletion. An object with a solid
+owner stays, and loses its references to the others. An object without a solid owner is deleted, in the foreground if an
+owner waits for it. Owners of kinds that the server does not serve count as solid.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ class GarbageCollector:
         """The dependents of each owner, by its uid."""
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Update the graph.
+        """Update the graph, and enqueue the affected objects.
 
-        To be reconciled are owners that an object no longer names, the dependents of an object that is gone,
-        and objects that have owners, or finalizers and a mark of deletion.
+        These are owners that an object no longer names, the dependents of a deleted object, and objects with owners, or with
+        finalizers and a deletion timestamp.
         """
         served, ref, record = write
         due = self._update_references(write)
@@ -77,7 +76,7 @@ class GarbageCollector:
             self._orphan_dependents(ref, found)
 
     def _update_references(self, write: ObservedWrite) -> Collection[ObjectRef]:
-        """Take note of an object's owners; returns those that it named before, if they have changed."""
+        """Record an object's owners; return its previous owners if they have changed."""
         served, ref, record = write
         before = self._references.pop(ref, None)
         found: Plain = {}
@@ -162,7 +161,7 @@ class GarbageCollector:
         return _WAITING if is_waiting else _SOLID
 
     def _break_circle(self, ref: ObjectRef, found: Plain) -> None:
-        """Stop an object from blocking its owners if a dependent of its own is in foreground deletion."""
+        """Stop an object from blocking its owners if one of its dependents is in foreground deletion."""
         for dependent in self.dependents(uid_of(found)):
             below = self._client.load(dependent)
             if below is not None and FOREGROUND in (metadata(below).get("finalizers") or ()):
@@ -200,16 +199,16 @@ class GarbageCollector:
 
 
 class _Dependents:
-    """The objects that name one owner, kept sorted out: an owner may be reconciled once for each of them."""
+    """The dependents of one owner, sorted by state: an owner may be reconciled once for each of them."""
 
     __slots__ = ("blocking", "every", "staying")
 
     def __init__(self) -> None:
         self.every: set[ObjectRef] = set()
         self.staying: set[ObjectRef] = set()
-        """Those that are not being deleted."""
+        """Dependents that are not in deletion."""
         self.blocking: set[ObjectRef] = set()
-        """Those that an owner in foreground deletion waits for."""
+        """Dependents that block the foreground deletion of their owner."""
 
     def add(self, ref: ObjectRef, reference: Plain, *, stays: bool) -> None:
         """Add a dependent, which may name its owner more than once."""

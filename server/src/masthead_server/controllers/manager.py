@@ -1,8 +1,8 @@
-"""The controller manager: runs the controllers that a server is to have, as kube-controller-manager does.
+"""The controller manager: runs the controllers of a server, as kube-controller-manager does.
 
-What a write calls for happens right after it, in the server's own thread, and counts as work until it is
-done. What has to wait, waits for another write or for the clock: nothing is polled. What could not be stored,
-because the disk is full, is tried again after a backoff, and is no work until then.
+A write is reconciled directly afterwards, in the server's thread, and counts as work until that is done. A delayed
+reconcile waits for another write or for the clock: no controller polls. A write that fails because the disk is full is
+retried after a backoff, and does not count as work until then.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
 }
 """What kube-apiserver does itself, and what cannot be switched off."""
 WORKLOAD_CONTROLLERS: Final = frozenset({"replicasets", "replicationcontrollers", "deployments", "statefulsets"})
-"""Those that run only if a server is to have workloads: they write what tests often write themselves."""
+"""Controllers that run only with workloads enabled: they write objects that tests often write themselves."""
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
-"""Those that create what every namespace has."""
+"""Controllers that create the contents of every namespace."""
 
 
 class ControllerManager:
@@ -107,7 +107,7 @@ class ControllerManager:
             **{name: make(of_server) for name, make in ALWAYS.items()},
             **{name: make(self._client) for name, make in chosen.items()},
         }
-        """Those that run, by name."""
+        """The running controllers, by name."""
         self._observers: dict[str, list[ServerController]] = {}
         """The controllers that observe each table; filled as tables are written."""
         self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, _reconcile, on_idle)
@@ -130,13 +130,13 @@ class ControllerManager:
         self._cluster.on_write.append(self._observe)
 
     def stop(self) -> None:
-        """Stop observing and reconciling; the next server that starts finds again what is left to do."""
+        """Stop observing and reconciling; the next server finds the remaining work when it starts."""
         if self._observe in self._cluster.on_write:
             self._cluster.on_write.remove(self._observe)
         self._queue.close()
 
     def drain(self) -> None:
-        """Reconcile at once everything that is due."""
+        """Reconcile all due keys now."""
         self._queue.drain()
 
     def _observe(self, served: ServedResource, record: Record) -> None:
@@ -145,7 +145,9 @@ class ControllerManager:
         # Which controllers observe a table does not change, so that it is looked up once.
         if observers is None:
             observers = self._observers[ref.table] = [
-                each for each in self.controllers.values() if each.observes is None or ref.table in each.observes
+                controller
+                for controller in self.controllers.values()
+                if controller.observes is None or ref.table in controller.observes
             ]
         # Controllers read objects as they are stored, whatever the version of the request.
         write = ObservedWrite(self._client.served(ref.table) or served, ref, record)

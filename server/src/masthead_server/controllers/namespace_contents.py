@@ -43,7 +43,7 @@ class _EveryNamespace:
         self.observes = frozenset({_NAMESPACES, table})
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile the object of a new namespace, and one that was changed or deleted."""
+        """Reconcile the object of a new namespace, and a changed or deleted object."""
         _, ref, record = write
         if ref.table == _NAMESPACES:
             is_active = not record.is_deleted and not is_marked(record)

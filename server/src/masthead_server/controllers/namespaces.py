@@ -56,7 +56,7 @@ class NamespaceController:
         _, ref, record = write
         if ref.table == _NAMESPACES:
             if record.is_deleted:
-                # A namespace of this name may be created again, and is then counted anew.
+                # A namespace of this name may be created again; its counts start at zero then.
                 self._contents.pop(ref.key, None)
             return (ref,) if not record.is_deleted and is_marked(record) else ()
         namespace = ref.namespace
@@ -69,9 +69,9 @@ class NamespaceController:
         return (ObjectRef(_NAMESPACES, namespace),) if owner is not None and is_marked(owner) else ()
 
     def reconcile(self, ref: ObjectRef) -> None:
-        """Delete what a terminating namespace contains; if that is all gone, finalize the namespace.
+        """Delete the contents of a terminating namespace; finalize the namespace once it is empty.
 
-        Pods go first: only when none is left is the rest deleted, as the real controller does it.
+        Pods are deleted first, and everything else once no pod is left, as the real controller does.
 
         Raises:
             JournalError: A change could not be stored.
@@ -141,7 +141,7 @@ class _Contents:
         if record.is_deleted:
             return
         # Search the text first: most objects do not have it, and a parse is expensive.
-        is_plain = not any(each in record.value for each in _WORTH_READING)
+        is_plain = not any(marker in record.value for marker in _WORTH_READING)
         found: Plain = {} if is_plain else served.load(record)
         finalizers = self._finalizers[ref] = list(metadata(found).get("finalizers") or ())
         self._table_counts[ref.table] += 1
@@ -162,10 +162,10 @@ class _Contents:
     def problems(self) -> dict[str, tuple[str, str]]:
         """The reason and message of each condition whose status is True."""
         problems: dict[str, tuple[str, str]] = {}
-        if listed := _listed("has", {_resource(table): count for table, count in self._table_counts.items()}):
+        if listed := _format_counts("has", {_resource(table): count for table, count in self._table_counts.items()}):
             problem = f"Some resources are remaining: {listed}"
             problems["NamespaceContentRemaining"] = ("SomeResourcesRemain", problem)
-        if listed := _listed("in", self._finalizer_counts):
+        if listed := _format_counts("in", self._finalizer_counts):
             problem = f"Some content in the namespace has finalizers remaining: {listed}"
             problems["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", problem)
         return problems
@@ -178,7 +178,7 @@ class _Contents:
             self._unmarked.get(ref.table, set()).discard(ref)
 
 
-def _listed(verb: str, counts: Mapping[str, int]) -> str:
+def _format_counts(verb: str, counts: Mapping[str, int]) -> str:
     return ", ".join(sorted(f"{each} {verb} {count} resource instances" for each, count in counts.items() if count))
 
 
@@ -202,7 +202,7 @@ def _condition(kind: str, problem: tuple[str, str] | None, before: Plain | None,
 
 def _finalize(namespace: Plain) -> None:
     spec = part(namespace, "spec")
-    left = [each for each in spec.get("finalizers") or () if each != _FINALIZER]
+    left = [finalizer for finalizer in spec.get("finalizers") or () if finalizer != _FINALIZER]
     spec["finalizers"] = left
     if not left:
         del spec["finalizers"]

@@ -36,11 +36,11 @@ class ObjectRef(NamedTuple):
 
 
 class ObjectClient:
-    """Reads and changes objects by reference, as the verbs do it for requests.
+    """Reads and changes objects by reference, like the verbs for requests.
 
     Args:
         cluster: The cluster state.
-        manager: The field manager of what is written.
+        manager: The field manager of the writes.
     """
 
     def __init__(self, cluster: ClusterState, manager: str = CONTROLLER_MANAGER) -> None:
@@ -52,7 +52,7 @@ class ObjectClient:
         return self.cluster.catalog.stored_in(table)
 
     def load(self, ref: ObjectRef) -> Plain | None:
-        """Read an object; None if it is gone."""
+        """Read an object; return None if it does not exist."""
         record = self.cluster.storage.table(ref.table).get(ref.key)
         served = self.served(ref.table)
         return None if record is None or served is None else served.load(record)
@@ -75,7 +75,7 @@ class ObjectClient:
         served = self.served(table)
         storage = self.cluster.storage
         for record in list(storage.table(table).scan("", storage.revision)):
-            if served is not None and all(each in record.value for each in containing):
+            if served is not None and all(text in record.value for text in containing):
                 yield ObjectRef(table, record.key), served.load(record)
 
     def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
@@ -91,7 +91,7 @@ class ObjectClient:
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
     def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> Plain | None:
-        """Create an object in a namespace; returns it, or None if that is refused, because it exists or its namespace is gone.
+        """Create an object in a namespace; return it, or None if it exists already or its namespace does not.
 
         Args:
             table: Its table.
@@ -126,7 +126,7 @@ class ObjectClient:
         subresource: str = "",
         is_tracked: bool = True,
     ) -> bool:
-        """Update an object with `change`; returns False if it is gone, or if the update is refused.
+        """Update an object with `change`; return False if it no longer exists, or if the update is rejected.
 
         Args:
             ref: The object.
@@ -161,11 +161,11 @@ class ObjectClient:
         except JournalError:
             raise
         except StatusFailure:
-            return False  # removed or changed meanwhile; that write is observed as well
+            return False  # another write removed or changed it; the controller observes that write too
         return True
 
     def delete(self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None) -> bool:
-        """Delete the object of this uid, or mark it for deletion; returns False if it is gone.
+        """Delete the object with this uid, or mark it for deletion; return False if it no longer exists.
 
         Raises:
             JournalError: The deletion could not be stored, or only its mark.
@@ -180,7 +180,7 @@ class ObjectClient:
         except JournalError:
             raise
         except StatusFailure:
-            return False  # gone already, and perhaps replaced by another of its name
+            return False  # deleted already; another object may have its name
         return True
 
     def remove_finalizer(self, ref: ObjectRef, finalizer: str) -> None:
@@ -192,7 +192,7 @@ class ObjectClient:
 
         def without(found: Plain) -> None:
             meta = metadata(found)
-            set_or_drop(meta, "finalizers", [each for each in meta.get("finalizers") or () if each != finalizer])
+            set_or_drop(meta, "finalizers", [name for name in meta.get("finalizers") or () if name != finalizer])
 
         self.update(ref, without)
 

@@ -26,11 +26,11 @@ class PodController:
         self._client = client
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile pods that are being deleted, and once more when they are gone, which ends their delay."""
+        """Reconcile pods in deletion, and once more after their removal, which ends their delay."""
         return (write.ref,) if is_marked(write.record) else ()
 
     def reconcile(self, ref: ObjectRef) -> float | None:
-        """Delete a pod whose grace period is over; returns what is left of that otherwise.
+        """Delete a pod at the end of its grace period; before that, return the rest of the period.
 
         Raises:
             JournalError: The deletion could not be stored.

@@ -26,8 +26,8 @@ _MAX_BACKOFF: Final = 60.0
 class ReconcileQueue(Generic[KeyT]):
     """Reconciles keys in the running event loop, a batch at a time.
 
-    A key that is added several times before its turn is reconciled once. Only keys that are ready count as
-    work: one that waits for a delay, or for the journal to recover, does not keep the server from being idle.
+    A key that is added several times before its turn is reconciled once. Only ready keys count as work: a key that waits for
+    a delay, or for the journal to recover, does not keep the server from being idle.
 
     Args:
         clock: The server's.
@@ -59,7 +59,7 @@ class ReconcileQueue(Generic[KeyT]):
             self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
 
     def drain(self) -> None:
-        """Reconcile at once all that is ready, and all that becomes ready by that."""
+        """Reconcile all ready keys now, and the keys that become ready by that."""
         while self._ready:
             self._reconcile_batch()
 

@@ -24,7 +24,7 @@ _FINALIZERS: Final = {
 }
 """The finalizers that come off once nothing uses the object."""
 _NAMES_CLAIMS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
-"""What is in the text of a pod that uses claims; an ephemeral volume has a claim of its own."""
+"""Text in the JSON of a pod with claims; an ephemeral volume has its own claim."""
 
 
 class VolumeProtectionController:
@@ -36,7 +36,7 @@ class VolumeProtectionController:
         self._client = client
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
-        """Reconcile what is being deleted, and the claims of each pod that is written or gone."""
+        """Reconcile objects in deletion, and the claims of each written or deleted pod."""
         served, ref, record = write
         if ref.table != _PODS:
             return (ref,) if not record.is_deleted and is_marked(record) else ()
@@ -62,7 +62,7 @@ class VolumeProtectionController:
     def _is_used(self, ref: ObjectRef, found: Plain) -> bool:
         if ref.table == _VOLUMES:
             return text(part(found, "status"), "phase") == "Bound"
-        pods = (self._client.load(each) for each in self._client.within(ref.namespace, only=_PODS))
+        pods = (self._client.load(pod_ref) for pod_ref in self._client.within(ref.namespace, only=_PODS))
         return any(pod is not None and _uses(pod, found) for pod in pods)
 
 

@@ -123,7 +123,7 @@ class DependentIndex:
         return dict(self._owned[uid]) if uid in self._owned else {}
 
     def orphans_in(self, namespace: str) -> Iterable[tuple[ObjectRef, Dependent]]:
-        """Return what has no controller in a namespace."""
+        """Return the objects of a namespace that have no controller."""
         return list(self._orphans[namespace].items()) if namespace in self._orphans else ()
 
     def _group(self, found: Dependent, ref: ObjectRef) -> dict[ObjectRef, Dependent]:

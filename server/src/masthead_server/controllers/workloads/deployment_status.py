@@ -36,21 +36,21 @@ def status_of(
     """
     before = part(deployment, "status")
     everything = [*old, new] if new else list(old)
-    available = sum(each.available for each in everything)
+    available = sum(replica_set.available for replica_set in everything)
     counts = {
-        "replicas": sum(each.count("replicas") for each in everything),
+        "replicas": sum(replica_set.count("replicas") for replica_set in everything),
         "updatedReplicas": new.count("replicas") if new else 0,
-        "readyReplicas": sum(each.count("readyReplicas") for each in everything),
+        "readyReplicas": sum(replica_set.count("readyReplicas") for replica_set in everything),
         "availableReplicas": available,
-        "unavailableReplicas": max(0, sum(each.replicas for each in everything) - available),
+        "unavailableReplicas": max(0, sum(replica_set.replicas for replica_set in everything) - available),
     }
     status: Plain = {
         "observedGeneration": metadata(deployment).get("generation", 0),
         **{name: count for name, count in counts.items() if count},
     }
-    observed = [part(each.content, "status") for each in everything if each.is_observed]
-    if all("terminatingReplicas" in each for each in observed):
-        status["terminatingReplicas"] = sum(each["terminatingReplicas"] for each in observed)
+    observed = [part(replica_set.content, "status") for replica_set in everything if replica_set.is_observed]
+    if all("terminatingReplicas" in replica_status for replica_status in observed):
+        status["terminatingReplicas"] = sum(replica_status["terminatingReplicas"] for replica_status in observed)
     if before.get("collisionCount"):
         status["collisionCount"] = before["collisionCount"]
     conditions = [dict(condition) for condition in items(before, "conditions")]
@@ -153,7 +153,7 @@ def _set(
     *,
     anew: bool = False,
 ) -> None:
-    """Set a condition; one that says the same stays as it is, unless its update is to be seen."""
+    """Set a condition; an equal condition stays unchanged, unless its update is to be observed."""
     current = _find(conditions, kind)
     if current is not None and (current["status"], current["reason"]) == (state, reason) and not anew:
         return

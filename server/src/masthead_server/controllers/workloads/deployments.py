@@ -54,7 +54,7 @@ class DeploymentController:
         if write.ref.table == _DEPLOYMENTS:
             return (write.ref,)
         before, after = self._replica_sets.update(write)
-        owners = {each.owner for each in (before, after) if each is not None}
+        owners = {dependent.owner for dependent in (before, after) if dependent is not None}
         found = {self._by_uid[owner] for owner in owners if owner in self._by_uid}
         if after is not None and not after.owner:
             found.update(ref for ref in self._by_uid.values() if ref.namespace == write.ref.namespace)
@@ -77,7 +77,7 @@ class DeploymentController:
         return self._write_status(ref)
 
     def _claim(self, deployment: Plain, namespace: str) -> None:
-        """Adopt ReplicaSets that match the selector and have no controller; release those that no longer match."""
+        """Adopt ReplicaSets that match the selector and have no controller; release ReplicaSets that no longer match."""
         matches = selector_of(deployment)
         for ref, found in self._replica_sets.orphans_in(namespace):
             if not found.is_terminating and matches(found.metadata.labels):
@@ -108,16 +108,16 @@ class DeploymentController:
     def _views(self, deployment: Plain) -> tuple[ReplicaSetView | None, list[ReplicaSetView]]:
         """The ReplicaSet of the present template, and the others, oldest first."""
         loaded = (self._client.load(ref) for ref in self._replica_sets.owned_by(uid_of(deployment)))
-        found = sorted((ReplicaSetView(each) for each in loaded if each), key=lambda each: each.age)
+        found = sorted((ReplicaSetView(content) for content in loaded if content), key=lambda each: each.age)
         template = part(part(deployment, "spec"), "template")
         # If there are several, as after a collision, the oldest counts.
-        new = next((each for each in found if _template(each.content) == template), None)
-        return new, [each for each in found if each is not new]
+        new = next((replica_set for replica_set in found if _template(replica_set.content) == template), None)
+        return new, [replica_set for replica_set in found if replica_set is not new]
 
     def _await_old_pods(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> bool:
         """Scale the old ReplicaSets down; returns whether their pods are still there."""
-        self._resize(deployment, old, {each.name: 0 for each in old}, namespace)
-        return any(each.replicas or each.count("replicas") for each in old)
+        self._resize(deployment, old, {replica_set.name: 0 for replica_set in old}, namespace)
+        return any(replica_set.replicas or replica_set.count("replicas") for replica_set in old)
 
     def _create_new(self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef) -> ReplicaSetView | None:
         """Create the ReplicaSet of the template; None if its name is taken, after which another is tried."""
@@ -142,7 +142,7 @@ class DeploymentController:
     def _update_new(
         self, deployment: Plain, new: ReplicaSetView, old: Sequence[ReplicaSetView], ref: ObjectRef
     ) -> ReplicaSetView:
-        """Give the new ReplicaSet the newest revision, and what the Deployment says of annotations and readiness."""
+        """Give the new ReplicaSet the newest revision, and the Deployment's annotations and readiness settings."""
         annotations = dict(part(metadata(new.content), "annotations"))
         wanted = {**annotations, **_copied_annotations(deployment)}
         present, revision = new.annotated(REVISION), _revision(old) + 1
@@ -194,20 +194,20 @@ class DeploymentController:
     ) -> None:
         rollout = Rollout.of(deployment)
         limits = {DESIRED: str(rollout.replicas), MAX: str(rollout.most)}
-        for each in found:
-            size = sizes.get(each.name, each.replicas)
-            annotations = part(metadata(each.content), "annotations")
+        for replica_set in found:
+            size = sizes.get(replica_set.name, replica_set.replicas)
+            annotations = part(metadata(replica_set.content), "annotations")
             is_noted = all(annotations.get(key) == value for key, value in limits.items())
             # Those without pods are left alone, as long as they stay so.
-            if size == each.replicas and (is_noted or not each.replicas):
+            if size == replica_set.replicas and (is_noted or not replica_set.replicas):
                 continue
 
             def change(stored: Plain, size: int = size) -> None:
                 part(stored, "spec")["replicas"] = size
                 metadata(stored).setdefault("annotations", {}).update(limits)
 
-            if self._client.update(ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), change):
-                self._record_scaling(deployment, each.name, each.replicas, size)
+            if self._client.update(ObjectRef(_REPLICA_SETS, f"{namespace}/{replica_set.name}"), change):
+                self._record_scaling(deployment, replica_set.name, replica_set.replicas, size)
 
     def _record_scaling(self, deployment: Plain, name: str, before: int, after: int) -> None:
         if before != after:
@@ -233,23 +233,27 @@ class DeploymentController:
         """Delete the oldest revisions above the limit of the history."""
         limit = part(deployment, "spec").get("revisionHistoryLimit", 10)
         surplus = len(old) - limit
-        for each in sorted(old, key=lambda each: each.annotated(REVISION))[: max(0, surplus)]:
-            if not each.replicas and not each.count("replicas"):
-                self._client.delete(ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), uid_of(each.content))
+        for replica_set in sorted(old, key=lambda each: each.annotated(REVISION))[: max(0, surplus)]:
+            if not replica_set.replicas and not replica_set.count("replicas"):
+                self._client.delete(
+                    ObjectRef(_REPLICA_SETS, f"{namespace}/{replica_set.name}"), uid_of(replica_set.content)
+                )
 
 
 def _was_scaled(rollout: Rollout, new: ReplicaSetView | None, old: Sequence[ReplicaSetView]) -> bool:
     """Whether the Deployment calls for another number of pods than when its ReplicaSets were last resized."""
-    active = [each for each in ([*old, new] if new else old) if each.replicas]
-    return any(each.annotated(DESIRED) != rollout.replicas for each in active if each.annotated(MAX))
+    active = [replica_set for replica_set in ([*old, new] if new else old) if replica_set.replicas]
+    return any(
+        replica_set.annotated(DESIRED) != rollout.replicas for replica_set in active if replica_set.annotated(MAX)
+    )
 
 
 def _revision(found: Iterable[ReplicaSetView]) -> int:
-    return max((each.annotated(REVISION) for each in found), default=0)
+    return max((replica_set.annotated(REVISION) for replica_set in found), default=0)
 
 
 def _template(replica_set: Plain) -> Plain:
-    """The template of a ReplicaSet as its Deployment has it, without the hash."""
+    """The template of a ReplicaSet in its Deployment's form: without the hash."""
     template = dict(part(part(replica_set, "spec"), "template"))
     meta = dict(part(template, "metadata"))
     labels = {key: value for key, value in part(meta, "labels").items() if key != _HASH}

@@ -1,4 +1,4 @@
-"""Owner references: how a controller says that an object is its own."""
+"""Owner references: how a controller claims an object."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def adopt(client: ObjectClient, ref: ObjectRef, reference: Plain) -> None:
 
     def change(found: Plain) -> None:
         references = items(metadata(found), "ownerReferences")
-        if not any(each.get("controller") for each in references):
+        if not any(reference.get("controller") for reference in references):
             metadata(found)["ownerReferences"] = [*references, reference]
 
     client.update(ref, change)

@@ -29,11 +29,11 @@ __all__ = ["ReplicaController", "replica_set_controller", "replication_controlle
 _PODS: Final = "pods"
 _BURST: Final = 50
 """How many pods are created or deleted at a time; each such write has the workload reconciled again."""
-_LONGEST_NAME: Final = 253
+_MAX_NAME_LENGTH: Final = 253
 
 
 class ReplicaController:
-    """Creates and deletes the pods of one kind of workload, adopts those that match, and writes the status.
+    """Creates and deletes the pods of one kind of workload, adopts matching pods, and writes the status.
 
     Args:
         client: Reads and writes objects.
@@ -56,7 +56,7 @@ class ReplicaController:
         if write.ref.table == self._table:
             return (write.ref,)
         before, after = self._pods.update(write)
-        owners = {each.owner for each in (before, after) if each is not None}
+        owners = {dependent.owner for dependent in (before, after) if dependent is not None}
         found = {self._by_uid[owner] for owner in owners if owner in self._by_uid}
         if after is not None and not after.owner and after.is_active:
             found.update(ref for ref in self._by_uid.values() if ref.namespace == write.ref.namespace)
@@ -79,7 +79,7 @@ class ReplicaController:
         return self._write_status(workload, ref)
 
     def _claim(self, workload: Plain, namespace: str) -> None:
-        """Adopt pods that match the selector and have no controller; release those that no longer match."""
+        """Adopt pods that match the selector and have no controller; release pods that no longer match."""
         selects = selector_of(workload)
         for ref, pod in self._pods.orphans_in(namespace):
             if pod.is_active and selects(pod.metadata.labels):
@@ -113,7 +113,7 @@ class ReplicaController:
             if key in part(template, "metadata")
         }
         name = f"{text(metadata(workload), 'name')}-"
-        meta["generateName"] = name if len(name) <= _LONGEST_NAME else name[:-1]
+        meta["generateName"] = name if len(name) <= _MAX_NAME_LENGTH else name[:-1]
         meta["ownerReferences"] = [controller_reference(workload, *self._kind)]
         return {"metadata": meta, "spec": dict(part(template, "spec"))}
 
@@ -148,7 +148,7 @@ class ReplicaController:
 def _worth(found: tuple[ObjectRef, Dependent]) -> tuple[bool, bool, bool, str, str]:
     """The order in which pods are deleted: those first that run least, and among equals the youngest."""
     ref, pod = found
-    is_older = "".join(chr(0x10FFFF - ord(each)) for each in pod.metadata.creation_timestamp)
+    is_older = "".join(chr(0x10FFFF - ord(character)) for character in pod.metadata.creation_timestamp)
     is_running = pod.status.phase == "Running"
     return (bool(pod.spec.node_name), is_running, pod.ready_since is not None, is_older, ref.key)
 

@@ -81,7 +81,7 @@ class RevisionHistory:
     def stored(self) -> list[Revision]:
         """Return the revisions, oldest first."""
         loaded = (self._client.load(ref) for ref in self._index.owned_by(uid_of(self._workload)))
-        return sorted((Revision(each) for each in loaded if each), key=lambda each: (each.number, each.name))
+        return sorted((Revision(content) for content in loaded if content), key=lambda each: (each.number, each.name))
 
     def update(self) -> Revision | None:
         """Return the revision of the present template, which becomes the newest; None if it cannot be stored.
@@ -92,7 +92,7 @@ class RevisionHistory:
         template = part(part(self._workload, "spec"), "template")
         history = self.stored()
         number = history[-1].number + 1 if history else 1
-        equal = [each for each in history if each.template == template]
+        equal = [revision for revision in history if revision.template == template]
         if not equal:
             return self._create(template, number)
         if equal[-1] is not history[-1]:
@@ -106,9 +106,9 @@ class RevisionHistory:
         Raises:
             JournalError: A deletion could not be stored.
         """
-        unused = [each for each in self.stored() if each.name not in live]
-        for each in unused[: max(0, len(unused) - limit)]:
-            self._client.delete(self._ref(each.name), uid_of(each.content))
+        unused = [revision for revision in self.stored() if revision.name not in live]
+        for revision in unused[: max(0, len(unused) - limit)]:
+            self._client.delete(self._ref(revision.name), uid_of(revision.content))
 
     def _create(self, template: Plain, number: int) -> Revision | None:
         hashed = safe_hash([template, part(self._workload, "status").get("collisionCount", 0)])

@@ -112,20 +112,20 @@ class ReplicaSetView:
 
 
 def next_new_size(rollout: Rollout, new: ReplicaSetView | None, old: Iterable[ReplicaSetView]) -> int:
-    """Return how many replicas the new ReplicaSet has next; it is None if it does not exist yet."""
+    """Return the next number of replicas of the new ReplicaSet, which is None before its creation."""
     present = new.replicas if new else 0
     if not rollout.is_rolling or present >= rollout.replicas:
         return rollout.replicas
-    room = rollout.most - present - sum(each.replicas for each in old)
+    room = rollout.most - present - sum(replica_set.replicas for replica_set in old)
     return present + max(0, min(room, rollout.replicas - present))
 
 
 def next_old_sizes(rollout: Rollout, new: ReplicaSetView, old: Sequence[ReplicaSetView]) -> dict[str, int]:
     """Return how many replicas the old ReplicaSets have next, by name."""
-    sizes = {each.name: each.replicas for each in sorted(old, key=lambda each: each.age)}
+    sizes = {replica_set.name: replica_set.replicas for replica_set in sorted(old, key=lambda each: each.age)}
     if not rollout.is_rolling:
         return dict.fromkeys(sizes, 0)
-    available = {each.name: each.available for each in old}
+    available = {replica_set.name: replica_set.available for replica_set in old}
     least = rollout.replicas - rollout.max_unavailable
     total = new.replicas + sum(sizes.values())
     spare = total - least - (new.replicas - new.available)
@@ -157,31 +157,31 @@ def scaled_sizes(
         before: How many pods there are, for ReplicaSets that do not say how many there could be.
     """
     everything = [*old, new] if new else list(old)
-    active = [each for each in everything if each.replicas]
+    active = [replica_set for replica_set in everything if replica_set.replicas]
     if len(active) <= 1:
         latest = active[0] if active else new or max(old, key=lambda each: each.age, default=None)
         return {latest.name: rollout.replicas} if latest else {}
     if new is not None and _is_saturated(rollout, new):
-        return {each.name: 0 for each in old if each.replicas}
+        return {replica_set.name: 0 for replica_set in old if replica_set.replicas}
     if not rollout.is_rolling:
         return {}
-    return _shared(rollout, active, before)
+    return _scale_proportionally(rollout, active, before)
 
 
 def _is_saturated(rollout: Rollout, new: ReplicaSetView) -> bool:
     return new.replicas == new.annotated(DESIRED) == new.available == rollout.replicas
 
 
-def _shared(rollout: Rollout, active: Sequence[ReplicaSetView], before: int) -> dict[str, int]:
-    change = (rollout.most if rollout.replicas else 0) - sum(each.replicas for each in active)
+def _scale_proportionally(rollout: Rollout, active: Sequence[ReplicaSetView], before: int) -> dict[str, int]:
+    change = (rollout.most if rollout.replicas else 0) - sum(replica_set.replicas for replica_set in active)
     by_age = sorted(active, key=lambda each: each.age, reverse=change > 0)
     ordered = sorted(by_age, key=lambda each: -each.replicas)
-    sizes = {each.name: each.replicas for each in ordered}
+    sizes = {replica_set.name: replica_set.replicas for replica_set in ordered}
     left = change
-    for each in ordered:
-        share = _share(rollout, each, before)
+    for replica_set in ordered:
+        share = _share(rollout, replica_set, before)
         taken = min(share, left) if change > 0 else max(share, left)
-        sizes[each.name] += taken
+        sizes[replica_set.name] += taken
         left -= taken
     largest = ordered[0].name
     sizes[largest] = max(0, sizes[largest] + left)
@@ -195,5 +195,5 @@ def _share(rollout: Rollout, found: ReplicaSetView, before: int) -> int:
     most_before = found.annotated(MAX) or before
     if not most_before:
         return 0
-    # Halves are rounded up, where Python's round would look at the digit before.
+    # Halves are rounded up; Python's round would choose the even neighbour.
     return math.floor(found.replicas * rollout.most / most_before + 0.5) - found.replicas

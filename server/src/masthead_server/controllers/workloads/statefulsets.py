@@ -32,7 +32,7 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 class StatefulSetController:
     """Creates, replaces and deletes the pods of StatefulSets in the order of their ordinals, and writes the status.
 
-    Claims are created and kept; a ``persistentVolumeClaimRetentionPolicy`` that deletes them has no effect.
+    Claims are created and retained; a ``persistentVolumeClaimRetentionPolicy`` that deletes them has no effect.
     """
 
     observes = frozenset({_TABLE, _PODS, REVISIONS})
@@ -52,7 +52,7 @@ class StatefulSetController:
             self._revisions.update(write)
             return ()
         changed = self._pods.update(write)
-        owners = {each.owner for each in changed if each is not None}
+        owners = {dependent.owner for dependent in changed if dependent is not None}
         return {self._by_uid[owner] for owner in owners if owner in self._by_uid}
 
     def reconcile(self, ref: ObjectRef) -> None:
@@ -101,7 +101,7 @@ class StatefulSetController:
                 self._delete(workload, namespace, name)
             if not is_parallel and not (pod is not None and _is_healthy(pod)):
                 return  # those behind it wait until it is ready
-        surplus = sorted((each for each in own if each not in wanted), reverse=True)
+        surplus = sorted((ordinal for ordinal in own if ordinal not in wanted), reverse=True)
         for ordinal in surplus if is_parallel else surplus[:1]:
             if not own[ordinal].is_terminating:
                 self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
@@ -225,7 +225,7 @@ def _partition(spec: Plain) -> int:
 
 def _current(workload: Plain, history: list[Revision]) -> Revision | None:
     name = text(part(workload, "status"), "currentRevision")
-    return next((each for each in history if each.name == name), None)
+    return next((revision for revision in history if revision.name == name), None)
 
 
 def _revision_of(pod: Dependent) -> str:
