@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._sansio.changes import Queue
     from masthead._sansio.deltafifo import KeyListerGetter
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
     from masthead.metrics import Metrics
 
 __all__ = ["CommonInformerArguments", "Hold", "InformerArguments", "InformerOptions"]

@@ -17,7 +17,7 @@ from masthead._client.watch_event import read_events
 from masthead._meta.list_reader import ListReader
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.listwatch import SILENCE_LIMIT, Failure
+from masthead._sansio.listwatch_steps import SILENCE_LIMIT, Failure
 from masthead.errors import BadRequestError, CertificateError, ConnectError, DeadlineError, StatusError
 
 if TYPE_CHECKING:

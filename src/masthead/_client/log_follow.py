@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._client.log_pods import AfterEnd, after_end
 from masthead._sansio.backoff import Backoff, reconnect_backoff
-from masthead._sansio.listwatch import REOPEN_INTERVAL
+from masthead._sansio.listwatch_steps import REOPEN_INTERVAL
 from masthead._sansio.log_lines import ByteLimit
 from masthead._sansio.log_resume import LogResume
 from masthead.errors import (

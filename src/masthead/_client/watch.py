@@ -17,12 +17,12 @@ from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._client.watch_event import WatchEvent, broken_event, end_of_initial_events
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.listwatch import (
+from masthead._sansio.listwatch import ListWatchMachine
+from masthead._sansio.listwatch_steps import (
     INITIAL_EVENTS_TIMEOUT,
     Fail,
     Failure,
     List,
-    ListWatchMachine,
     Phase,
     Policy,
     Role,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._client.listwatch import ListWatch, WatchConnection
-    from masthead._sansio.listwatch import Step
+    from masthead._sansio.listwatch_steps import Step
     from masthead.errors import DecodeError
 
 __all__ = ["WatchStream"]

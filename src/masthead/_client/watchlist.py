@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from masthead._client.listwatch import ListWatchOptions, failure_of
 from masthead._meta.metadata import ListMeta
 from masthead._meta.object import Object, ObjectList
-from masthead._sansio.listwatch import INITIAL_EVENTS_TIMEOUT
+from masthead._sansio.listwatch_steps import INITIAL_EVENTS_TIMEOUT
 from masthead.errors import InconsistentListError, StatusError, TransportError
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.unstructured import Unstructured
     from masthead._sansio.own_writes import OwnWrite
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["CacheReader", "informer_of"]
 

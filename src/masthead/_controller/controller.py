@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from masthead._controller.predicates import PredicateLike
     from masthead._controller.requests import Request
     from masthead._sansio.rate_limiters import QueueRateLimiter
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["DEFAULT_TIMEOUT", "Controller"]
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from masthead._controller.thread_runner import ThreadRunner
     from masthead._sansio.rate_limiters import QueueRateLimiter
     from masthead._sansio.sharding import ShardKey
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
     from masthead.metrics import Metrics
 
 __all__ = ["Manager"]

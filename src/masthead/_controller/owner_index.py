@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.informer.informer import SharedInformer
     from masthead._meta.object import Object
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["OWNER_INDEX", "add_indexers", "add_owner_index", "list_owned"]
 

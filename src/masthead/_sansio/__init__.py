@@ -8,10 +8,10 @@
 | `token_bucket` | rate limiting |
 | `retry` | the retry policy of requests |
 | `warnings` | parses ``Warning`` headers |
-| `listwatch` | the list-watch state machine: list, watch, resume, relist |
+| `listwatch`, `listwatch_steps` | the list-watch state machine: list, watch-list and its fallback, watch, resume, relist |
 | `versions`, `listed_state` | compares resource versions, and a cache with a list |
 | `changes`, `deltafifo` | the queues of deltas, with one interface |
-| `store` | the indexed store of a cache |
+| `store`, `store_indices`, `slices` | the indexed store of a cache; long work in slices |
 | `buffer` | the notifications that a handler has not processed yet |
 | `resync` | the resync schedule of handlers |
 | `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |

@@ -29,36 +29,24 @@ What is stored is a *held* value: an object, or whatever stands for it; ``opened
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from masthead._sansio.slices import finish, in_slices
+from masthead._sansio.store_indices import Index, ScopeOwners, StoreState, as_tuple, check_values
 from masthead._sansio.versions import oldest
-from masthead.errors import ArgumentError, IndexConflictError, UnknownIndexError
+from masthead.errors import ArgumentError, IndexConflictError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterator
+    from collections.abc import Callable, Collection, Generator, Mapping
     from collections.abc import Set as AbstractSet
 
-__all__ = ["SLICE", "IndexErrorHook", "IndexFunc", "IndexedStore", "Replacement", "in_slices"]
+    from masthead._sansio.store_indices import IndexErrorHook, IndexFunc
+
+__all__ = ["IndexedStore", "Replacement"]
 
 V = TypeVar("V")
 T = TypeVar("T")
-S = TypeVar("S")
-
-IndexFunc: TypeAlias = Callable[[T], Iterable[str]]
-"""Under which values an object is to be found: none, one or several. A list, tuple, set or generator, not a bare str."""
-
-IndexErrorHook: TypeAlias = Callable[[str, str, Exception], object]
-"""Called with the index, the key of the object, and the error of the index function. Must not raise itself."""
-
-_Values: TypeAlias = str | tuple[str, ...]
-"""An object's values in an index. Nearly always it is one, and then no tuple is made for it."""
-
-_NONE: Final[tuple[str, ...]] = ()
-_MAX_FAILURES: Final = 100
-"""How many failures of an index function are remembered: a broken one fails on every object."""
 
 
 def _ignore_index_error(_index: str, _key: str, _error: Exception) -> None:
@@ -98,8 +86,8 @@ class IndexedStore(Generic[V, T]):
         self._opened = opened
         self._on_index_error = on_index_error
         self._versions: dict[str, str] = dict.fromkeys(scopes, "")
-        self._owners = _Owners()
-        self._state: _State[V, T] = _State({}, {})
+        self._owners = ScopeOwners()
+        self._state: StoreState[V, T] = StoreState({}, {})
         self.add_indexers(indexers or {})
 
     # Reading, in any thread.
@@ -166,7 +154,7 @@ class IndexedStore(Generic[V, T]):
         index = self._state.index(name)
         # By key: an object that has several of the values is returned once.
         union: dict[str, V] = {}
-        for value in _each(_checked(index.function(obj))):
+        for value in as_tuple(check_values(index.function(obj))):
             union.update(index.buckets.get(value, {}))
         return list(union.values())
 
@@ -254,7 +242,7 @@ class IndexedStore(Generic[V, T]):
             version: The version of the list; empty if unknown.
             scope: What was listed.
         """
-        self.commit(_last(self.prepare(items.copy(), scope=scope)), version)
+        self.commit(finish(self.prepare(items.copy(), scope=scope)), version)
 
     def prepare(self, items: dict[str, V], *, scope: str = "") -> Generator[None, None, Replacement[V, T]]:
         """Build what takes the place of everything that belongs to a scope; stops after each slice.
@@ -317,7 +305,7 @@ class IndexedStore(Generic[V, T]):
             state.indices[name] = index.blank()
             self._fill({name: state.indices[name]}, replacement.items)
             if rest is not None:
-                rest.indices[name] = _last(index.without(replacement.gone, state.indices[name]))
+                rest.indices[name] = finish(index.without(replacement.gone, state.indices[name]))
 
     def copy_items(self) -> dict[str, V]:
         """All keys with their values, as they are now; takes 20 ns each."""
@@ -348,19 +336,19 @@ class IndexedStore(Generic[V, T]):
                     value=function,
                 )
         # All are checked before the first is built: either all are added, or none.
-        added: dict[str, _Index[V, T]] = {
-            name: _Index(name, function, self._on_index_error) for name, function in indexers.items()
+        added: dict[str, Index[V, T]] = {
+            name: Index(name, function, self._on_index_error) for name, function in indexers.items()
         }
         self._fill(added, old.items)
         # One assignment: readers take no lock, and see all of the new indices or none.
-        self._state = _State(old.items, old.indices | added)
+        self._state = StoreState(old.items, old.indices | added)
 
-    def _fill(self, indices: Mapping[str, _Index[V, T]], items: Mapping[str, V]) -> None:
+    def _fill(self, indices: Mapping[str, Index[V, T]], items: Mapping[str, V]) -> None:
         if indices:
             for key, value in items.items():
                 self._enter(indices, key, value, None)
 
-    def _enter(self, indices: Mapping[str, _Index[V, T]], key: str, value: V, obj: T | None) -> None:
+    def _enter(self, indices: Mapping[str, Index[V, T]], key: str, value: V, obj: T | None) -> None:
         """Put a value into each of the indices."""
         for index in indices.values():
             if obj is None and index.of_key is None:
@@ -377,247 +365,13 @@ class Replacement(Generic[V, T]):
 
     __slots__ = ("gone", "items", "moved", "rest", "scope", "state")
 
-    def __init__(self, items: dict[str, V], scope: str, state: _State[V, T]) -> None:
+    def __init__(self, items: dict[str, V], scope: str, state: StoreState[V, T]) -> None:
         self.items: dict[str, V] = items
         self.scope: str = scope
-        self.state: _State[V, T] = state
+        self.state: StoreState[V, T] = state
         self.moved: list[str] = []
         """Keys that belonged to another scope."""
         self.gone: AbstractSet[str] = frozenset()
         """Keys that leave a state of which something stays."""
-        self.rest: _State[V, T] | None = None
+        self.rest: StoreState[V, T] | None = None
         """What stays of it; None if nothing leaves, or all."""
-
-
-SLICE: Final = 250
-"""How many objects are looked at before others get their turn: an index function that decodes takes 50 µs each."""
-
-
-def in_slices(items: Iterable[S], size: int = SLICE) -> Iterator[list[S]]:
-    """Split the items into lists of at most this length."""
-    rest = iter(items)
-    while part := list(islice(rest, size)):
-        yield part
-
-
-class _State(Generic[V, T]):
-    """What readers see, all of it at once."""
-
-    __slots__ = ("indices", "items")
-
-    def __init__(self, items: dict[str, V], indices: dict[str, _Index[V, T]]) -> None:
-        self.items: dict[str, V] = items
-        self.indices: dict[str, _Index[V, T]] = indices
-
-    def index(self, name: str) -> _Index[V, T]:
-        index = self.indices.get(name)
-        if index is None:
-            known = ", ".join(f'"{known}"' for known in sorted(self.indices)) or "none at all"
-            raise UnknownIndexError(f'there is no index "{name}", only these: {known}; add it with add_indexers')
-        return index
-
-    def blank(self) -> _State[V, T]:
-        """Another one with the same indices, and nothing in it."""
-        return _State({}, {name: index.blank() for name, index in self.indices.items()})
-
-    def without(self, keys: AbstractSet[str], coming: _State[V, T]) -> Generator[None, None, _State[V, T]]:
-        """Another one, without some of the keys, that can be joined by what is coming; stops after each slice."""
-        indices: dict[str, _Index[V, T]] = {}
-        for name, index in self.indices.items():
-            indices[name] = yield from index.without(keys, coming.indices[name])
-        state = _State(self.items.copy(), indices)
-        for some in in_slices(keys):
-            for key in some:
-                del state.items[key]
-            yield
-        return state
-
-    def join(self, other: _State[V, T]) -> None:
-        """Take over all of another, which has the same indices and none of these keys."""
-        self.items.update(other.items)
-        for name, index in self.indices.items():
-            index.join(other.indices[name])
-
-
-class _Index(Generic[V, T]):
-    """One index: who is in which bucket, and in which buckets each key is."""
-
-    __slots__ = ("_hook", "_name", "buckets", "failures", "function", "of_key", "values")
-
-    def __init__(self, name: str, function: IndexFunc[T], hook: IndexErrorHook) -> None:
-        self.function: IndexFunc[T] = function
-        self.of_key: Callable[[str], Iterable[str]] | None = getattr(function, "of_key", None)
-        self.buckets: dict[str, dict[str, V]] = {}
-        self._name = name
-        self._hook = hook
-        self.values: dict[str, _Values] = {}
-        self.failures: dict[str, str] = {}
-
-    def blank(self) -> _Index[V, T]:
-        return _Index(self._name, self.function, self._hook)
-
-    def without(self, keys: AbstractSet[str], coming: _Index[V, T]) -> Generator[None, None, _Index[V, T]]:
-        """Another one, without some of the keys; stops after each slice.
-
-        It shares those buckets of which nothing goes, and to which nothing comes.
-        """
-        index = self.blank()
-        index.buckets, index.values = self.buckets.copy(), self.values.copy()
-        index.failures = self.failures.copy()
-        going: set[str] = set()
-        for some in in_slices(keys):
-            going.update(value for key in some for value in _each(self.values.get(key, _NONE)))
-            yield
-        # Only these change below; the others are shared with the index that readers still use.
-        for value in going | (coming.buckets.keys() & self.buckets.keys()):
-            index.buckets[value] = self.buckets[value].copy()
-        for some in in_slices(keys):
-            for key in some:
-                index.remove(key)
-            yield
-        return index
-
-    def join(self, other: _Index[V, T]) -> None:
-        """Take over all of another that has none of these keys: one step for each bucket, and for all that are new."""
-        for value, bucket in other.buckets.items():
-            if value in self.buckets:
-                self.buckets[value].update(bucket)
-        self.buckets.update({value: bucket for value, bucket in other.buckets.items() if value not in self.buckets})
-        self.values.update(other.values)
-        self.failures.update(other.failures)
-
-    def put(self, key: str, held: V, obj: T | None) -> None:
-        try:
-            found = self.function(cast("T", obj)) if self.of_key is None else self.of_key(key)
-            # What nearly every function gives is checked without building anything.
-            if isinstance(found, list) and len(found) == 1 and type(found[0]) is str:
-                values: _Values = found[0]
-            else:
-                values = _checked(found)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other objects and indices are fine
-            self.fail(key, error)
-            return
-        if self.failures:
-            self.failures.pop(key, None)
-        before = self.values.get(key, _NONE)
-        if type(values) is str and values == before:
-            self.buckets[values][key] = held
-        else:
-            self._move(key, held, before, values)
-
-    def fail(self, key: str, error: Exception) -> None:
-        """The values of a key cannot be found out: it has none."""
-        self.remove(key)
-        # The text only: the error would keep the frames of the function alive, and with them the object.
-        if len(self.failures) < _MAX_FAILURES:
-            self.failures[key] = _describe(error)
-        self._hook(self._name, key, error)
-
-    def remove(self, key: str) -> None:
-        self.failures.pop(key, None)
-        self._leave(key, _each(self.values.pop(key, _NONE)))
-
-    def _move(self, key: str, held: V, before: _Values, values: _Values) -> None:
-        now = _each(values)
-        # Into the new buckets before out of the old ones: readers take no lock, and would miss it in between.
-        for value in now:
-            bucket = self.buckets.get(value)
-            if bucket is None:
-                self.buckets[value] = {key: held}
-            else:
-                bucket[key] = held
-        self._leave(key, [value for value in _each(before) if value not in now])
-        if now:
-            self.values[key] = values
-        else:
-            self.values.pop(key, None)
-
-    def _leave(self, key: str, values: Iterable[str]) -> None:
-        for value in values:
-            bucket = self.buckets[value]
-            del bucket[key]
-            if not bucket:
-                # Values come and go, as nodes do; those of the past must not fill the memory.
-                del self.buckets[value]
-
-
-class _Owners:
-    """To which scope each key belongs. Those of the scope "" are not listed: they are the rest."""
-
-    __slots__ = ("_keys", "scopes")
-
-    def __init__(self) -> None:
-        self.scopes: dict[str, str] = {}
-        self._keys: dict[str, dict[str, None]] = {}
-
-    def keys(self, scope: str, stored: dict[str, V]) -> AbstractSet[str]:
-        if scope:
-            return self._keys.get(scope, {}).keys()
-        return stored.keys() - self.scopes.keys() if self.scopes else stored.keys()
-
-    def give(self, key: str, scope: str) -> None:
-        before = self.scopes.get(key, "")
-        if before == scope:
-            return
-        if before:
-            del self._keys[before][key]
-            del self.scopes[key]
-        if scope:
-            self._keys.setdefault(scope, {})[key] = None
-            self.scopes[key] = scope
-
-    def replace(self, scope: str, leaving: AbstractSet[str], coming: Mapping[str, V], moved: Iterable[str]) -> None:
-        """Give a scope what comes, and nothing else; what moved belonged to other scopes."""
-        if not scope and not self.scopes:
-            # Without scopes, no owner is recorded: there is only one.
-            return
-        for key in leaving - coming.keys():
-            self.give(key, "")
-        for key in moved:
-            self.give(key, "")
-        if scope:
-            self._keys[scope] = dict.fromkeys(coming)
-            self.scopes.update(dict.fromkeys(coming, scope))
-
-
-def _last(steps: Generator[None, None, S]) -> S:
-    """Take all steps at once; returns what comes of them."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return cast("S", end.value)
-
-
-def _describe(error: Exception) -> str:
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - an error that cannot be shown must not break the store
-        return type(error).__name__
-
-
-def _checked(found: object) -> _Values:
-    """What an index function gave, as values: each once, and plain strings even where enums came.
-
-    Raises:
-        ArgumentError: If it is something else than an iterable of strings.
-    """
-    # A str is iterable, too, but its characters are never meant as values.
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise ArgumentError(_invalid_result(f"a value of type {type(found).__name__}"))
-    values: dict[str, None] = {}
-    for value in cast("Iterable[object]", found):
-        if not isinstance(value, str):
-            raise ArgumentError(_invalid_result(f"a value of type {type(value).__name__} among its values"))
-        # str() of an enum's member may give its name; this gives its value.
-        values[str.__str__(value)] = None
-    plain = tuple(values)
-    return plain[0] if len(plain) == 1 else plain
-
-
-def _invalid_result(given: str) -> str:
-    return f"the index function gave {given}; it must return a list, or another iterable, of str"
-
-
-def _each(values: _Values) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else values

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.transforms import Transform
     from masthead._client.listwatch import ListerWatcher, ListWatch
     from masthead._sansio.sharding import ShardRanges, ShardSet
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
     from masthead._sync.read_verbs import ReadVerbs
 
 __all__ = ["SharedInformer"]

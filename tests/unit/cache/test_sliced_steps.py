@@ -12,7 +12,7 @@ from tests.unit.cache.recording_handler import RecordingHandler
 from masthead._cache.informer.controller import InformerController
 from masthead._cache.informer.informer import SharedInformer
 from masthead._sansio.changes import Delta, ReplacedAll
-from masthead._sansio.store import SLICE
+from masthead._sansio.slices import SLICE
 from masthead.errors import ExpiredError
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from tests.unit.sansio.listwatch_server import BUSY, REFUSED, SILENCE
 
-from masthead._sansio.listwatch import (
+from masthead._sansio.listwatch import ListWatchMachine
+from masthead._sansio.listwatch_steps import (
     REOPEN_INTERVAL,
     SILENCE_LIMIT,
     Failure,
     List,
-    ListWatchMachine,
     Phase,
     Probe,
     Role,
@@ -22,7 +22,7 @@ from masthead._sansio.listwatch import (
 if TYPE_CHECKING:
     from tests.unit.sansio.listwatch_server import Server, StreamEvent, Thing, Watch
 
-    from masthead._sansio.listwatch import Step
+    from masthead._sansio.listwatch_steps import Step
 
 SHORT: Final = (0.7 * SILENCE_LIMIT - 1, 0.9 * SILENCE_LIMIT)
 """How long a quiet stream is, in seconds."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead._sansio.listwatch import Failure
+from masthead._sansio.listwatch_steps import Failure
 
 if TYPE_CHECKING:
     from random import Random
 
-    from masthead._sansio.listwatch import List, Stream
+    from masthead._sansio.listwatch_steps import List, Stream
 
 NAMES: Final = "abcdefg"
 LARGEST_PAGE: Final = 3

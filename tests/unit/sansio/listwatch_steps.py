@@ -6,15 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from masthead._sansio.listwatch import (
-    PAGE,
-    Failure,
-    List,
-    ListWatchMachine,
-    Phase,
-    Stream,
-    VerifyServer,
-)
+from masthead._sansio.listwatch import PAGE, ListWatchMachine
+from masthead._sansio.listwatch_steps import Failure, List, Phase, Stream, VerifyServer
 
 DROP = Failure()
 SILENCE = Failure(silent=True)

@@ -24,17 +24,8 @@ from tests.unit.sansio.listwatch_steps import (
     watching,
 )
 
-from masthead._sansio.listwatch import (
-    PAGE,
-    Failure,
-    List,
-    Phase,
-    Probe,
-    Role,
-    Step,
-    Stream,
-    VerifyServer,
-)
+from masthead._sansio.listwatch import PAGE
+from masthead._sansio.listwatch_steps import Failure, List, Phase, Probe, Role, Step, Stream, VerifyServer
 from masthead._sansio.retry import LONGEST_WAIT
 
 # The first state

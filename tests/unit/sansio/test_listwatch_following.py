@@ -31,11 +31,11 @@ from tests.unit.sansio.listwatch_steps import (
 )
 
 from masthead._sansio.backoff import Backoff
-from masthead._sansio.listwatch import (
+from masthead._sansio.listwatch import ListWatchMachine
+from masthead._sansio.listwatch_steps import (
     REOPEN_INTERVAL,
     SILENCE_LIMIT,
     Failure,
-    ListWatchMachine,
     Phase,
     Probe,
     Role,

@@ -23,10 +23,10 @@ from tests.unit.sansio.listwatch_server import (
     ServerBehaviour,
 )
 
-from masthead._sansio.listwatch import Failure, List
+from masthead._sansio.listwatch_steps import Failure, List
 
 if TYPE_CHECKING:
-    from masthead._sansio.listwatch import Stream
+    from masthead._sansio.listwatch_steps import Stream
 
 SCENARIOS: Final = int(os.environ.get("MASTHEAD_SOAK_SCENARIOS", "10000"))
 ONLY: Final = os.environ.get("MASTHEAD_SOAK_SEED")

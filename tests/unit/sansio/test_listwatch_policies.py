@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from masthead._sansio.backoff import Backoff
-from masthead._sansio.listwatch import Fail, Failure, List, ListWatchMachine, Phase, Policy, Step, Stream
+from masthead._sansio.listwatch import ListWatchMachine
+from masthead._sansio.listwatch_steps import Fail, Failure, List, Phase, Policy, Step, Stream
 from masthead.errors import ClosedError, ProtocolError
 
 

@@ -9,8 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead._sansio.listwatch import Failure, ListWatchMachine, Policy, Step
-from masthead._sansio.listwatch import Stream as Open
+from masthead._sansio.listwatch import ListWatchMachine
+from masthead._sansio.listwatch_steps import Failure, Policy, Step
+from masthead._sansio.listwatch_steps import Stream as Open
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from masthead._sansio import slices, store_indices
 from masthead._sansio import store as store_module
 from masthead._sansio.store import IndexedStore
 
@@ -48,6 +49,7 @@ def store_of(*pods: Pod, scope: str = "") -> IndexedStore[Pod, Pod]:
     return store
 
 
+_STORE_FILES = {module.__file__ for module in (slices, store_indices, store_module)}
 WEB = Pod("web", "n1", ("a", "b"))
 JOB = Pod("job", "n2", ("b",))
 NODES_OF = {"x": "n1", "y": "n1", "z": "n2", "u": "n2"}
@@ -62,7 +64,7 @@ def between_steps(run: Callable[[], object], meanwhile: Callable[[], object]) ->
 
     def trace(frame: FrameType, event: str, _arg: object) -> Callable[..., Any] | None:
         nonlocal places
-        if frame.f_code.co_filename != store_module.__file__:
+        if frame.f_code.co_filename not in _STORE_FILES:
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":

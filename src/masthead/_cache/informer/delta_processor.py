@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from masthead._meta.object import Object
 from masthead._sansio.buffer import Notification, NotificationType
 from masthead._sansio.changes import Delta, DeltaType
-from masthead._sansio.store import in_slices
+from masthead._sansio.slices import in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Sequence

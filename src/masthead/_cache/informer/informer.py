@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from masthead._client.listwatch import ListerWatcher, ListWatch
     from masthead._client.read_verbs import ReadVerbs
     from masthead._sansio.sharding import ShardRanges
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["SharedInformer", "ThreadedInformer", "lifecycle_of", "pipeline_of"]
 

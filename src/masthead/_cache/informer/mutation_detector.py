@@ -25,7 +25,7 @@ import msgspec
 from masthead._meta.field_decoder import split_fields
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
-from masthead._sansio.store import in_slices
+from masthead._sansio.slices import in_slices
 from masthead.errors import ArgumentError, ConfigError, DecodeError, MutationError
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from masthead._cache.reflector.server_identity import Sample
 from masthead._meta.object import Object
 from masthead._sansio.buffer import Notification, NotificationType
 from masthead._sansio.changes import ReplacedAll, Reselected, SyncAll
-from masthead._sansio.store import IndexedStore, in_slices
+from masthead._sansio.slices import in_slices
+from masthead._sansio.store import IndexedStore
 from masthead._sansio.versions import magnitude
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._sansio.changes import Bookmark, Change, Delta
     from masthead._sansio.sharding import ShardRanges
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["SharedProcessor"]
 

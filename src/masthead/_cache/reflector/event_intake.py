@@ -9,7 +9,7 @@ from masthead._cache.reflector.ingest import UndecodableError, key_in
 from masthead._cache.reflector.state_builder import StateBuilder
 from masthead._meta.object import Object
 from masthead._sansio.changes import Bookmark, Delta, DeltaType
-from masthead._sansio.listwatch import Phase, Role
+from masthead._sansio.listwatch_steps import Phase, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from masthead._sansio.listwatch import is_worth_a_line
+from masthead._sansio.listwatch_steps import is_worth_a_line
 from masthead.errors import (
     ForbiddenError,
     MastheadError,

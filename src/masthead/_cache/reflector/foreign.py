@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 from masthead._client.listwatch import ListWatch
 from masthead._client.watch_event import EVENT_TYPES, WatchEvent
 from masthead._meta.object import Object, ObjectList
-from masthead._sansio.listwatch import SILENCE_LIMIT
+from masthead._sansio.listwatch_steps import SILENCE_LIMIT
 from masthead.errors import DecodeError, ProtocolError
 
 if TYPE_CHECKING:

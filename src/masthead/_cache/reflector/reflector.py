@@ -28,16 +28,8 @@ from masthead._client.listwatch import ListWatch, ListWatchOptions, failure_of
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.changes import ReplacedAll, Reselected
-from masthead._sansio.listwatch import (
-    REOPEN_INTERVAL,
-    Fail,
-    List,
-    ListWatchMachine,
-    Phase,
-    Probe,
-    Stream,
-    VerifyServer,
-)
+from masthead._sansio.listwatch import ListWatchMachine
+from masthead._sansio.listwatch_steps import REOPEN_INTERVAL, Fail, List, Phase, Probe, Stream, VerifyServer
 from masthead.errors import ClosedError, DeadlineError, ProtocolError, StatusError
 
 if TYPE_CHECKING:
@@ -52,7 +44,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.storage import Stored
     from masthead._client.listwatch import ListerWatcher
     from masthead._client.watch_event import WatchEvent
-    from masthead._sansio.listwatch import Step
+    from masthead._sansio.listwatch_steps import Step
 
 __all__ = ["Reflector"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from masthead._sansio.listwatch import INITIAL_EVENTS_TIMEOUT
+from masthead._sansio.listwatch_steps import INITIAL_EVENTS_TIMEOUT
 
 if TYPE_CHECKING:
     from masthead._cache.store.storage import Stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from masthead._sansio.listwatch import Phase
+from masthead._sansio.listwatch_steps import Phase
 
 __all__ = ["ReflectorStatus"]
 

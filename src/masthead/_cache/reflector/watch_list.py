@@ -18,7 +18,7 @@ from masthead._cache.reflector.ingest import key_in
 from masthead._client.listwatch import ListWatchOptions
 from masthead._client.watchlist import check_consistency
 from masthead._meta.object import Object
-from masthead._sansio.listwatch import INITIAL_EVENTS_TIMEOUT, Phase
+from masthead._sansio.listwatch_steps import INITIAL_EVENTS_TIMEOUT, Phase
 from masthead.errors import DeadlineError, MastheadError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["NAMESPACE", "Indexer", "by_namespace"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from masthead._cache.store.storage import Hold, Stored
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["MutableIndexer"]
 

@@ -25,7 +25,7 @@ from masthead.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from masthead._sansio.store import IndexFunc
+    from masthead._sansio.store_indices import IndexFunc
 
 __all__ = ["Eager", "Hold", "Lazy", "ObjectStorage", "Stored", "bytes_of", "storage_for"]
 
