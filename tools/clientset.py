@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLDERS", "from_folders", "main", "render_clientset", "render_group"]
 
-FOLDERS: Final = ("_client/groups", "_sync/client_groups", *informers.FOLDERS)
-"""The folders that hold nothing else than what is written here."""
+FOLDERS: Final = ("aio/clientset", "clientset", *informers.FOLDERS)
+"""The folders of the groups, async and blocking. Their ``__init__.py`` is written by `tools.exports`."""
 _ROOT: Final = Root(
     name="Clientset",
     title="The groups of the clientset",
     about="The resources of",
-    package="masthead._client.groups",
-    blocking_package="masthead._sync.client_groups",
+    package="masthead.aio.clientset",
+    blocking_package="masthead.clientset",
     home="masthead._client.clientset",
     blocking_base=("Facade[AsyncClientset]", "masthead._sync.facade"),
     argument=("context", "ClientContext", "masthead._client.base"),
@@ -172,11 +172,10 @@ def from_folders(openapi: Path, legacy: Path) -> dict[PurePosixPath, str]:
     groups = groups_of(releases.read(openapi, legacy))
     made = informers.files_of(groups)
     for folder, root, is_blocking in (
-        ("_client/groups", "_client/clientset.py", False),
-        ("_sync/client_groups", "_sync/clientset.py", True),
+        (FOLDERS[0], "_client/clientset.py", False),
+        (FOLDERS[1], "_sync/clientset.py", True),
     ):
         made[PurePosixPath(root)] = render_clientset(groups, is_blocking=is_blocking)
-        made[PurePosixPath(folder, "__init__.py")] = first_line("A module per group and version") + "\n"
         for group in groups:
             path = PurePosixPath(folder, f"{group.accessor}.py")
             made[path] = render_group(group, is_blocking=is_blocking)

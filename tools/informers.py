@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLDERS", "files_of", "render_informer_group", "render_informer_groups"]
 
-FOLDERS: Final = ("_cache/factory/informer_groups", "_sync/informer_groups")
-"""The folders that hold nothing else than what is written here."""
+FOLDERS: Final = ("aio/informers", "informers")
+"""The folders of the groups, async and blocking. Their ``__init__.py`` is written by `tools.exports`."""
 _ROOT: Final = Root(
     name="InformerGroups",
     title="The groups of an informer factory",
     about="The informers of",
-    package="masthead._cache.factory.informer_groups",
-    blocking_package="masthead._sync.informer_groups",
+    package="masthead.aio.informers",
+    blocking_package="masthead.informers",
     home="masthead._cache.factory.groups",
     blocking_base=("FactoryFacade", "masthead._sync.lifecycle"),
     argument=("provide", "Provide", "masthead._cache.factory.informers"),
@@ -42,7 +42,6 @@ def files_of(groups: Sequence[GroupDef]) -> dict[PurePosixPath, str]:
         (FOLDERS[1], "_sync/groups.py", True),
     ):
         made[PurePosixPath(root)] = render_informer_groups(groups, is_blocking=is_blocking)
-        made[PurePosixPath(folder, "__init__.py")] = first_line("A module per group and version") + "\n"
         for group in _watched(groups):
             path = PurePosixPath(folder, f"{group.accessor}.py")
             made[path] = render_informer_group(group, is_blocking=is_blocking)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NARROWS", "Root", "attribute", "import_of", "indented", "render_root"]
 
+_SET_MODULE: Final = "masthead._module"
 NARROWS: Final = (
     "# `_async` is assigned once, by `Facade`, so that a class may say more of its type than its bases do.",
     "# pyright: reportIncompatibleVariableOverride=false",
@@ -63,8 +64,10 @@ def render_root(root: Root, groups: Sequence[tuple[GroupDef, str]], *, is_blocki
     if is_blocking:
         wrapped = f"Async{root.name}"
         needed = import_of(root.home, f"{root.name} as {wrapped}") if wrapped in base else []
-        imports += ["", *needed, *import_of(base_home, base.partition("[")[0])]
+        homes = [*needed, *import_of(_SET_MODULE, "set_module"), *import_of(base_home, base.partition("[")[0])]
+        imports += ["", *sorted(homes)]
     else:
+        imports += ["", *import_of(_SET_MODULE, "set_module")]
         checked.append((argument_home, argument_type))
     lines = [
         first_line(root.title),
@@ -79,6 +82,7 @@ def render_root(root: Root, groups: Sequence[tuple[GroupDef, str]], *, is_blocki
         f'__all__ = ["{root.name}"]',
         "",
         "",
+        f'@set_module("{package}")',
         f"class {root.name}({base}):" if is_blocking else f"class {root.name}:",
         '    """Every group at every version; each is imported when it is first used."""',
     ]

@@ -6,7 +6,8 @@
     make api  ── --write ──> docs/api.txt
 
 Every public name stands there with its signature, and every public member of a class. A change of the public API thus
-always shows up in a diff. The generated types of ``masthead.api`` have a line per module.
+always shows up in a diff. The generated types of ``masthead.api`` and the groups of the clientset and of informer factories
+have a line per module.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Final, ForwardRef, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["describe", "main", "public_modules", "signature"]
+__all__ = ["describe", "is_group", "listed_modules", "main", "public_modules", "signature"]
 
 FILE: Final = Path(__file__).parents[1] / "docs" / "api.txt"
 _HEAD: Final = (
@@ -62,8 +63,14 @@ _PLUMBING: Final = frozenset(
 )
 
 
-_NOT_LISTED: Final = frozenset({"masthead.__main__", "masthead.testing.plugin"})
+_NOT_LISTED: Final = frozenset({"masthead.__main__", "masthead.testing.asyncio_plugin", "masthead.testing.plugin"})
 """What is run or loaded by others, and not imported."""
+
+
+def listed_modules() -> list[str]:
+    """Return the public modules in the order of the list; the async façade repeats names of others and comes last."""
+    modules = [module for module in public_modules("masthead") if module not in _NOT_LISTED]
+    return sorted(modules, key=lambda module: module.startswith("masthead.aio"))
 
 
 def public_modules(package: str) -> Iterator[str]:
@@ -73,6 +80,12 @@ def public_modules(package: str) -> Iterator[str]:
     for module in sorted(pkgutil.iter_modules(path), key=lambda found: found.name) if path else ():
         if not module.name.startswith("_"):
             yield from public_modules(f"{package}.{module.name}")
+
+
+def is_group(module: str) -> bool:
+    """Whether a module has the generated classes of one group and version, such as ``masthead.clientset.core_v1``."""
+    package, _, name = module.rpartition(".")
+    return package.removeprefix("masthead.").removeprefix("aio.") in {"clientset", "informers"} and "_v" in name
 
 
 def describe(modules: Sequence[str]) -> Iterator[str]:
@@ -231,12 +244,22 @@ def _generated(modules: Sequence[str]) -> Iterator[str]:
             yield f"    {module}: {len(classes)} classes; kinds {', '.join(kinds) or 'none'}"
 
 
+def _groups(modules: Sequence[str]) -> Iterator[str]:
+    """The modules of groups, a line each with their classes."""
+    yield ""
+    yield "The groups of clients and of informer factories"
+    for module in modules:
+        yield f"    {module}: {', '.join(_names(module))}"
+
+
 def current() -> str:
     """The public API as it is."""
-    modules = [*public_modules("masthead")]
+    modules = listed_modules()
     api = [module for module in modules if module.startswith("masthead.api")]
+    groups = [module for module in modules if is_group(module)]
     lines = [
-        *describe([module for module in modules if module not in api and module not in _NOT_LISTED]),
+        *describe([module for module in modules if module not in {*api, *groups}]),
+        *_groups(groups),
         *_generated(api),
     ]
     return "\n".join([_HEAD, *lines]).strip() + "\n"

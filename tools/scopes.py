@@ -6,13 +6,16 @@ import ast
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead._codegen.definitions import Reference
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+_TYPE_VARIABLES: Final = frozenset({"ParamSpec", "TypeVar", "TypeVarTuple"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def _targets(statement: ast.stmt) -> Iterator[str]:
 def is_type_variable(statement: ast.stmt) -> bool:
     """Whether a statement defines a type variable, which every module defines for itself."""
     value = statement.value if isinstance(statement, ast.Assign) else None
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _TYPE_VARIABLES
 
 
 def names_needed(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:

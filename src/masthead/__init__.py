@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from masthead import crd as crd
     from masthead import discovery as discovery
     from masthead import errors as errors
+    from masthead import informers as informers
     from masthead import leaderelection as leaderelection
     from masthead import managed_fields as managed_fields
     from masthead import manifests as manifests
@@ -135,6 +136,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "crd": "masthead",
             "discovery": "masthead",
             "errors": "masthead",
+            "informers": "masthead",
             "leaderelection": "masthead",
             "load_manifests": "masthead._client.documents",
             "managed_fields": "masthead",

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._sync.factory import SharedInformerFactory as SharedInformerFactory
     from masthead._sync.informer import SharedInformer as SharedInformer
-    from masthead._sync.informers import Informers as Informers
     from masthead._sync.registration import Registration as Registration
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
@@ -56,7 +55,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "InformerArguments": "masthead._cache.options",
             "InformerHealth": "masthead._cache.informer.health",
             "InformerOptions": "masthead._cache.options",
-            "Informers": "masthead._sync.informers",
             "ListSelectors": "masthead._cache.factory.selection",
             "ListWatchOptions": "masthead._client.listwatch",
             "Lister": "masthead._cache.store.lister",

@@ -30,7 +30,7 @@ from masthead.testing.virtual_time import LoopClock, in_virtual_time, now, run
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from masthead._client.groups.core_v1 import Pods
+    from masthead.aio.clientset.core_v1 import Pods
     from masthead.server import ExecProcess, Server
 
 LONG = b"x" * 200_000

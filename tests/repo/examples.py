@@ -250,7 +250,7 @@ def _resources(client: Any) -> dict[str, Any]:
 
 def typed_module(example: Example) -> str:
     """The example as a module for type checkers: a function, with what it needs as parameters."""
-    groups = "masthead._client.groups" if example.is_awaited else "masthead._sync.client_groups"
+    groups = "masthead.aio.clientset" if example.is_awaited else "masthead.clientset"
     types = {
         "client": f"masthead.{'aio.' if example.is_awaited else ''}Client",
         "informer": f"masthead.{'aio.' if example.is_awaited else ''}SharedInformer[Pod]",

@@ -22,6 +22,8 @@ from tools.public_names import TWINS
 import masthead
 import masthead._sync
 import masthead.aio
+import masthead.clientset
+import masthead.informers
 from masthead._codegen import render
 from masthead._sync.facade import Facade
 
@@ -67,8 +69,8 @@ BASES = {
 }
 ROOTS = ("masthead._client.clientset", "masthead._cache.factory.groups")
 GROUPS = {
-    "masthead._sync.client_groups": "masthead._client.groups",
-    "masthead._sync.informer_groups": "masthead._cache.factory.informer_groups",
+    "masthead.clientset": "masthead.aio.clientset",
+    "masthead.informers": "masthead.aio.informers",
 }
 ENTERING = {
     "__aenter__": "__enter__",
@@ -126,8 +128,9 @@ def _is_blocking(cls: type) -> bool:
 
 def blocking_classes() -> Iterator[tuple[str, type[Facade[Any]]]]:
     """The blocking classes, each with the module that defines it."""
-    for module in pkgutil.walk_packages(masthead._sync.__path__, "masthead._sync."):
-        yield from ((module.name, each) for each in classes_of(module.name) if _is_blocking(each))
+    for package in (masthead._sync, masthead.clientset, masthead.informers):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            yield from ((module.name, cls) for cls in classes_of(module.name) if _is_blocking(cls))
 
 
 def async_classes() -> dict[str, type]:

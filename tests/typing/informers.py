@@ -30,7 +30,7 @@ def blocking(client: masthead.Client) -> None:
     )
     pods = factory.core_v1.pods
     assert_type(factory.extensions_v1beta1.ingresses.lister.list(), list[Ingress])
-    assert_type(pods, masthead.cache.Informers[Pod])
+    assert_type(pods, masthead.informers.Informers[Pod])
     assert_type(pods.informer, masthead.SharedInformer[Pod])
     assert_type(pods.lister.list(), list[Pod])
     assert_type(pods.lister.namespace("a").get("web"), Pod)

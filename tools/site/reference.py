@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import masthead.testing
-from tools.public_api import describe, public_modules, signature
+from tools.public_api import describe, is_group, listed_modules, signature
 from tools.site.docstrings import to_markdown
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["pages"]
 
 _FOLDER: Final = "reference"
-_NOT_LISTED: Final = frozenset({"masthead.__main__", "masthead.testing.asyncio_plugin", "masthead.testing.plugin"})
 _NAME: Final = re.compile(r"(?:class |async def |def |property |classmethod def |staticmethod def )?(\w+)")
 _GROUPS: Final = ("Classes", "Functions", "Errors", "Other names", "Also here")
 _WIDTH: Final = 96
@@ -58,7 +57,7 @@ class _Entry:
 
 def pages() -> Mapping[str, str]:
     """The pages, by their paths within the site."""
-    modules = [public_module for public_module in public_modules("masthead") if public_module not in _NOT_LISTED]
+    modules = [module for module in listed_modules() if not is_group(module)]
     api = [each for each in modules if each.startswith("masthead.api")]
     listed = _listed([each for each in modules if each not in api])
     homes = _homes(listed)

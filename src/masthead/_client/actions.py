@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from masthead._client.options import delete_options
 from masthead._client.subresources import SubresourceBase
 from masthead._meta.object import Object
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ __all__ = [
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class EvictionVerbs(SubresourceBase[T], Generic[T]):
     """For resources with an eviction subresource: pods."""
 
@@ -62,6 +64,7 @@ class EvictionVerbs(SubresourceBase[T], Generic[T]):
         await self._post_action(name, "eviction", content, field_manager=field_manager, timeout=timeout)
 
 
+@set_module("masthead.aio.clientset")
 class BindingVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a binding subresource: pods."""
 
@@ -84,6 +87,7 @@ class BindingVerbs(SubresourceBase[T], Generic[T]):
         await self._post_action(name, "binding", content, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
 
 
+@set_module("masthead.aio.clientset")
 class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
     """For resources with an ephemeralcontainers subresource: pods."""
 
@@ -111,6 +115,7 @@ class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
         )
 
 
+@set_module("masthead.aio.clientset")
 class ResizeVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a resize subresource: pods."""
 
@@ -138,6 +143,7 @@ class ResizeVerbs(SubresourceBase[T], Generic[T]):
         )
 
 
+@set_module("masthead.aio.clientset")
 class TokenVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a token subresource: service accounts."""
 
@@ -188,6 +194,7 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
         return cast("TokenRequest", issued)
 
 
+@set_module("masthead.aio.clientset")
 class ApprovalVerbs(SubresourceBase[T], Generic[T]):
     """For resources with an approval subresource: certificate signing requests."""
 
@@ -244,6 +251,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
         return await self.update_approval(data, timeout=timeout)
 
 
+@set_module("masthead.aio.clientset")
 class FinalizeVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a finalize subresource: namespaces."""
 

@@ -11,6 +11,7 @@ import msgspec
 from masthead._meta import typeinfo
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
+from masthead._module import set_module
 from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.paths import resource_path
 from masthead.errors import ArgumentError, DecodeError, NameFormatError
@@ -103,6 +104,7 @@ class LazyTarget(Generic[T]):
 TargetOrLazy: TypeAlias = "ResourceTarget[T] | LazyTarget[T]"
 
 
+@set_module("masthead.aio.clientset")
 class BaseResource(Generic[T]):
     """Builds the calls for one resource and decodes their responses.
 

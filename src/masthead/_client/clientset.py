@@ -5,73 +5,76 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from masthead._client.base import ClientContext
-    from masthead._client.groups.admissionregistration_v1 import AdmissionregistrationV1
-    from masthead._client.groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
-    from masthead._client.groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
-    from masthead._client.groups.apiextensions_v1 import ApiextensionsV1
-    from masthead._client.groups.apiregistration_v1 import ApiregistrationV1
-    from masthead._client.groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
-    from masthead._client.groups.apps_v1 import AppsV1
-    from masthead._client.groups.apps_v1beta1 import AppsV1beta1
-    from masthead._client.groups.apps_v1beta2 import AppsV1beta2
-    from masthead._client.groups.authentication_v1 import AuthenticationV1
-    from masthead._client.groups.authentication_v1alpha1 import AuthenticationV1alpha1
-    from masthead._client.groups.authentication_v1beta1 import AuthenticationV1beta1
-    from masthead._client.groups.authorization_v1 import AuthorizationV1
-    from masthead._client.groups.authorization_v1beta1 import AuthorizationV1beta1
-    from masthead._client.groups.autoscaling_v1 import AutoscalingV1
-    from masthead._client.groups.autoscaling_v2 import AutoscalingV2
-    from masthead._client.groups.autoscaling_v2beta1 import AutoscalingV2beta1
-    from masthead._client.groups.autoscaling_v2beta2 import AutoscalingV2beta2
-    from masthead._client.groups.batch_v1 import BatchV1
-    from masthead._client.groups.batch_v1beta1 import BatchV1beta1
-    from masthead._client.groups.certificates_v1 import CertificatesV1
-    from masthead._client.groups.certificates_v1alpha1 import CertificatesV1alpha1
-    from masthead._client.groups.certificates_v1beta1 import CertificatesV1beta1
-    from masthead._client.groups.coordination_v1 import CoordinationV1
-    from masthead._client.groups.coordination_v1alpha1 import CoordinationV1alpha1
-    from masthead._client.groups.coordination_v1alpha2 import CoordinationV1alpha2
-    from masthead._client.groups.coordination_v1beta1 import CoordinationV1beta1
-    from masthead._client.groups.core_v1 import CoreV1
-    from masthead._client.groups.discovery_v1 import DiscoveryV1
-    from masthead._client.groups.discovery_v1beta1 import DiscoveryV1beta1
-    from masthead._client.groups.events_v1 import EventsV1
-    from masthead._client.groups.events_v1beta1 import EventsV1beta1
-    from masthead._client.groups.extensions_v1beta1 import ExtensionsV1beta1
-    from masthead._client.groups.flowcontrol_v1 import FlowcontrolV1
-    from masthead._client.groups.flowcontrol_v1beta1 import FlowcontrolV1beta1
-    from masthead._client.groups.flowcontrol_v1beta2 import FlowcontrolV1beta2
-    from masthead._client.groups.flowcontrol_v1beta3 import FlowcontrolV1beta3
-    from masthead._client.groups.networking_v1 import NetworkingV1
-    from masthead._client.groups.networking_v1alpha1 import NetworkingV1alpha1
-    from masthead._client.groups.networking_v1beta1 import NetworkingV1beta1
-    from masthead._client.groups.node_v1 import NodeV1
-    from masthead._client.groups.node_v1alpha1 import NodeV1alpha1
-    from masthead._client.groups.node_v1beta1 import NodeV1beta1
-    from masthead._client.groups.policy_v1 import PolicyV1
-    from masthead._client.groups.policy_v1beta1 import PolicyV1beta1
-    from masthead._client.groups.rbac_v1 import RbacV1
-    from masthead._client.groups.rbac_v1alpha1 import RbacV1alpha1
-    from masthead._client.groups.rbac_v1beta1 import RbacV1beta1
-    from masthead._client.groups.resource_v1 import ResourceV1
-    from masthead._client.groups.resource_v1alpha3 import ResourceV1alpha3
-    from masthead._client.groups.resource_v1beta1 import ResourceV1beta1
-    from masthead._client.groups.resource_v1beta2 import ResourceV1beta2
-    from masthead._client.groups.scheduling_v1 import SchedulingV1
-    from masthead._client.groups.scheduling_v1alpha1 import SchedulingV1alpha1
-    from masthead._client.groups.scheduling_v1alpha2 import SchedulingV1alpha2
-    from masthead._client.groups.scheduling_v1beta1 import SchedulingV1beta1
-    from masthead._client.groups.storage_v1 import StorageV1
-    from masthead._client.groups.storage_v1alpha1 import StorageV1alpha1
-    from masthead._client.groups.storage_v1beta1 import StorageV1beta1
-    from masthead._client.groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1
-    from masthead._client.groups.storagemigration_v1beta1 import StoragemigrationV1beta1
+    from masthead.aio.clientset.admissionregistration_v1 import AdmissionregistrationV1
+    from masthead.aio.clientset.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
+    from masthead.aio.clientset.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
+    from masthead.aio.clientset.apiextensions_v1 import ApiextensionsV1
+    from masthead.aio.clientset.apiregistration_v1 import ApiregistrationV1
+    from masthead.aio.clientset.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
+    from masthead.aio.clientset.apps_v1 import AppsV1
+    from masthead.aio.clientset.apps_v1beta1 import AppsV1beta1
+    from masthead.aio.clientset.apps_v1beta2 import AppsV1beta2
+    from masthead.aio.clientset.authentication_v1 import AuthenticationV1
+    from masthead.aio.clientset.authentication_v1alpha1 import AuthenticationV1alpha1
+    from masthead.aio.clientset.authentication_v1beta1 import AuthenticationV1beta1
+    from masthead.aio.clientset.authorization_v1 import AuthorizationV1
+    from masthead.aio.clientset.authorization_v1beta1 import AuthorizationV1beta1
+    from masthead.aio.clientset.autoscaling_v1 import AutoscalingV1
+    from masthead.aio.clientset.autoscaling_v2 import AutoscalingV2
+    from masthead.aio.clientset.autoscaling_v2beta1 import AutoscalingV2beta1
+    from masthead.aio.clientset.autoscaling_v2beta2 import AutoscalingV2beta2
+    from masthead.aio.clientset.batch_v1 import BatchV1
+    from masthead.aio.clientset.batch_v1beta1 import BatchV1beta1
+    from masthead.aio.clientset.certificates_v1 import CertificatesV1
+    from masthead.aio.clientset.certificates_v1alpha1 import CertificatesV1alpha1
+    from masthead.aio.clientset.certificates_v1beta1 import CertificatesV1beta1
+    from masthead.aio.clientset.coordination_v1 import CoordinationV1
+    from masthead.aio.clientset.coordination_v1alpha1 import CoordinationV1alpha1
+    from masthead.aio.clientset.coordination_v1alpha2 import CoordinationV1alpha2
+    from masthead.aio.clientset.coordination_v1beta1 import CoordinationV1beta1
+    from masthead.aio.clientset.core_v1 import CoreV1
+    from masthead.aio.clientset.discovery_v1 import DiscoveryV1
+    from masthead.aio.clientset.discovery_v1beta1 import DiscoveryV1beta1
+    from masthead.aio.clientset.events_v1 import EventsV1
+    from masthead.aio.clientset.events_v1beta1 import EventsV1beta1
+    from masthead.aio.clientset.extensions_v1beta1 import ExtensionsV1beta1
+    from masthead.aio.clientset.flowcontrol_v1 import FlowcontrolV1
+    from masthead.aio.clientset.flowcontrol_v1beta1 import FlowcontrolV1beta1
+    from masthead.aio.clientset.flowcontrol_v1beta2 import FlowcontrolV1beta2
+    from masthead.aio.clientset.flowcontrol_v1beta3 import FlowcontrolV1beta3
+    from masthead.aio.clientset.networking_v1 import NetworkingV1
+    from masthead.aio.clientset.networking_v1alpha1 import NetworkingV1alpha1
+    from masthead.aio.clientset.networking_v1beta1 import NetworkingV1beta1
+    from masthead.aio.clientset.node_v1 import NodeV1
+    from masthead.aio.clientset.node_v1alpha1 import NodeV1alpha1
+    from masthead.aio.clientset.node_v1beta1 import NodeV1beta1
+    from masthead.aio.clientset.policy_v1 import PolicyV1
+    from masthead.aio.clientset.policy_v1beta1 import PolicyV1beta1
+    from masthead.aio.clientset.rbac_v1 import RbacV1
+    from masthead.aio.clientset.rbac_v1alpha1 import RbacV1alpha1
+    from masthead.aio.clientset.rbac_v1beta1 import RbacV1beta1
+    from masthead.aio.clientset.resource_v1 import ResourceV1
+    from masthead.aio.clientset.resource_v1alpha3 import ResourceV1alpha3
+    from masthead.aio.clientset.resource_v1beta1 import ResourceV1beta1
+    from masthead.aio.clientset.resource_v1beta2 import ResourceV1beta2
+    from masthead.aio.clientset.scheduling_v1 import SchedulingV1
+    from masthead.aio.clientset.scheduling_v1alpha1 import SchedulingV1alpha1
+    from masthead.aio.clientset.scheduling_v1alpha2 import SchedulingV1alpha2
+    from masthead.aio.clientset.scheduling_v1beta1 import SchedulingV1beta1
+    from masthead.aio.clientset.storage_v1 import StorageV1
+    from masthead.aio.clientset.storage_v1alpha1 import StorageV1alpha1
+    from masthead.aio.clientset.storage_v1beta1 import StorageV1beta1
+    from masthead.aio.clientset.storagemigration_v1alpha1 import StoragemigrationV1alpha1
+    from masthead.aio.clientset.storagemigration_v1beta1 import StoragemigrationV1beta1
 
 __all__ = ["Clientset"]
 
 
+@set_module("masthead.aio.clientset")
 class Clientset:
     """Every group at every version; each is imported when it is first used."""
 
@@ -81,49 +84,49 @@ class Clientset:
     @cached_property
     def admissionregistration_v1(self) -> AdmissionregistrationV1:
         """The resources of admissionregistration.k8s.io/v1."""
-        from masthead._client.groups.admissionregistration_v1 import AdmissionregistrationV1
+        from masthead.aio.clientset.admissionregistration_v1 import AdmissionregistrationV1
 
         return AdmissionregistrationV1(self._context)
 
     @cached_property
     def admissionregistration_v1alpha1(self) -> AdmissionregistrationV1alpha1:
         """The resources of admissionregistration.k8s.io/v1alpha1."""
-        from masthead._client.groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
+        from masthead.aio.clientset.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
 
         return AdmissionregistrationV1alpha1(self._context)
 
     @cached_property
     def admissionregistration_v1beta1(self) -> AdmissionregistrationV1beta1:
         """The resources of admissionregistration.k8s.io/v1beta1."""
-        from masthead._client.groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
+        from masthead.aio.clientset.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
 
         return AdmissionregistrationV1beta1(self._context)
 
     @cached_property
     def apiextensions_v1(self) -> ApiextensionsV1:
         """The resources of apiextensions.k8s.io/v1."""
-        from masthead._client.groups.apiextensions_v1 import ApiextensionsV1
+        from masthead.aio.clientset.apiextensions_v1 import ApiextensionsV1
 
         return ApiextensionsV1(self._context)
 
     @cached_property
     def apiregistration_v1(self) -> ApiregistrationV1:
         """The resources of apiregistration.k8s.io/v1."""
-        from masthead._client.groups.apiregistration_v1 import ApiregistrationV1
+        from masthead.aio.clientset.apiregistration_v1 import ApiregistrationV1
 
         return ApiregistrationV1(self._context)
 
     @cached_property
     def apiserverinternal_v1alpha1(self) -> ApiserverinternalV1alpha1:
         """The resources of internal.apiserver.k8s.io/v1alpha1."""
-        from masthead._client.groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
+        from masthead.aio.clientset.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
 
         return ApiserverinternalV1alpha1(self._context)
 
     @cached_property
     def apps_v1(self) -> AppsV1:
         """The resources of apps/v1."""
-        from masthead._client.groups.apps_v1 import AppsV1
+        from masthead.aio.clientset.apps_v1 import AppsV1
 
         return AppsV1(self._context)
 
@@ -133,7 +136,7 @@ class Clientset:
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        from masthead._client.groups.apps_v1beta1 import AppsV1beta1
+        from masthead.aio.clientset.apps_v1beta1 import AppsV1beta1
 
         return AppsV1beta1(self._context)
 
@@ -143,14 +146,14 @@ class Clientset:
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        from masthead._client.groups.apps_v1beta2 import AppsV1beta2
+        from masthead.aio.clientset.apps_v1beta2 import AppsV1beta2
 
         return AppsV1beta2(self._context)
 
     @cached_property
     def authentication_v1(self) -> AuthenticationV1:
         """The resources of authentication.k8s.io/v1."""
-        from masthead._client.groups.authentication_v1 import AuthenticationV1
+        from masthead.aio.clientset.authentication_v1 import AuthenticationV1
 
         return AuthenticationV1(self._context)
 
@@ -160,7 +163,7 @@ class Clientset:
 
         Not served since Kubernetes 1.32: use authentication.k8s.io/v1.
         """
-        from masthead._client.groups.authentication_v1alpha1 import AuthenticationV1alpha1
+        from masthead.aio.clientset.authentication_v1alpha1 import AuthenticationV1alpha1
 
         return AuthenticationV1alpha1(self._context)
 
@@ -170,14 +173,14 @@ class Clientset:
 
         Not served since Kubernetes 1.33: use authentication.k8s.io/v1.
         """
-        from masthead._client.groups.authentication_v1beta1 import AuthenticationV1beta1
+        from masthead.aio.clientset.authentication_v1beta1 import AuthenticationV1beta1
 
         return AuthenticationV1beta1(self._context)
 
     @cached_property
     def authorization_v1(self) -> AuthorizationV1:
         """The resources of authorization.k8s.io/v1."""
-        from masthead._client.groups.authorization_v1 import AuthorizationV1
+        from masthead.aio.clientset.authorization_v1 import AuthorizationV1
 
         return AuthorizationV1(self._context)
 
@@ -187,21 +190,21 @@ class Clientset:
 
         Not served since Kubernetes 1.22: use authorization.k8s.io/v1.
         """
-        from masthead._client.groups.authorization_v1beta1 import AuthorizationV1beta1
+        from masthead.aio.clientset.authorization_v1beta1 import AuthorizationV1beta1
 
         return AuthorizationV1beta1(self._context)
 
     @cached_property
     def autoscaling_v1(self) -> AutoscalingV1:
         """The resources of autoscaling/v1."""
-        from masthead._client.groups.autoscaling_v1 import AutoscalingV1
+        from masthead.aio.clientset.autoscaling_v1 import AutoscalingV1
 
         return AutoscalingV1(self._context)
 
     @cached_property
     def autoscaling_v2(self) -> AutoscalingV2:
         """The resources of autoscaling/v2."""
-        from masthead._client.groups.autoscaling_v2 import AutoscalingV2
+        from masthead.aio.clientset.autoscaling_v2 import AutoscalingV2
 
         return AutoscalingV2(self._context)
 
@@ -211,7 +214,7 @@ class Clientset:
 
         Not served since Kubernetes 1.25: use autoscaling/v2.
         """
-        from masthead._client.groups.autoscaling_v2beta1 import AutoscalingV2beta1
+        from masthead.aio.clientset.autoscaling_v2beta1 import AutoscalingV2beta1
 
         return AutoscalingV2beta1(self._context)
 
@@ -221,14 +224,14 @@ class Clientset:
 
         Not served since Kubernetes 1.26: use autoscaling/v2.
         """
-        from masthead._client.groups.autoscaling_v2beta2 import AutoscalingV2beta2
+        from masthead.aio.clientset.autoscaling_v2beta2 import AutoscalingV2beta2
 
         return AutoscalingV2beta2(self._context)
 
     @cached_property
     def batch_v1(self) -> BatchV1:
         """The resources of batch/v1."""
-        from masthead._client.groups.batch_v1 import BatchV1
+        from masthead.aio.clientset.batch_v1 import BatchV1
 
         return BatchV1(self._context)
 
@@ -238,35 +241,35 @@ class Clientset:
 
         Not served since Kubernetes 1.25: use batch/v1.
         """
-        from masthead._client.groups.batch_v1beta1 import BatchV1beta1
+        from masthead.aio.clientset.batch_v1beta1 import BatchV1beta1
 
         return BatchV1beta1(self._context)
 
     @cached_property
     def certificates_v1(self) -> CertificatesV1:
         """The resources of certificates.k8s.io/v1."""
-        from masthead._client.groups.certificates_v1 import CertificatesV1
+        from masthead.aio.clientset.certificates_v1 import CertificatesV1
 
         return CertificatesV1(self._context)
 
     @cached_property
     def certificates_v1alpha1(self) -> CertificatesV1alpha1:
         """The resources of certificates.k8s.io/v1alpha1."""
-        from masthead._client.groups.certificates_v1alpha1 import CertificatesV1alpha1
+        from masthead.aio.clientset.certificates_v1alpha1 import CertificatesV1alpha1
 
         return CertificatesV1alpha1(self._context)
 
     @cached_property
     def certificates_v1beta1(self) -> CertificatesV1beta1:
         """The resources of certificates.k8s.io/v1beta1."""
-        from masthead._client.groups.certificates_v1beta1 import CertificatesV1beta1
+        from masthead.aio.clientset.certificates_v1beta1 import CertificatesV1beta1
 
         return CertificatesV1beta1(self._context)
 
     @cached_property
     def coordination_v1(self) -> CoordinationV1:
         """The resources of coordination.k8s.io/v1."""
-        from masthead._client.groups.coordination_v1 import CoordinationV1
+        from masthead.aio.clientset.coordination_v1 import CoordinationV1
 
         return CoordinationV1(self._context)
 
@@ -276,35 +279,35 @@ class Clientset:
 
         Not served since Kubernetes 1.32: use coordination.k8s.io/v1beta1.
         """
-        from masthead._client.groups.coordination_v1alpha1 import CoordinationV1alpha1
+        from masthead.aio.clientset.coordination_v1alpha1 import CoordinationV1alpha1
 
         return CoordinationV1alpha1(self._context)
 
     @cached_property
     def coordination_v1alpha2(self) -> CoordinationV1alpha2:
         """The resources of coordination.k8s.io/v1alpha2."""
-        from masthead._client.groups.coordination_v1alpha2 import CoordinationV1alpha2
+        from masthead.aio.clientset.coordination_v1alpha2 import CoordinationV1alpha2
 
         return CoordinationV1alpha2(self._context)
 
     @cached_property
     def coordination_v1beta1(self) -> CoordinationV1beta1:
         """The resources of coordination.k8s.io/v1beta1."""
-        from masthead._client.groups.coordination_v1beta1 import CoordinationV1beta1
+        from masthead.aio.clientset.coordination_v1beta1 import CoordinationV1beta1
 
         return CoordinationV1beta1(self._context)
 
     @cached_property
     def core_v1(self) -> CoreV1:
         """The resources of v1."""
-        from masthead._client.groups.core_v1 import CoreV1
+        from masthead.aio.clientset.core_v1 import CoreV1
 
         return CoreV1(self._context)
 
     @cached_property
     def discovery_v1(self) -> DiscoveryV1:
         """The resources of discovery.k8s.io/v1."""
-        from masthead._client.groups.discovery_v1 import DiscoveryV1
+        from masthead.aio.clientset.discovery_v1 import DiscoveryV1
 
         return DiscoveryV1(self._context)
 
@@ -314,14 +317,14 @@ class Clientset:
 
         Not served since Kubernetes 1.25: use discovery.k8s.io/v1.
         """
-        from masthead._client.groups.discovery_v1beta1 import DiscoveryV1beta1
+        from masthead.aio.clientset.discovery_v1beta1 import DiscoveryV1beta1
 
         return DiscoveryV1beta1(self._context)
 
     @cached_property
     def events_v1(self) -> EventsV1:
         """The resources of events.k8s.io/v1."""
-        from masthead._client.groups.events_v1 import EventsV1
+        from masthead.aio.clientset.events_v1 import EventsV1
 
         return EventsV1(self._context)
 
@@ -331,7 +334,7 @@ class Clientset:
 
         Not served since Kubernetes 1.25: use events.k8s.io/v1.
         """
-        from masthead._client.groups.events_v1beta1 import EventsV1beta1
+        from masthead.aio.clientset.events_v1beta1 import EventsV1beta1
 
         return EventsV1beta1(self._context)
 
@@ -341,14 +344,14 @@ class Clientset:
 
         Not served since Kubernetes 1.22: use apps/v1 or networking.k8s.io/v1.
         """
-        from masthead._client.groups.extensions_v1beta1 import ExtensionsV1beta1
+        from masthead.aio.clientset.extensions_v1beta1 import ExtensionsV1beta1
 
         return ExtensionsV1beta1(self._context)
 
     @cached_property
     def flowcontrol_v1(self) -> FlowcontrolV1:
         """The resources of flowcontrol.apiserver.k8s.io/v1."""
-        from masthead._client.groups.flowcontrol_v1 import FlowcontrolV1
+        from masthead.aio.clientset.flowcontrol_v1 import FlowcontrolV1
 
         return FlowcontrolV1(self._context)
 
@@ -358,7 +361,7 @@ class Clientset:
 
         Not served since Kubernetes 1.26: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._client.groups.flowcontrol_v1beta1 import FlowcontrolV1beta1
+        from masthead.aio.clientset.flowcontrol_v1beta1 import FlowcontrolV1beta1
 
         return FlowcontrolV1beta1(self._context)
 
@@ -368,7 +371,7 @@ class Clientset:
 
         Not served since Kubernetes 1.29: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._client.groups.flowcontrol_v1beta2 import FlowcontrolV1beta2
+        from masthead.aio.clientset.flowcontrol_v1beta2 import FlowcontrolV1beta2
 
         return FlowcontrolV1beta2(self._context)
 
@@ -378,14 +381,14 @@ class Clientset:
 
         Not served since Kubernetes 1.32: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._client.groups.flowcontrol_v1beta3 import FlowcontrolV1beta3
+        from masthead.aio.clientset.flowcontrol_v1beta3 import FlowcontrolV1beta3
 
         return FlowcontrolV1beta3(self._context)
 
     @cached_property
     def networking_v1(self) -> NetworkingV1:
         """The resources of networking.k8s.io/v1."""
-        from masthead._client.groups.networking_v1 import NetworkingV1
+        from masthead.aio.clientset.networking_v1 import NetworkingV1
 
         return NetworkingV1(self._context)
 
@@ -395,21 +398,21 @@ class Clientset:
 
         Not served since Kubernetes 1.33: use networking.k8s.io/v1.
         """
-        from masthead._client.groups.networking_v1alpha1 import NetworkingV1alpha1
+        from masthead.aio.clientset.networking_v1alpha1 import NetworkingV1alpha1
 
         return NetworkingV1alpha1(self._context)
 
     @cached_property
     def networking_v1beta1(self) -> NetworkingV1beta1:
         """The resources of networking.k8s.io/v1beta1."""
-        from masthead._client.groups.networking_v1beta1 import NetworkingV1beta1
+        from masthead.aio.clientset.networking_v1beta1 import NetworkingV1beta1
 
         return NetworkingV1beta1(self._context)
 
     @cached_property
     def node_v1(self) -> NodeV1:
         """The resources of node.k8s.io/v1."""
-        from masthead._client.groups.node_v1 import NodeV1
+        from masthead.aio.clientset.node_v1 import NodeV1
 
         return NodeV1(self._context)
 
@@ -419,7 +422,7 @@ class Clientset:
 
         Not served since Kubernetes 1.24: use node.k8s.io/v1.
         """
-        from masthead._client.groups.node_v1alpha1 import NodeV1alpha1
+        from masthead.aio.clientset.node_v1alpha1 import NodeV1alpha1
 
         return NodeV1alpha1(self._context)
 
@@ -429,14 +432,14 @@ class Clientset:
 
         Not served since Kubernetes 1.25: use node.k8s.io/v1.
         """
-        from masthead._client.groups.node_v1beta1 import NodeV1beta1
+        from masthead.aio.clientset.node_v1beta1 import NodeV1beta1
 
         return NodeV1beta1(self._context)
 
     @cached_property
     def policy_v1(self) -> PolicyV1:
         """The resources of policy/v1."""
-        from masthead._client.groups.policy_v1 import PolicyV1
+        from masthead.aio.clientset.policy_v1 import PolicyV1
 
         return PolicyV1(self._context)
 
@@ -446,14 +449,14 @@ class Clientset:
 
         Not served since Kubernetes 1.25: use policy/v1.
         """
-        from masthead._client.groups.policy_v1beta1 import PolicyV1beta1
+        from masthead.aio.clientset.policy_v1beta1 import PolicyV1beta1
 
         return PolicyV1beta1(self._context)
 
     @cached_property
     def rbac_v1(self) -> RbacV1:
         """The resources of rbac.authorization.k8s.io/v1."""
-        from masthead._client.groups.rbac_v1 import RbacV1
+        from masthead.aio.clientset.rbac_v1 import RbacV1
 
         return RbacV1(self._context)
 
@@ -463,7 +466,7 @@ class Clientset:
 
         Not served since Kubernetes 1.23: use rbac.authorization.k8s.io/v1.
         """
-        from masthead._client.groups.rbac_v1alpha1 import RbacV1alpha1
+        from masthead.aio.clientset.rbac_v1alpha1 import RbacV1alpha1
 
         return RbacV1alpha1(self._context)
 
@@ -473,42 +476,42 @@ class Clientset:
 
         Not served since Kubernetes 1.22: use rbac.authorization.k8s.io/v1.
         """
-        from masthead._client.groups.rbac_v1beta1 import RbacV1beta1
+        from masthead.aio.clientset.rbac_v1beta1 import RbacV1beta1
 
         return RbacV1beta1(self._context)
 
     @cached_property
     def resource_v1(self) -> ResourceV1:
         """The resources of resource.k8s.io/v1."""
-        from masthead._client.groups.resource_v1 import ResourceV1
+        from masthead.aio.clientset.resource_v1 import ResourceV1
 
         return ResourceV1(self._context)
 
     @cached_property
     def resource_v1alpha3(self) -> ResourceV1alpha3:
         """The resources of resource.k8s.io/v1alpha3."""
-        from masthead._client.groups.resource_v1alpha3 import ResourceV1alpha3
+        from masthead.aio.clientset.resource_v1alpha3 import ResourceV1alpha3
 
         return ResourceV1alpha3(self._context)
 
     @cached_property
     def resource_v1beta1(self) -> ResourceV1beta1:
         """The resources of resource.k8s.io/v1beta1."""
-        from masthead._client.groups.resource_v1beta1 import ResourceV1beta1
+        from masthead.aio.clientset.resource_v1beta1 import ResourceV1beta1
 
         return ResourceV1beta1(self._context)
 
     @cached_property
     def resource_v1beta2(self) -> ResourceV1beta2:
         """The resources of resource.k8s.io/v1beta2."""
-        from masthead._client.groups.resource_v1beta2 import ResourceV1beta2
+        from masthead.aio.clientset.resource_v1beta2 import ResourceV1beta2
 
         return ResourceV1beta2(self._context)
 
     @cached_property
     def scheduling_v1(self) -> SchedulingV1:
         """The resources of scheduling.k8s.io/v1."""
-        from masthead._client.groups.scheduling_v1 import SchedulingV1
+        from masthead.aio.clientset.scheduling_v1 import SchedulingV1
 
         return SchedulingV1(self._context)
 
@@ -518,14 +521,14 @@ class Clientset:
 
         Not served since Kubernetes 1.23: use scheduling.k8s.io/v1.
         """
-        from masthead._client.groups.scheduling_v1alpha1 import SchedulingV1alpha1
+        from masthead.aio.clientset.scheduling_v1alpha1 import SchedulingV1alpha1
 
         return SchedulingV1alpha1(self._context)
 
     @cached_property
     def scheduling_v1alpha2(self) -> SchedulingV1alpha2:
         """The resources of scheduling.k8s.io/v1alpha2."""
-        from masthead._client.groups.scheduling_v1alpha2 import SchedulingV1alpha2
+        from masthead.aio.clientset.scheduling_v1alpha2 import SchedulingV1alpha2
 
         return SchedulingV1alpha2(self._context)
 
@@ -535,14 +538,14 @@ class Clientset:
 
         Not served since Kubernetes 1.22: use scheduling.k8s.io/v1.
         """
-        from masthead._client.groups.scheduling_v1beta1 import SchedulingV1beta1
+        from masthead.aio.clientset.scheduling_v1beta1 import SchedulingV1beta1
 
         return SchedulingV1beta1(self._context)
 
     @cached_property
     def storage_v1(self) -> StorageV1:
         """The resources of storage.k8s.io/v1."""
-        from masthead._client.groups.storage_v1 import StorageV1
+        from masthead.aio.clientset.storage_v1 import StorageV1
 
         return StorageV1(self._context)
 
@@ -552,14 +555,14 @@ class Clientset:
 
         Not served since Kubernetes 1.35: use storage.k8s.io/v1.
         """
-        from masthead._client.groups.storage_v1alpha1 import StorageV1alpha1
+        from masthead.aio.clientset.storage_v1alpha1 import StorageV1alpha1
 
         return StorageV1alpha1(self._context)
 
     @cached_property
     def storage_v1beta1(self) -> StorageV1beta1:
         """The resources of storage.k8s.io/v1beta1."""
-        from masthead._client.groups.storage_v1beta1 import StorageV1beta1
+        from masthead.aio.clientset.storage_v1beta1 import StorageV1beta1
 
         return StorageV1beta1(self._context)
 
@@ -569,13 +572,13 @@ class Clientset:
 
         Not served since Kubernetes 1.35: use storagemigration.k8s.io/v1beta1.
         """
-        from masthead._client.groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1
+        from masthead.aio.clientset.storagemigration_v1alpha1 import StoragemigrationV1alpha1
 
         return StoragemigrationV1alpha1(self._context)
 
     @cached_property
     def storagemigration_v1beta1(self) -> StoragemigrationV1beta1:
         """The resources of storagemigration.k8s.io/v1beta1."""
-        from masthead._client.groups.storagemigration_v1beta1 import StoragemigrationV1beta1
+        from masthead.aio.clientset.storagemigration_v1beta1 import StoragemigrationV1beta1
 
         return StoragemigrationV1beta1(self._context)

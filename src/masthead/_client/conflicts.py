@@ -109,6 +109,7 @@ async def read_live(resource: CreateVerbs[T], obj: T, timeout: float | None) -> 
         return None
 
 
+@set_module("masthead.aio.clientset")
 class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
     """Updates objects of a kind, with retry on conflict."""
 

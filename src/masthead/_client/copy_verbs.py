@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.stream_verbs import MAX_OUTPUT, ExecVerbs
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import CopyError, DeadlineError, ExecTimeoutError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = ["CopyVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class CopyVerbs(ExecVerbs[T], Generic[T]):
     """For resources with an exec subresource, by which files are copied: pods."""
 

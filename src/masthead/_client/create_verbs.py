@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = ["CreateVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class CreateVerbs(WriteBase[T], Generic[T]):
     """Creates objects of a kind."""
 

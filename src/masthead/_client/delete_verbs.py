@@ -10,6 +10,7 @@ from masthead._client.options import delete_body, delete_options
 from masthead._client.pagination import ListQuery
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection
@@ -20,6 +21,7 @@ __all__ = ["DeleteVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class DeleteVerbs(WriteBase[T], Generic[T]):
     """Deletes objects of a kind."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from masthead._client.target import typed
 from masthead._meta.registry import registry
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from masthead._client.base import ClientContext
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Group"]
 
 
+@set_module("masthead.aio.clientset")
 class Group:
     """The resources of one API group at one version.
 

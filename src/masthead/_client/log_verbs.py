@@ -14,6 +14,7 @@ from masthead._client.logs import LogStream
 from masthead._client.read_verbs import ReadVerbs
 from masthead._client.watch_event import WatchEvent
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = ["LogVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class LogVerbs(ReadVerbs[T], Generic[T]):
     """For resources with a log subresource: pods."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._client.clientset import Clientset
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ _INSTALLER: Final = "masthead"
 """The field manager of definitions, unless another one is given."""
 
 
+@set_module("masthead.aio.clientset")
 class ManifestVerbs(Clientset):
     """The clientset, with verbs that apply, compare, restart, delete and wait for the objects of manifests."""
 

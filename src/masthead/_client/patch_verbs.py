@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from masthead._client.options import FieldValidation
@@ -16,6 +17,7 @@ __all__ = ["PatchVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class PatchVerbs(WriteBase[T], Generic[T]):
     """Patches objects of a kind."""
 

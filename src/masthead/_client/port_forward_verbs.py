@@ -14,6 +14,7 @@ from masthead._client.portforward.port_specs import PortSpec, check_port, parse_
 from masthead._client.portforward.resolver import PodResolver
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ MAX_CONNECTIONS: Final = 256
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class PortForwardVerbs(ReadVerbs[T], Generic[T]):
     """For pods, and for the services and workloads that lead to pods."""
 

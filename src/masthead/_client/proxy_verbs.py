@@ -228,6 +228,7 @@ class ResourceProxy:
         return ProxyStream(self._rest, make)
 
 
+@set_module("masthead.aio.clientset")
 class ProxyVerbs(BaseResource[T], Generic[T]):
     """For resources with a proxy subresource: pods, services and nodes."""
 

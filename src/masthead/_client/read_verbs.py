@@ -19,6 +19,7 @@ from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
 from masthead._client.watchlist import watch_list
 from masthead._meta.object import Object, ObjectList
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -36,6 +37,7 @@ __all__ = ["ReadVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class ReadVerbs(BaseResource[T], Generic[T]):
     """Reads the objects of a kind, in one namespace or in all."""
 

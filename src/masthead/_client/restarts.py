@@ -9,6 +9,7 @@ from masthead._client.patch_verbs import PatchVerbs
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch
+from masthead._module import set_module
 from masthead._schema.field_paths import parse_path, value_at
 from masthead.errors import ArgumentError
 
@@ -61,6 +62,7 @@ def _restart_time(last: object, now: datetime) -> datetime:
     return at if before is None or before < at else before + timedelta(seconds=1)
 
 
+@set_module("masthead.aio.clientset")
 class RestartVerbs(ReadVerbs[T], PatchVerbs[T], Generic[T]):
     """For workloads whose pods can be replaced by a rollout."""
 

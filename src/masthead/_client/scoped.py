@@ -12,6 +12,7 @@ from masthead._client.base import BaseResource
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = ["ClusterResource", "ClusterReviews", "NamespacedResource", "Namespace
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class Namespaced(BaseResource[T], Generic[T]):
     """A resource whose namespace is selected by a call."""
 
@@ -42,6 +44,7 @@ class Namespaced(BaseResource[T], Generic[T]):
         return type(self)(self._context, self._found, namespace)
 
 
+@set_module("masthead.aio.clientset")
 class ClusterScoped(BaseResource[T], Generic[T]):
     """A resource without namespaces, which may be called as those that have them."""
 
@@ -50,17 +53,21 @@ class ClusterScoped(BaseResource[T], Generic[T]):
         return self
 
 
+@set_module("masthead.aio.clientset")
 class NamespacedResource(ResourceClient[T], Namespaced[T], Generic[T]):
     """The objects of a namespaced kind, in one namespace or in all."""
 
 
+@set_module("masthead.aio.clientset")
 class ClusterResource(ResourceClient[T], ClusterScoped[T], Generic[T]):
     """The objects of a cluster-scoped kind."""
 
 
+@set_module("masthead.aio.clientset")
 class NamespacedReviews(Reviews[T], Namespaced[T], Generic[T]):
     """Objects of a namespaced kind that can only be created."""
 
 
+@set_module("masthead.aio.clientset")
 class ClusterReviews(Reviews[T], ClusterScoped[T], Generic[T]):
     """Objects of a cluster-scoped kind that can only be created."""

@@ -15,6 +15,7 @@ from masthead._client.remotecommand.results import ExecResult, non_zero, with_ou
 from masthead._client.remotecommand.terminal import Terminal
 from masthead._client.subresources import SubresourceBase
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.remotecommand import PROTOCOLS
 from masthead.errors import (
     ArgumentError,
@@ -77,6 +78,7 @@ class RemoteCommandBase(SubresourceBase[T], Generic[T]):
         return (await self._get_object(call)).to_dict()
 
 
+@set_module("masthead.aio.clientset")
 class ExecVerbs(RemoteCommandBase[T], Generic[T]):
     """For resources with an exec subresource: pods."""
 
@@ -201,6 +203,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             return await exec_at(self, terminal, name, command, container)
 
 
+@set_module("masthead.aio.clientset")
 class AttachVerbs(RemoteCommandBase[T], Generic[T]):
     """For resources with an attach subresource: pods."""
 

@@ -14,6 +14,7 @@ from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch
 from masthead._meta.registry import registry
+from masthead._module import set_module
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _DEFAULT_KINDS: Final = {"scale": GroupVersionKind("autoscaling", "v1", "Scale")
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.clientset")
 class StatusVerbs(WriteBase[T], Generic[T]):
     """For resources with a status subresource."""
 
@@ -166,6 +168,7 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         await self._context.rest.call(call)
 
 
+@set_module("masthead.aio.clientset")
 class ScaleVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a scale subresource."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class ApprovalVerbs(BaseResource[T], Generic[T]):
     """For resources with an approval subresource: certificate signing requests."""
 
@@ -79,6 +81,7 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
         return self._portal.call(self._async.deny(name, reason=reason, message=message, timeout=timeout))
 
 
+@set_module("masthead.clientset")
 class BindingVerbs(BaseResource[T], Generic[T]):
     """For resources with a binding subresource: pods."""
 
@@ -101,6 +104,7 @@ class BindingVerbs(BaseResource[T], Generic[T]):
         self._portal.call(self._async.bind(name, node, dry_run=dry_run, field_manager=field_manager, timeout=timeout))
 
 
+@set_module("masthead.clientset")
 class EphemeralContainerVerbs(BaseResource[T], Generic[T]):
     """For resources with an ephemeralcontainers subresource: pods."""
 
@@ -127,6 +131,7 @@ class EphemeralContainerVerbs(BaseResource[T], Generic[T]):
         )
 
 
+@set_module("masthead.clientset")
 class EvictionVerbs(BaseResource[T], Generic[T]):
     """For resources with an eviction subresource: pods."""
 
@@ -163,6 +168,7 @@ class EvictionVerbs(BaseResource[T], Generic[T]):
         )
 
 
+@set_module("masthead.clientset")
 class FinalizeVerbs(BaseResource[T], Generic[T]):
     """For resources with a finalize subresource: namespaces."""
 
@@ -189,6 +195,7 @@ class FinalizeVerbs(BaseResource[T], Generic[T]):
         )
 
 
+@set_module("masthead.clientset")
 class ResizeVerbs(BaseResource[T], Generic[T]):
     """For resources with a resize subresource: pods."""
 
@@ -215,6 +222,7 @@ class ResizeVerbs(BaseResource[T], Generic[T]):
         )
 
 
+@set_module("masthead.clientset")
 class TokenVerbs(BaseResource[T], Generic[T]):
     """For resources with a token subresource: service accounts."""
 

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from masthead._client.base import BaseResource as AsyncBaseResource
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 __all__ = ["BaseResource"]
@@ -13,6 +14,7 @@ __all__ = ["BaseResource"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class BaseResource(Facade[AsyncBaseResource[T]], Generic[T]):
     """Builds the calls for one resource and decodes their responses.
 

@@ -6,123 +6,125 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from masthead._client.clientset import Clientset as AsyncClientset
+from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
-    from masthead._sync.client_groups.admissionregistration_v1 import AdmissionregistrationV1
-    from masthead._sync.client_groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
-    from masthead._sync.client_groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
-    from masthead._sync.client_groups.apiextensions_v1 import ApiextensionsV1
-    from masthead._sync.client_groups.apiregistration_v1 import ApiregistrationV1
-    from masthead._sync.client_groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
-    from masthead._sync.client_groups.apps_v1 import AppsV1
-    from masthead._sync.client_groups.apps_v1beta1 import AppsV1beta1
-    from masthead._sync.client_groups.apps_v1beta2 import AppsV1beta2
-    from masthead._sync.client_groups.authentication_v1 import AuthenticationV1
-    from masthead._sync.client_groups.authentication_v1alpha1 import AuthenticationV1alpha1
-    from masthead._sync.client_groups.authentication_v1beta1 import AuthenticationV1beta1
-    from masthead._sync.client_groups.authorization_v1 import AuthorizationV1
-    from masthead._sync.client_groups.authorization_v1beta1 import AuthorizationV1beta1
-    from masthead._sync.client_groups.autoscaling_v1 import AutoscalingV1
-    from masthead._sync.client_groups.autoscaling_v2 import AutoscalingV2
-    from masthead._sync.client_groups.autoscaling_v2beta1 import AutoscalingV2beta1
-    from masthead._sync.client_groups.autoscaling_v2beta2 import AutoscalingV2beta2
-    from masthead._sync.client_groups.batch_v1 import BatchV1
-    from masthead._sync.client_groups.batch_v1beta1 import BatchV1beta1
-    from masthead._sync.client_groups.certificates_v1 import CertificatesV1
-    from masthead._sync.client_groups.certificates_v1alpha1 import CertificatesV1alpha1
-    from masthead._sync.client_groups.certificates_v1beta1 import CertificatesV1beta1
-    from masthead._sync.client_groups.coordination_v1 import CoordinationV1
-    from masthead._sync.client_groups.coordination_v1alpha1 import CoordinationV1alpha1
-    from masthead._sync.client_groups.coordination_v1alpha2 import CoordinationV1alpha2
-    from masthead._sync.client_groups.coordination_v1beta1 import CoordinationV1beta1
-    from masthead._sync.client_groups.core_v1 import CoreV1
-    from masthead._sync.client_groups.discovery_v1 import DiscoveryV1
-    from masthead._sync.client_groups.discovery_v1beta1 import DiscoveryV1beta1
-    from masthead._sync.client_groups.events_v1 import EventsV1
-    from masthead._sync.client_groups.events_v1beta1 import EventsV1beta1
-    from masthead._sync.client_groups.extensions_v1beta1 import ExtensionsV1beta1
-    from masthead._sync.client_groups.flowcontrol_v1 import FlowcontrolV1
-    from masthead._sync.client_groups.flowcontrol_v1beta1 import FlowcontrolV1beta1
-    from masthead._sync.client_groups.flowcontrol_v1beta2 import FlowcontrolV1beta2
-    from masthead._sync.client_groups.flowcontrol_v1beta3 import FlowcontrolV1beta3
-    from masthead._sync.client_groups.networking_v1 import NetworkingV1
-    from masthead._sync.client_groups.networking_v1alpha1 import NetworkingV1alpha1
-    from masthead._sync.client_groups.networking_v1beta1 import NetworkingV1beta1
-    from masthead._sync.client_groups.node_v1 import NodeV1
-    from masthead._sync.client_groups.node_v1alpha1 import NodeV1alpha1
-    from masthead._sync.client_groups.node_v1beta1 import NodeV1beta1
-    from masthead._sync.client_groups.policy_v1 import PolicyV1
-    from masthead._sync.client_groups.policy_v1beta1 import PolicyV1beta1
-    from masthead._sync.client_groups.rbac_v1 import RbacV1
-    from masthead._sync.client_groups.rbac_v1alpha1 import RbacV1alpha1
-    from masthead._sync.client_groups.rbac_v1beta1 import RbacV1beta1
-    from masthead._sync.client_groups.resource_v1 import ResourceV1
-    from masthead._sync.client_groups.resource_v1alpha3 import ResourceV1alpha3
-    from masthead._sync.client_groups.resource_v1beta1 import ResourceV1beta1
-    from masthead._sync.client_groups.resource_v1beta2 import ResourceV1beta2
-    from masthead._sync.client_groups.scheduling_v1 import SchedulingV1
-    from masthead._sync.client_groups.scheduling_v1alpha1 import SchedulingV1alpha1
-    from masthead._sync.client_groups.scheduling_v1alpha2 import SchedulingV1alpha2
-    from masthead._sync.client_groups.scheduling_v1beta1 import SchedulingV1beta1
-    from masthead._sync.client_groups.storage_v1 import StorageV1
-    from masthead._sync.client_groups.storage_v1alpha1 import StorageV1alpha1
-    from masthead._sync.client_groups.storage_v1beta1 import StorageV1beta1
-    from masthead._sync.client_groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1
-    from masthead._sync.client_groups.storagemigration_v1beta1 import StoragemigrationV1beta1
+    from masthead.clientset.admissionregistration_v1 import AdmissionregistrationV1
+    from masthead.clientset.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
+    from masthead.clientset.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
+    from masthead.clientset.apiextensions_v1 import ApiextensionsV1
+    from masthead.clientset.apiregistration_v1 import ApiregistrationV1
+    from masthead.clientset.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
+    from masthead.clientset.apps_v1 import AppsV1
+    from masthead.clientset.apps_v1beta1 import AppsV1beta1
+    from masthead.clientset.apps_v1beta2 import AppsV1beta2
+    from masthead.clientset.authentication_v1 import AuthenticationV1
+    from masthead.clientset.authentication_v1alpha1 import AuthenticationV1alpha1
+    from masthead.clientset.authentication_v1beta1 import AuthenticationV1beta1
+    from masthead.clientset.authorization_v1 import AuthorizationV1
+    from masthead.clientset.authorization_v1beta1 import AuthorizationV1beta1
+    from masthead.clientset.autoscaling_v1 import AutoscalingV1
+    from masthead.clientset.autoscaling_v2 import AutoscalingV2
+    from masthead.clientset.autoscaling_v2beta1 import AutoscalingV2beta1
+    from masthead.clientset.autoscaling_v2beta2 import AutoscalingV2beta2
+    from masthead.clientset.batch_v1 import BatchV1
+    from masthead.clientset.batch_v1beta1 import BatchV1beta1
+    from masthead.clientset.certificates_v1 import CertificatesV1
+    from masthead.clientset.certificates_v1alpha1 import CertificatesV1alpha1
+    from masthead.clientset.certificates_v1beta1 import CertificatesV1beta1
+    from masthead.clientset.coordination_v1 import CoordinationV1
+    from masthead.clientset.coordination_v1alpha1 import CoordinationV1alpha1
+    from masthead.clientset.coordination_v1alpha2 import CoordinationV1alpha2
+    from masthead.clientset.coordination_v1beta1 import CoordinationV1beta1
+    from masthead.clientset.core_v1 import CoreV1
+    from masthead.clientset.discovery_v1 import DiscoveryV1
+    from masthead.clientset.discovery_v1beta1 import DiscoveryV1beta1
+    from masthead.clientset.events_v1 import EventsV1
+    from masthead.clientset.events_v1beta1 import EventsV1beta1
+    from masthead.clientset.extensions_v1beta1 import ExtensionsV1beta1
+    from masthead.clientset.flowcontrol_v1 import FlowcontrolV1
+    from masthead.clientset.flowcontrol_v1beta1 import FlowcontrolV1beta1
+    from masthead.clientset.flowcontrol_v1beta2 import FlowcontrolV1beta2
+    from masthead.clientset.flowcontrol_v1beta3 import FlowcontrolV1beta3
+    from masthead.clientset.networking_v1 import NetworkingV1
+    from masthead.clientset.networking_v1alpha1 import NetworkingV1alpha1
+    from masthead.clientset.networking_v1beta1 import NetworkingV1beta1
+    from masthead.clientset.node_v1 import NodeV1
+    from masthead.clientset.node_v1alpha1 import NodeV1alpha1
+    from masthead.clientset.node_v1beta1 import NodeV1beta1
+    from masthead.clientset.policy_v1 import PolicyV1
+    from masthead.clientset.policy_v1beta1 import PolicyV1beta1
+    from masthead.clientset.rbac_v1 import RbacV1
+    from masthead.clientset.rbac_v1alpha1 import RbacV1alpha1
+    from masthead.clientset.rbac_v1beta1 import RbacV1beta1
+    from masthead.clientset.resource_v1 import ResourceV1
+    from masthead.clientset.resource_v1alpha3 import ResourceV1alpha3
+    from masthead.clientset.resource_v1beta1 import ResourceV1beta1
+    from masthead.clientset.resource_v1beta2 import ResourceV1beta2
+    from masthead.clientset.scheduling_v1 import SchedulingV1
+    from masthead.clientset.scheduling_v1alpha1 import SchedulingV1alpha1
+    from masthead.clientset.scheduling_v1alpha2 import SchedulingV1alpha2
+    from masthead.clientset.scheduling_v1beta1 import SchedulingV1beta1
+    from masthead.clientset.storage_v1 import StorageV1
+    from masthead.clientset.storage_v1alpha1 import StorageV1alpha1
+    from masthead.clientset.storage_v1beta1 import StorageV1beta1
+    from masthead.clientset.storagemigration_v1alpha1 import StoragemigrationV1alpha1
+    from masthead.clientset.storagemigration_v1beta1 import StoragemigrationV1beta1
 
 __all__ = ["Clientset"]
 
 
+@set_module("masthead.clientset")
 class Clientset(Facade[AsyncClientset]):
     """Every group at every version; each is imported when it is first used."""
 
     @cached_property
     def admissionregistration_v1(self) -> AdmissionregistrationV1:
         """The resources of admissionregistration.k8s.io/v1."""
-        from masthead._sync.client_groups.admissionregistration_v1 import AdmissionregistrationV1
+        from masthead.clientset.admissionregistration_v1 import AdmissionregistrationV1
 
         return AdmissionregistrationV1(self._portal, self._async.admissionregistration_v1)
 
     @cached_property
     def admissionregistration_v1alpha1(self) -> AdmissionregistrationV1alpha1:
         """The resources of admissionregistration.k8s.io/v1alpha1."""
-        from masthead._sync.client_groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
+        from masthead.clientset.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1
 
         return AdmissionregistrationV1alpha1(self._portal, self._async.admissionregistration_v1alpha1)
 
     @cached_property
     def admissionregistration_v1beta1(self) -> AdmissionregistrationV1beta1:
         """The resources of admissionregistration.k8s.io/v1beta1."""
-        from masthead._sync.client_groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
+        from masthead.clientset.admissionregistration_v1beta1 import AdmissionregistrationV1beta1
 
         return AdmissionregistrationV1beta1(self._portal, self._async.admissionregistration_v1beta1)
 
     @cached_property
     def apiextensions_v1(self) -> ApiextensionsV1:
         """The resources of apiextensions.k8s.io/v1."""
-        from masthead._sync.client_groups.apiextensions_v1 import ApiextensionsV1
+        from masthead.clientset.apiextensions_v1 import ApiextensionsV1
 
         return ApiextensionsV1(self._portal, self._async.apiextensions_v1)
 
     @cached_property
     def apiregistration_v1(self) -> ApiregistrationV1:
         """The resources of apiregistration.k8s.io/v1."""
-        from masthead._sync.client_groups.apiregistration_v1 import ApiregistrationV1
+        from masthead.clientset.apiregistration_v1 import ApiregistrationV1
 
         return ApiregistrationV1(self._portal, self._async.apiregistration_v1)
 
     @cached_property
     def apiserverinternal_v1alpha1(self) -> ApiserverinternalV1alpha1:
         """The resources of internal.apiserver.k8s.io/v1alpha1."""
-        from masthead._sync.client_groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
+        from masthead.clientset.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1
 
         return ApiserverinternalV1alpha1(self._portal, self._async.apiserverinternal_v1alpha1)
 
     @cached_property
     def apps_v1(self) -> AppsV1:
         """The resources of apps/v1."""
-        from masthead._sync.client_groups.apps_v1 import AppsV1
+        from masthead.clientset.apps_v1 import AppsV1
 
         return AppsV1(self._portal, self._async.apps_v1)
 
@@ -132,7 +134,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        from masthead._sync.client_groups.apps_v1beta1 import AppsV1beta1
+        from masthead.clientset.apps_v1beta1 import AppsV1beta1
 
         return AppsV1beta1(self._portal, self._async.apps_v1beta1)
 
@@ -142,14 +144,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        from masthead._sync.client_groups.apps_v1beta2 import AppsV1beta2
+        from masthead.clientset.apps_v1beta2 import AppsV1beta2
 
         return AppsV1beta2(self._portal, self._async.apps_v1beta2)
 
     @cached_property
     def authentication_v1(self) -> AuthenticationV1:
         """The resources of authentication.k8s.io/v1."""
-        from masthead._sync.client_groups.authentication_v1 import AuthenticationV1
+        from masthead.clientset.authentication_v1 import AuthenticationV1
 
         return AuthenticationV1(self._portal, self._async.authentication_v1)
 
@@ -159,7 +161,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.32: use authentication.k8s.io/v1.
         """
-        from masthead._sync.client_groups.authentication_v1alpha1 import AuthenticationV1alpha1
+        from masthead.clientset.authentication_v1alpha1 import AuthenticationV1alpha1
 
         return AuthenticationV1alpha1(self._portal, self._async.authentication_v1alpha1)
 
@@ -169,14 +171,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.33: use authentication.k8s.io/v1.
         """
-        from masthead._sync.client_groups.authentication_v1beta1 import AuthenticationV1beta1
+        from masthead.clientset.authentication_v1beta1 import AuthenticationV1beta1
 
         return AuthenticationV1beta1(self._portal, self._async.authentication_v1beta1)
 
     @cached_property
     def authorization_v1(self) -> AuthorizationV1:
         """The resources of authorization.k8s.io/v1."""
-        from masthead._sync.client_groups.authorization_v1 import AuthorizationV1
+        from masthead.clientset.authorization_v1 import AuthorizationV1
 
         return AuthorizationV1(self._portal, self._async.authorization_v1)
 
@@ -186,21 +188,21 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.22: use authorization.k8s.io/v1.
         """
-        from masthead._sync.client_groups.authorization_v1beta1 import AuthorizationV1beta1
+        from masthead.clientset.authorization_v1beta1 import AuthorizationV1beta1
 
         return AuthorizationV1beta1(self._portal, self._async.authorization_v1beta1)
 
     @cached_property
     def autoscaling_v1(self) -> AutoscalingV1:
         """The resources of autoscaling/v1."""
-        from masthead._sync.client_groups.autoscaling_v1 import AutoscalingV1
+        from masthead.clientset.autoscaling_v1 import AutoscalingV1
 
         return AutoscalingV1(self._portal, self._async.autoscaling_v1)
 
     @cached_property
     def autoscaling_v2(self) -> AutoscalingV2:
         """The resources of autoscaling/v2."""
-        from masthead._sync.client_groups.autoscaling_v2 import AutoscalingV2
+        from masthead.clientset.autoscaling_v2 import AutoscalingV2
 
         return AutoscalingV2(self._portal, self._async.autoscaling_v2)
 
@@ -210,7 +212,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.25: use autoscaling/v2.
         """
-        from masthead._sync.client_groups.autoscaling_v2beta1 import AutoscalingV2beta1
+        from masthead.clientset.autoscaling_v2beta1 import AutoscalingV2beta1
 
         return AutoscalingV2beta1(self._portal, self._async.autoscaling_v2beta1)
 
@@ -220,14 +222,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.26: use autoscaling/v2.
         """
-        from masthead._sync.client_groups.autoscaling_v2beta2 import AutoscalingV2beta2
+        from masthead.clientset.autoscaling_v2beta2 import AutoscalingV2beta2
 
         return AutoscalingV2beta2(self._portal, self._async.autoscaling_v2beta2)
 
     @cached_property
     def batch_v1(self) -> BatchV1:
         """The resources of batch/v1."""
-        from masthead._sync.client_groups.batch_v1 import BatchV1
+        from masthead.clientset.batch_v1 import BatchV1
 
         return BatchV1(self._portal, self._async.batch_v1)
 
@@ -237,35 +239,35 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.25: use batch/v1.
         """
-        from masthead._sync.client_groups.batch_v1beta1 import BatchV1beta1
+        from masthead.clientset.batch_v1beta1 import BatchV1beta1
 
         return BatchV1beta1(self._portal, self._async.batch_v1beta1)
 
     @cached_property
     def certificates_v1(self) -> CertificatesV1:
         """The resources of certificates.k8s.io/v1."""
-        from masthead._sync.client_groups.certificates_v1 import CertificatesV1
+        from masthead.clientset.certificates_v1 import CertificatesV1
 
         return CertificatesV1(self._portal, self._async.certificates_v1)
 
     @cached_property
     def certificates_v1alpha1(self) -> CertificatesV1alpha1:
         """The resources of certificates.k8s.io/v1alpha1."""
-        from masthead._sync.client_groups.certificates_v1alpha1 import CertificatesV1alpha1
+        from masthead.clientset.certificates_v1alpha1 import CertificatesV1alpha1
 
         return CertificatesV1alpha1(self._portal, self._async.certificates_v1alpha1)
 
     @cached_property
     def certificates_v1beta1(self) -> CertificatesV1beta1:
         """The resources of certificates.k8s.io/v1beta1."""
-        from masthead._sync.client_groups.certificates_v1beta1 import CertificatesV1beta1
+        from masthead.clientset.certificates_v1beta1 import CertificatesV1beta1
 
         return CertificatesV1beta1(self._portal, self._async.certificates_v1beta1)
 
     @cached_property
     def coordination_v1(self) -> CoordinationV1:
         """The resources of coordination.k8s.io/v1."""
-        from masthead._sync.client_groups.coordination_v1 import CoordinationV1
+        from masthead.clientset.coordination_v1 import CoordinationV1
 
         return CoordinationV1(self._portal, self._async.coordination_v1)
 
@@ -275,35 +277,35 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.32: use coordination.k8s.io/v1beta1.
         """
-        from masthead._sync.client_groups.coordination_v1alpha1 import CoordinationV1alpha1
+        from masthead.clientset.coordination_v1alpha1 import CoordinationV1alpha1
 
         return CoordinationV1alpha1(self._portal, self._async.coordination_v1alpha1)
 
     @cached_property
     def coordination_v1alpha2(self) -> CoordinationV1alpha2:
         """The resources of coordination.k8s.io/v1alpha2."""
-        from masthead._sync.client_groups.coordination_v1alpha2 import CoordinationV1alpha2
+        from masthead.clientset.coordination_v1alpha2 import CoordinationV1alpha2
 
         return CoordinationV1alpha2(self._portal, self._async.coordination_v1alpha2)
 
     @cached_property
     def coordination_v1beta1(self) -> CoordinationV1beta1:
         """The resources of coordination.k8s.io/v1beta1."""
-        from masthead._sync.client_groups.coordination_v1beta1 import CoordinationV1beta1
+        from masthead.clientset.coordination_v1beta1 import CoordinationV1beta1
 
         return CoordinationV1beta1(self._portal, self._async.coordination_v1beta1)
 
     @cached_property
     def core_v1(self) -> CoreV1:
         """The resources of v1."""
-        from masthead._sync.client_groups.core_v1 import CoreV1
+        from masthead.clientset.core_v1 import CoreV1
 
         return CoreV1(self._portal, self._async.core_v1)
 
     @cached_property
     def discovery_v1(self) -> DiscoveryV1:
         """The resources of discovery.k8s.io/v1."""
-        from masthead._sync.client_groups.discovery_v1 import DiscoveryV1
+        from masthead.clientset.discovery_v1 import DiscoveryV1
 
         return DiscoveryV1(self._portal, self._async.discovery_v1)
 
@@ -313,14 +315,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.25: use discovery.k8s.io/v1.
         """
-        from masthead._sync.client_groups.discovery_v1beta1 import DiscoveryV1beta1
+        from masthead.clientset.discovery_v1beta1 import DiscoveryV1beta1
 
         return DiscoveryV1beta1(self._portal, self._async.discovery_v1beta1)
 
     @cached_property
     def events_v1(self) -> EventsV1:
         """The resources of events.k8s.io/v1."""
-        from masthead._sync.client_groups.events_v1 import EventsV1
+        from masthead.clientset.events_v1 import EventsV1
 
         return EventsV1(self._portal, self._async.events_v1)
 
@@ -330,7 +332,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.25: use events.k8s.io/v1.
         """
-        from masthead._sync.client_groups.events_v1beta1 import EventsV1beta1
+        from masthead.clientset.events_v1beta1 import EventsV1beta1
 
         return EventsV1beta1(self._portal, self._async.events_v1beta1)
 
@@ -340,14 +342,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.22: use apps/v1 or networking.k8s.io/v1.
         """
-        from masthead._sync.client_groups.extensions_v1beta1 import ExtensionsV1beta1
+        from masthead.clientset.extensions_v1beta1 import ExtensionsV1beta1
 
         return ExtensionsV1beta1(self._portal, self._async.extensions_v1beta1)
 
     @cached_property
     def flowcontrol_v1(self) -> FlowcontrolV1:
         """The resources of flowcontrol.apiserver.k8s.io/v1."""
-        from masthead._sync.client_groups.flowcontrol_v1 import FlowcontrolV1
+        from masthead.clientset.flowcontrol_v1 import FlowcontrolV1
 
         return FlowcontrolV1(self._portal, self._async.flowcontrol_v1)
 
@@ -357,7 +359,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.26: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._sync.client_groups.flowcontrol_v1beta1 import FlowcontrolV1beta1
+        from masthead.clientset.flowcontrol_v1beta1 import FlowcontrolV1beta1
 
         return FlowcontrolV1beta1(self._portal, self._async.flowcontrol_v1beta1)
 
@@ -367,7 +369,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.29: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._sync.client_groups.flowcontrol_v1beta2 import FlowcontrolV1beta2
+        from masthead.clientset.flowcontrol_v1beta2 import FlowcontrolV1beta2
 
         return FlowcontrolV1beta2(self._portal, self._async.flowcontrol_v1beta2)
 
@@ -377,14 +379,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.32: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._sync.client_groups.flowcontrol_v1beta3 import FlowcontrolV1beta3
+        from masthead.clientset.flowcontrol_v1beta3 import FlowcontrolV1beta3
 
         return FlowcontrolV1beta3(self._portal, self._async.flowcontrol_v1beta3)
 
     @cached_property
     def networking_v1(self) -> NetworkingV1:
         """The resources of networking.k8s.io/v1."""
-        from masthead._sync.client_groups.networking_v1 import NetworkingV1
+        from masthead.clientset.networking_v1 import NetworkingV1
 
         return NetworkingV1(self._portal, self._async.networking_v1)
 
@@ -394,21 +396,21 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.33: use networking.k8s.io/v1.
         """
-        from masthead._sync.client_groups.networking_v1alpha1 import NetworkingV1alpha1
+        from masthead.clientset.networking_v1alpha1 import NetworkingV1alpha1
 
         return NetworkingV1alpha1(self._portal, self._async.networking_v1alpha1)
 
     @cached_property
     def networking_v1beta1(self) -> NetworkingV1beta1:
         """The resources of networking.k8s.io/v1beta1."""
-        from masthead._sync.client_groups.networking_v1beta1 import NetworkingV1beta1
+        from masthead.clientset.networking_v1beta1 import NetworkingV1beta1
 
         return NetworkingV1beta1(self._portal, self._async.networking_v1beta1)
 
     @cached_property
     def node_v1(self) -> NodeV1:
         """The resources of node.k8s.io/v1."""
-        from masthead._sync.client_groups.node_v1 import NodeV1
+        from masthead.clientset.node_v1 import NodeV1
 
         return NodeV1(self._portal, self._async.node_v1)
 
@@ -418,7 +420,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.24: use node.k8s.io/v1.
         """
-        from masthead._sync.client_groups.node_v1alpha1 import NodeV1alpha1
+        from masthead.clientset.node_v1alpha1 import NodeV1alpha1
 
         return NodeV1alpha1(self._portal, self._async.node_v1alpha1)
 
@@ -428,14 +430,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.25: use node.k8s.io/v1.
         """
-        from masthead._sync.client_groups.node_v1beta1 import NodeV1beta1
+        from masthead.clientset.node_v1beta1 import NodeV1beta1
 
         return NodeV1beta1(self._portal, self._async.node_v1beta1)
 
     @cached_property
     def policy_v1(self) -> PolicyV1:
         """The resources of policy/v1."""
-        from masthead._sync.client_groups.policy_v1 import PolicyV1
+        from masthead.clientset.policy_v1 import PolicyV1
 
         return PolicyV1(self._portal, self._async.policy_v1)
 
@@ -445,14 +447,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.25: use policy/v1.
         """
-        from masthead._sync.client_groups.policy_v1beta1 import PolicyV1beta1
+        from masthead.clientset.policy_v1beta1 import PolicyV1beta1
 
         return PolicyV1beta1(self._portal, self._async.policy_v1beta1)
 
     @cached_property
     def rbac_v1(self) -> RbacV1:
         """The resources of rbac.authorization.k8s.io/v1."""
-        from masthead._sync.client_groups.rbac_v1 import RbacV1
+        from masthead.clientset.rbac_v1 import RbacV1
 
         return RbacV1(self._portal, self._async.rbac_v1)
 
@@ -462,7 +464,7 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.23: use rbac.authorization.k8s.io/v1.
         """
-        from masthead._sync.client_groups.rbac_v1alpha1 import RbacV1alpha1
+        from masthead.clientset.rbac_v1alpha1 import RbacV1alpha1
 
         return RbacV1alpha1(self._portal, self._async.rbac_v1alpha1)
 
@@ -472,42 +474,42 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.22: use rbac.authorization.k8s.io/v1.
         """
-        from masthead._sync.client_groups.rbac_v1beta1 import RbacV1beta1
+        from masthead.clientset.rbac_v1beta1 import RbacV1beta1
 
         return RbacV1beta1(self._portal, self._async.rbac_v1beta1)
 
     @cached_property
     def resource_v1(self) -> ResourceV1:
         """The resources of resource.k8s.io/v1."""
-        from masthead._sync.client_groups.resource_v1 import ResourceV1
+        from masthead.clientset.resource_v1 import ResourceV1
 
         return ResourceV1(self._portal, self._async.resource_v1)
 
     @cached_property
     def resource_v1alpha3(self) -> ResourceV1alpha3:
         """The resources of resource.k8s.io/v1alpha3."""
-        from masthead._sync.client_groups.resource_v1alpha3 import ResourceV1alpha3
+        from masthead.clientset.resource_v1alpha3 import ResourceV1alpha3
 
         return ResourceV1alpha3(self._portal, self._async.resource_v1alpha3)
 
     @cached_property
     def resource_v1beta1(self) -> ResourceV1beta1:
         """The resources of resource.k8s.io/v1beta1."""
-        from masthead._sync.client_groups.resource_v1beta1 import ResourceV1beta1
+        from masthead.clientset.resource_v1beta1 import ResourceV1beta1
 
         return ResourceV1beta1(self._portal, self._async.resource_v1beta1)
 
     @cached_property
     def resource_v1beta2(self) -> ResourceV1beta2:
         """The resources of resource.k8s.io/v1beta2."""
-        from masthead._sync.client_groups.resource_v1beta2 import ResourceV1beta2
+        from masthead.clientset.resource_v1beta2 import ResourceV1beta2
 
         return ResourceV1beta2(self._portal, self._async.resource_v1beta2)
 
     @cached_property
     def scheduling_v1(self) -> SchedulingV1:
         """The resources of scheduling.k8s.io/v1."""
-        from masthead._sync.client_groups.scheduling_v1 import SchedulingV1
+        from masthead.clientset.scheduling_v1 import SchedulingV1
 
         return SchedulingV1(self._portal, self._async.scheduling_v1)
 
@@ -517,14 +519,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.23: use scheduling.k8s.io/v1.
         """
-        from masthead._sync.client_groups.scheduling_v1alpha1 import SchedulingV1alpha1
+        from masthead.clientset.scheduling_v1alpha1 import SchedulingV1alpha1
 
         return SchedulingV1alpha1(self._portal, self._async.scheduling_v1alpha1)
 
     @cached_property
     def scheduling_v1alpha2(self) -> SchedulingV1alpha2:
         """The resources of scheduling.k8s.io/v1alpha2."""
-        from masthead._sync.client_groups.scheduling_v1alpha2 import SchedulingV1alpha2
+        from masthead.clientset.scheduling_v1alpha2 import SchedulingV1alpha2
 
         return SchedulingV1alpha2(self._portal, self._async.scheduling_v1alpha2)
 
@@ -534,14 +536,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.22: use scheduling.k8s.io/v1.
         """
-        from masthead._sync.client_groups.scheduling_v1beta1 import SchedulingV1beta1
+        from masthead.clientset.scheduling_v1beta1 import SchedulingV1beta1
 
         return SchedulingV1beta1(self._portal, self._async.scheduling_v1beta1)
 
     @cached_property
     def storage_v1(self) -> StorageV1:
         """The resources of storage.k8s.io/v1."""
-        from masthead._sync.client_groups.storage_v1 import StorageV1
+        from masthead.clientset.storage_v1 import StorageV1
 
         return StorageV1(self._portal, self._async.storage_v1)
 
@@ -551,14 +553,14 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.35: use storage.k8s.io/v1.
         """
-        from masthead._sync.client_groups.storage_v1alpha1 import StorageV1alpha1
+        from masthead.clientset.storage_v1alpha1 import StorageV1alpha1
 
         return StorageV1alpha1(self._portal, self._async.storage_v1alpha1)
 
     @cached_property
     def storage_v1beta1(self) -> StorageV1beta1:
         """The resources of storage.k8s.io/v1beta1."""
-        from masthead._sync.client_groups.storage_v1beta1 import StorageV1beta1
+        from masthead.clientset.storage_v1beta1 import StorageV1beta1
 
         return StorageV1beta1(self._portal, self._async.storage_v1beta1)
 
@@ -568,13 +570,13 @@ class Clientset(Facade[AsyncClientset]):
 
         Not served since Kubernetes 1.35: use storagemigration.k8s.io/v1beta1.
         """
-        from masthead._sync.client_groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1
+        from masthead.clientset.storagemigration_v1alpha1 import StoragemigrationV1alpha1
 
         return StoragemigrationV1alpha1(self._portal, self._async.storagemigration_v1alpha1)
 
     @cached_property
     def storagemigration_v1beta1(self) -> StoragemigrationV1beta1:
         """The resources of storagemigration.k8s.io/v1beta1."""
-        from masthead._sync.client_groups.storagemigration_v1beta1 import StoragemigrationV1beta1
+        from masthead.clientset.storagemigration_v1beta1 import StoragemigrationV1beta1
 
         return StoragemigrationV1beta1(self._portal, self._async.storagemigration_v1beta1)

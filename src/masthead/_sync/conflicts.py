@@ -85,6 +85,7 @@ def retry_on_conflict(fn: Callable[[], R], *, attempts: int | Attempts = DEFAULT
     return retry_on(fn, ConflictError, attempts=attempts)
 
 
+@set_module("masthead.clientset")
 class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
     """Updates objects of a kind, with retry on conflict."""
 

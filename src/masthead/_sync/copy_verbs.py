@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.stream_verbs import MAX_OUTPUT
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.stream_verbs import ExecVerbs
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = ["CopyVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class CopyVerbs(ExecVerbs[T], Generic[T]):
     """For resources with an exec subresource, by which files are copied: pods."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = ["CreateVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class CreateVerbs(BaseResource[T], Generic[T]):
     """Creates objects of a kind."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = ["DeleteVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class DeleteVerbs(BaseResource[T], Generic[T]):
     """Deletes objects of a kind."""
 

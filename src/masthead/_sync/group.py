@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group as AsyncGroup
+from masthead._module import set_module
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Group"]
 
 
+@set_module("masthead.clientset")
 class Group(Facade[AsyncGroup]):
     """The resources of one API group at one version.
 

@@ -5,118 +5,120 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from masthead._module import set_module
 from masthead._sync.lifecycle import FactoryFacade
 
 if TYPE_CHECKING:
-    from masthead._sync.informer_groups.admissionregistration_v1 import AdmissionregistrationV1Informers
-    from masthead._sync.informer_groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1Informers
-    from masthead._sync.informer_groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1Informers
-    from masthead._sync.informer_groups.apiextensions_v1 import ApiextensionsV1Informers
-    from masthead._sync.informer_groups.apiregistration_v1 import ApiregistrationV1Informers
-    from masthead._sync.informer_groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1Informers
-    from masthead._sync.informer_groups.apps_v1 import AppsV1Informers
-    from masthead._sync.informer_groups.apps_v1beta1 import AppsV1beta1Informers
-    from masthead._sync.informer_groups.apps_v1beta2 import AppsV1beta2Informers
-    from masthead._sync.informer_groups.autoscaling_v1 import AutoscalingV1Informers
-    from masthead._sync.informer_groups.autoscaling_v2 import AutoscalingV2Informers
-    from masthead._sync.informer_groups.autoscaling_v2beta1 import AutoscalingV2beta1Informers
-    from masthead._sync.informer_groups.autoscaling_v2beta2 import AutoscalingV2beta2Informers
-    from masthead._sync.informer_groups.batch_v1 import BatchV1Informers
-    from masthead._sync.informer_groups.batch_v1beta1 import BatchV1beta1Informers
-    from masthead._sync.informer_groups.certificates_v1 import CertificatesV1Informers
-    from masthead._sync.informer_groups.certificates_v1alpha1 import CertificatesV1alpha1Informers
-    from masthead._sync.informer_groups.certificates_v1beta1 import CertificatesV1beta1Informers
-    from masthead._sync.informer_groups.coordination_v1 import CoordinationV1Informers
-    from masthead._sync.informer_groups.coordination_v1alpha1 import CoordinationV1alpha1Informers
-    from masthead._sync.informer_groups.coordination_v1alpha2 import CoordinationV1alpha2Informers
-    from masthead._sync.informer_groups.coordination_v1beta1 import CoordinationV1beta1Informers
-    from masthead._sync.informer_groups.core_v1 import CoreV1Informers
-    from masthead._sync.informer_groups.discovery_v1 import DiscoveryV1Informers
-    from masthead._sync.informer_groups.discovery_v1beta1 import DiscoveryV1beta1Informers
-    from masthead._sync.informer_groups.events_v1 import EventsV1Informers
-    from masthead._sync.informer_groups.events_v1beta1 import EventsV1beta1Informers
-    from masthead._sync.informer_groups.extensions_v1beta1 import ExtensionsV1beta1Informers
-    from masthead._sync.informer_groups.flowcontrol_v1 import FlowcontrolV1Informers
-    from masthead._sync.informer_groups.flowcontrol_v1beta1 import FlowcontrolV1beta1Informers
-    from masthead._sync.informer_groups.flowcontrol_v1beta2 import FlowcontrolV1beta2Informers
-    from masthead._sync.informer_groups.flowcontrol_v1beta3 import FlowcontrolV1beta3Informers
-    from masthead._sync.informer_groups.networking_v1 import NetworkingV1Informers
-    from masthead._sync.informer_groups.networking_v1alpha1 import NetworkingV1alpha1Informers
-    from masthead._sync.informer_groups.networking_v1beta1 import NetworkingV1beta1Informers
-    from masthead._sync.informer_groups.node_v1 import NodeV1Informers
-    from masthead._sync.informer_groups.node_v1alpha1 import NodeV1alpha1Informers
-    from masthead._sync.informer_groups.node_v1beta1 import NodeV1beta1Informers
-    from masthead._sync.informer_groups.policy_v1 import PolicyV1Informers
-    from masthead._sync.informer_groups.policy_v1beta1 import PolicyV1beta1Informers
-    from masthead._sync.informer_groups.rbac_v1 import RbacV1Informers
-    from masthead._sync.informer_groups.rbac_v1alpha1 import RbacV1alpha1Informers
-    from masthead._sync.informer_groups.rbac_v1beta1 import RbacV1beta1Informers
-    from masthead._sync.informer_groups.resource_v1 import ResourceV1Informers
-    from masthead._sync.informer_groups.resource_v1alpha3 import ResourceV1alpha3Informers
-    from masthead._sync.informer_groups.resource_v1beta1 import ResourceV1beta1Informers
-    from masthead._sync.informer_groups.resource_v1beta2 import ResourceV1beta2Informers
-    from masthead._sync.informer_groups.scheduling_v1 import SchedulingV1Informers
-    from masthead._sync.informer_groups.scheduling_v1alpha1 import SchedulingV1alpha1Informers
-    from masthead._sync.informer_groups.scheduling_v1alpha2 import SchedulingV1alpha2Informers
-    from masthead._sync.informer_groups.scheduling_v1beta1 import SchedulingV1beta1Informers
-    from masthead._sync.informer_groups.storage_v1 import StorageV1Informers
-    from masthead._sync.informer_groups.storage_v1alpha1 import StorageV1alpha1Informers
-    from masthead._sync.informer_groups.storage_v1beta1 import StorageV1beta1Informers
-    from masthead._sync.informer_groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1Informers
-    from masthead._sync.informer_groups.storagemigration_v1beta1 import StoragemigrationV1beta1Informers
+    from masthead.informers.admissionregistration_v1 import AdmissionregistrationV1Informers
+    from masthead.informers.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1Informers
+    from masthead.informers.admissionregistration_v1beta1 import AdmissionregistrationV1beta1Informers
+    from masthead.informers.apiextensions_v1 import ApiextensionsV1Informers
+    from masthead.informers.apiregistration_v1 import ApiregistrationV1Informers
+    from masthead.informers.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1Informers
+    from masthead.informers.apps_v1 import AppsV1Informers
+    from masthead.informers.apps_v1beta1 import AppsV1beta1Informers
+    from masthead.informers.apps_v1beta2 import AppsV1beta2Informers
+    from masthead.informers.autoscaling_v1 import AutoscalingV1Informers
+    from masthead.informers.autoscaling_v2 import AutoscalingV2Informers
+    from masthead.informers.autoscaling_v2beta1 import AutoscalingV2beta1Informers
+    from masthead.informers.autoscaling_v2beta2 import AutoscalingV2beta2Informers
+    from masthead.informers.batch_v1 import BatchV1Informers
+    from masthead.informers.batch_v1beta1 import BatchV1beta1Informers
+    from masthead.informers.certificates_v1 import CertificatesV1Informers
+    from masthead.informers.certificates_v1alpha1 import CertificatesV1alpha1Informers
+    from masthead.informers.certificates_v1beta1 import CertificatesV1beta1Informers
+    from masthead.informers.coordination_v1 import CoordinationV1Informers
+    from masthead.informers.coordination_v1alpha1 import CoordinationV1alpha1Informers
+    from masthead.informers.coordination_v1alpha2 import CoordinationV1alpha2Informers
+    from masthead.informers.coordination_v1beta1 import CoordinationV1beta1Informers
+    from masthead.informers.core_v1 import CoreV1Informers
+    from masthead.informers.discovery_v1 import DiscoveryV1Informers
+    from masthead.informers.discovery_v1beta1 import DiscoveryV1beta1Informers
+    from masthead.informers.events_v1 import EventsV1Informers
+    from masthead.informers.events_v1beta1 import EventsV1beta1Informers
+    from masthead.informers.extensions_v1beta1 import ExtensionsV1beta1Informers
+    from masthead.informers.flowcontrol_v1 import FlowcontrolV1Informers
+    from masthead.informers.flowcontrol_v1beta1 import FlowcontrolV1beta1Informers
+    from masthead.informers.flowcontrol_v1beta2 import FlowcontrolV1beta2Informers
+    from masthead.informers.flowcontrol_v1beta3 import FlowcontrolV1beta3Informers
+    from masthead.informers.networking_v1 import NetworkingV1Informers
+    from masthead.informers.networking_v1alpha1 import NetworkingV1alpha1Informers
+    from masthead.informers.networking_v1beta1 import NetworkingV1beta1Informers
+    from masthead.informers.node_v1 import NodeV1Informers
+    from masthead.informers.node_v1alpha1 import NodeV1alpha1Informers
+    from masthead.informers.node_v1beta1 import NodeV1beta1Informers
+    from masthead.informers.policy_v1 import PolicyV1Informers
+    from masthead.informers.policy_v1beta1 import PolicyV1beta1Informers
+    from masthead.informers.rbac_v1 import RbacV1Informers
+    from masthead.informers.rbac_v1alpha1 import RbacV1alpha1Informers
+    from masthead.informers.rbac_v1beta1 import RbacV1beta1Informers
+    from masthead.informers.resource_v1 import ResourceV1Informers
+    from masthead.informers.resource_v1alpha3 import ResourceV1alpha3Informers
+    from masthead.informers.resource_v1beta1 import ResourceV1beta1Informers
+    from masthead.informers.resource_v1beta2 import ResourceV1beta2Informers
+    from masthead.informers.scheduling_v1 import SchedulingV1Informers
+    from masthead.informers.scheduling_v1alpha1 import SchedulingV1alpha1Informers
+    from masthead.informers.scheduling_v1alpha2 import SchedulingV1alpha2Informers
+    from masthead.informers.scheduling_v1beta1 import SchedulingV1beta1Informers
+    from masthead.informers.storage_v1 import StorageV1Informers
+    from masthead.informers.storage_v1alpha1 import StorageV1alpha1Informers
+    from masthead.informers.storage_v1beta1 import StorageV1beta1Informers
+    from masthead.informers.storagemigration_v1alpha1 import StoragemigrationV1alpha1Informers
+    from masthead.informers.storagemigration_v1beta1 import StoragemigrationV1beta1Informers
 
 __all__ = ["InformerGroups"]
 
 
+@set_module("masthead.informers")
 class InformerGroups(FactoryFacade):
     """Every group at every version; each is imported when it is first used."""
 
     @cached_property
     def admissionregistration_v1(self) -> AdmissionregistrationV1Informers:
         """The informers of admissionregistration.k8s.io/v1."""
-        from masthead._sync.informer_groups.admissionregistration_v1 import AdmissionregistrationV1Informers
+        from masthead.informers.admissionregistration_v1 import AdmissionregistrationV1Informers
 
         return AdmissionregistrationV1Informers(self._portal, self._async.admissionregistration_v1)
 
     @cached_property
     def admissionregistration_v1alpha1(self) -> AdmissionregistrationV1alpha1Informers:
         """The informers of admissionregistration.k8s.io/v1alpha1."""
-        from masthead._sync.informer_groups.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1Informers
+        from masthead.informers.admissionregistration_v1alpha1 import AdmissionregistrationV1alpha1Informers
 
         return AdmissionregistrationV1alpha1Informers(self._portal, self._async.admissionregistration_v1alpha1)
 
     @cached_property
     def admissionregistration_v1beta1(self) -> AdmissionregistrationV1beta1Informers:
         """The informers of admissionregistration.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.admissionregistration_v1beta1 import AdmissionregistrationV1beta1Informers
+        from masthead.informers.admissionregistration_v1beta1 import AdmissionregistrationV1beta1Informers
 
         return AdmissionregistrationV1beta1Informers(self._portal, self._async.admissionregistration_v1beta1)
 
     @cached_property
     def apiextensions_v1(self) -> ApiextensionsV1Informers:
         """The informers of apiextensions.k8s.io/v1."""
-        from masthead._sync.informer_groups.apiextensions_v1 import ApiextensionsV1Informers
+        from masthead.informers.apiextensions_v1 import ApiextensionsV1Informers
 
         return ApiextensionsV1Informers(self._portal, self._async.apiextensions_v1)
 
     @cached_property
     def apiregistration_v1(self) -> ApiregistrationV1Informers:
         """The informers of apiregistration.k8s.io/v1."""
-        from masthead._sync.informer_groups.apiregistration_v1 import ApiregistrationV1Informers
+        from masthead.informers.apiregistration_v1 import ApiregistrationV1Informers
 
         return ApiregistrationV1Informers(self._portal, self._async.apiregistration_v1)
 
     @cached_property
     def apiserverinternal_v1alpha1(self) -> ApiserverinternalV1alpha1Informers:
         """The informers of internal.apiserver.k8s.io/v1alpha1."""
-        from masthead._sync.informer_groups.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1Informers
+        from masthead.informers.apiserverinternal_v1alpha1 import ApiserverinternalV1alpha1Informers
 
         return ApiserverinternalV1alpha1Informers(self._portal, self._async.apiserverinternal_v1alpha1)
 
     @cached_property
     def apps_v1(self) -> AppsV1Informers:
         """The informers of apps/v1."""
-        from masthead._sync.informer_groups.apps_v1 import AppsV1Informers
+        from masthead.informers.apps_v1 import AppsV1Informers
 
         return AppsV1Informers(self._portal, self._async.apps_v1)
 
@@ -126,7 +128,7 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        from masthead._sync.informer_groups.apps_v1beta1 import AppsV1beta1Informers
+        from masthead.informers.apps_v1beta1 import AppsV1beta1Informers
 
         return AppsV1beta1Informers(self._portal, self._async.apps_v1beta1)
 
@@ -136,21 +138,21 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        from masthead._sync.informer_groups.apps_v1beta2 import AppsV1beta2Informers
+        from masthead.informers.apps_v1beta2 import AppsV1beta2Informers
 
         return AppsV1beta2Informers(self._portal, self._async.apps_v1beta2)
 
     @cached_property
     def autoscaling_v1(self) -> AutoscalingV1Informers:
         """The informers of autoscaling/v1."""
-        from masthead._sync.informer_groups.autoscaling_v1 import AutoscalingV1Informers
+        from masthead.informers.autoscaling_v1 import AutoscalingV1Informers
 
         return AutoscalingV1Informers(self._portal, self._async.autoscaling_v1)
 
     @cached_property
     def autoscaling_v2(self) -> AutoscalingV2Informers:
         """The informers of autoscaling/v2."""
-        from masthead._sync.informer_groups.autoscaling_v2 import AutoscalingV2Informers
+        from masthead.informers.autoscaling_v2 import AutoscalingV2Informers
 
         return AutoscalingV2Informers(self._portal, self._async.autoscaling_v2)
 
@@ -160,7 +162,7 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.25: use autoscaling/v2.
         """
-        from masthead._sync.informer_groups.autoscaling_v2beta1 import AutoscalingV2beta1Informers
+        from masthead.informers.autoscaling_v2beta1 import AutoscalingV2beta1Informers
 
         return AutoscalingV2beta1Informers(self._portal, self._async.autoscaling_v2beta1)
 
@@ -170,14 +172,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.26: use autoscaling/v2.
         """
-        from masthead._sync.informer_groups.autoscaling_v2beta2 import AutoscalingV2beta2Informers
+        from masthead.informers.autoscaling_v2beta2 import AutoscalingV2beta2Informers
 
         return AutoscalingV2beta2Informers(self._portal, self._async.autoscaling_v2beta2)
 
     @cached_property
     def batch_v1(self) -> BatchV1Informers:
         """The informers of batch/v1."""
-        from masthead._sync.informer_groups.batch_v1 import BatchV1Informers
+        from masthead.informers.batch_v1 import BatchV1Informers
 
         return BatchV1Informers(self._portal, self._async.batch_v1)
 
@@ -187,35 +189,35 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.25: use batch/v1.
         """
-        from masthead._sync.informer_groups.batch_v1beta1 import BatchV1beta1Informers
+        from masthead.informers.batch_v1beta1 import BatchV1beta1Informers
 
         return BatchV1beta1Informers(self._portal, self._async.batch_v1beta1)
 
     @cached_property
     def certificates_v1(self) -> CertificatesV1Informers:
         """The informers of certificates.k8s.io/v1."""
-        from masthead._sync.informer_groups.certificates_v1 import CertificatesV1Informers
+        from masthead.informers.certificates_v1 import CertificatesV1Informers
 
         return CertificatesV1Informers(self._portal, self._async.certificates_v1)
 
     @cached_property
     def certificates_v1alpha1(self) -> CertificatesV1alpha1Informers:
         """The informers of certificates.k8s.io/v1alpha1."""
-        from masthead._sync.informer_groups.certificates_v1alpha1 import CertificatesV1alpha1Informers
+        from masthead.informers.certificates_v1alpha1 import CertificatesV1alpha1Informers
 
         return CertificatesV1alpha1Informers(self._portal, self._async.certificates_v1alpha1)
 
     @cached_property
     def certificates_v1beta1(self) -> CertificatesV1beta1Informers:
         """The informers of certificates.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.certificates_v1beta1 import CertificatesV1beta1Informers
+        from masthead.informers.certificates_v1beta1 import CertificatesV1beta1Informers
 
         return CertificatesV1beta1Informers(self._portal, self._async.certificates_v1beta1)
 
     @cached_property
     def coordination_v1(self) -> CoordinationV1Informers:
         """The informers of coordination.k8s.io/v1."""
-        from masthead._sync.informer_groups.coordination_v1 import CoordinationV1Informers
+        from masthead.informers.coordination_v1 import CoordinationV1Informers
 
         return CoordinationV1Informers(self._portal, self._async.coordination_v1)
 
@@ -225,35 +227,35 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.32: use coordination.k8s.io/v1beta1.
         """
-        from masthead._sync.informer_groups.coordination_v1alpha1 import CoordinationV1alpha1Informers
+        from masthead.informers.coordination_v1alpha1 import CoordinationV1alpha1Informers
 
         return CoordinationV1alpha1Informers(self._portal, self._async.coordination_v1alpha1)
 
     @cached_property
     def coordination_v1alpha2(self) -> CoordinationV1alpha2Informers:
         """The informers of coordination.k8s.io/v1alpha2."""
-        from masthead._sync.informer_groups.coordination_v1alpha2 import CoordinationV1alpha2Informers
+        from masthead.informers.coordination_v1alpha2 import CoordinationV1alpha2Informers
 
         return CoordinationV1alpha2Informers(self._portal, self._async.coordination_v1alpha2)
 
     @cached_property
     def coordination_v1beta1(self) -> CoordinationV1beta1Informers:
         """The informers of coordination.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.coordination_v1beta1 import CoordinationV1beta1Informers
+        from masthead.informers.coordination_v1beta1 import CoordinationV1beta1Informers
 
         return CoordinationV1beta1Informers(self._portal, self._async.coordination_v1beta1)
 
     @cached_property
     def core_v1(self) -> CoreV1Informers:
         """The informers of v1."""
-        from masthead._sync.informer_groups.core_v1 import CoreV1Informers
+        from masthead.informers.core_v1 import CoreV1Informers
 
         return CoreV1Informers(self._portal, self._async.core_v1)
 
     @cached_property
     def discovery_v1(self) -> DiscoveryV1Informers:
         """The informers of discovery.k8s.io/v1."""
-        from masthead._sync.informer_groups.discovery_v1 import DiscoveryV1Informers
+        from masthead.informers.discovery_v1 import DiscoveryV1Informers
 
         return DiscoveryV1Informers(self._portal, self._async.discovery_v1)
 
@@ -263,14 +265,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.25: use discovery.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.discovery_v1beta1 import DiscoveryV1beta1Informers
+        from masthead.informers.discovery_v1beta1 import DiscoveryV1beta1Informers
 
         return DiscoveryV1beta1Informers(self._portal, self._async.discovery_v1beta1)
 
     @cached_property
     def events_v1(self) -> EventsV1Informers:
         """The informers of events.k8s.io/v1."""
-        from masthead._sync.informer_groups.events_v1 import EventsV1Informers
+        from masthead.informers.events_v1 import EventsV1Informers
 
         return EventsV1Informers(self._portal, self._async.events_v1)
 
@@ -280,7 +282,7 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.25: use events.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.events_v1beta1 import EventsV1beta1Informers
+        from masthead.informers.events_v1beta1 import EventsV1beta1Informers
 
         return EventsV1beta1Informers(self._portal, self._async.events_v1beta1)
 
@@ -290,14 +292,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.22: use apps/v1 or networking.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.extensions_v1beta1 import ExtensionsV1beta1Informers
+        from masthead.informers.extensions_v1beta1 import ExtensionsV1beta1Informers
 
         return ExtensionsV1beta1Informers(self._portal, self._async.extensions_v1beta1)
 
     @cached_property
     def flowcontrol_v1(self) -> FlowcontrolV1Informers:
         """The informers of flowcontrol.apiserver.k8s.io/v1."""
-        from masthead._sync.informer_groups.flowcontrol_v1 import FlowcontrolV1Informers
+        from masthead.informers.flowcontrol_v1 import FlowcontrolV1Informers
 
         return FlowcontrolV1Informers(self._portal, self._async.flowcontrol_v1)
 
@@ -307,7 +309,7 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.26: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.flowcontrol_v1beta1 import FlowcontrolV1beta1Informers
+        from masthead.informers.flowcontrol_v1beta1 import FlowcontrolV1beta1Informers
 
         return FlowcontrolV1beta1Informers(self._portal, self._async.flowcontrol_v1beta1)
 
@@ -317,7 +319,7 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.29: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.flowcontrol_v1beta2 import FlowcontrolV1beta2Informers
+        from masthead.informers.flowcontrol_v1beta2 import FlowcontrolV1beta2Informers
 
         return FlowcontrolV1beta2Informers(self._portal, self._async.flowcontrol_v1beta2)
 
@@ -327,14 +329,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.32: use flowcontrol.apiserver.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.flowcontrol_v1beta3 import FlowcontrolV1beta3Informers
+        from masthead.informers.flowcontrol_v1beta3 import FlowcontrolV1beta3Informers
 
         return FlowcontrolV1beta3Informers(self._portal, self._async.flowcontrol_v1beta3)
 
     @cached_property
     def networking_v1(self) -> NetworkingV1Informers:
         """The informers of networking.k8s.io/v1."""
-        from masthead._sync.informer_groups.networking_v1 import NetworkingV1Informers
+        from masthead.informers.networking_v1 import NetworkingV1Informers
 
         return NetworkingV1Informers(self._portal, self._async.networking_v1)
 
@@ -344,21 +346,21 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.33: use networking.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.networking_v1alpha1 import NetworkingV1alpha1Informers
+        from masthead.informers.networking_v1alpha1 import NetworkingV1alpha1Informers
 
         return NetworkingV1alpha1Informers(self._portal, self._async.networking_v1alpha1)
 
     @cached_property
     def networking_v1beta1(self) -> NetworkingV1beta1Informers:
         """The informers of networking.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.networking_v1beta1 import NetworkingV1beta1Informers
+        from masthead.informers.networking_v1beta1 import NetworkingV1beta1Informers
 
         return NetworkingV1beta1Informers(self._portal, self._async.networking_v1beta1)
 
     @cached_property
     def node_v1(self) -> NodeV1Informers:
         """The informers of node.k8s.io/v1."""
-        from masthead._sync.informer_groups.node_v1 import NodeV1Informers
+        from masthead.informers.node_v1 import NodeV1Informers
 
         return NodeV1Informers(self._portal, self._async.node_v1)
 
@@ -368,7 +370,7 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.24: use node.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.node_v1alpha1 import NodeV1alpha1Informers
+        from masthead.informers.node_v1alpha1 import NodeV1alpha1Informers
 
         return NodeV1alpha1Informers(self._portal, self._async.node_v1alpha1)
 
@@ -378,14 +380,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.25: use node.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.node_v1beta1 import NodeV1beta1Informers
+        from masthead.informers.node_v1beta1 import NodeV1beta1Informers
 
         return NodeV1beta1Informers(self._portal, self._async.node_v1beta1)
 
     @cached_property
     def policy_v1(self) -> PolicyV1Informers:
         """The informers of policy/v1."""
-        from masthead._sync.informer_groups.policy_v1 import PolicyV1Informers
+        from masthead.informers.policy_v1 import PolicyV1Informers
 
         return PolicyV1Informers(self._portal, self._async.policy_v1)
 
@@ -395,14 +397,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.25: use policy/v1.
         """
-        from masthead._sync.informer_groups.policy_v1beta1 import PolicyV1beta1Informers
+        from masthead.informers.policy_v1beta1 import PolicyV1beta1Informers
 
         return PolicyV1beta1Informers(self._portal, self._async.policy_v1beta1)
 
     @cached_property
     def rbac_v1(self) -> RbacV1Informers:
         """The informers of rbac.authorization.k8s.io/v1."""
-        from masthead._sync.informer_groups.rbac_v1 import RbacV1Informers
+        from masthead.informers.rbac_v1 import RbacV1Informers
 
         return RbacV1Informers(self._portal, self._async.rbac_v1)
 
@@ -412,7 +414,7 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.23: use rbac.authorization.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.rbac_v1alpha1 import RbacV1alpha1Informers
+        from masthead.informers.rbac_v1alpha1 import RbacV1alpha1Informers
 
         return RbacV1alpha1Informers(self._portal, self._async.rbac_v1alpha1)
 
@@ -422,42 +424,42 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.22: use rbac.authorization.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.rbac_v1beta1 import RbacV1beta1Informers
+        from masthead.informers.rbac_v1beta1 import RbacV1beta1Informers
 
         return RbacV1beta1Informers(self._portal, self._async.rbac_v1beta1)
 
     @cached_property
     def resource_v1(self) -> ResourceV1Informers:
         """The informers of resource.k8s.io/v1."""
-        from masthead._sync.informer_groups.resource_v1 import ResourceV1Informers
+        from masthead.informers.resource_v1 import ResourceV1Informers
 
         return ResourceV1Informers(self._portal, self._async.resource_v1)
 
     @cached_property
     def resource_v1alpha3(self) -> ResourceV1alpha3Informers:
         """The informers of resource.k8s.io/v1alpha3."""
-        from masthead._sync.informer_groups.resource_v1alpha3 import ResourceV1alpha3Informers
+        from masthead.informers.resource_v1alpha3 import ResourceV1alpha3Informers
 
         return ResourceV1alpha3Informers(self._portal, self._async.resource_v1alpha3)
 
     @cached_property
     def resource_v1beta1(self) -> ResourceV1beta1Informers:
         """The informers of resource.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.resource_v1beta1 import ResourceV1beta1Informers
+        from masthead.informers.resource_v1beta1 import ResourceV1beta1Informers
 
         return ResourceV1beta1Informers(self._portal, self._async.resource_v1beta1)
 
     @cached_property
     def resource_v1beta2(self) -> ResourceV1beta2Informers:
         """The informers of resource.k8s.io/v1beta2."""
-        from masthead._sync.informer_groups.resource_v1beta2 import ResourceV1beta2Informers
+        from masthead.informers.resource_v1beta2 import ResourceV1beta2Informers
 
         return ResourceV1beta2Informers(self._portal, self._async.resource_v1beta2)
 
     @cached_property
     def scheduling_v1(self) -> SchedulingV1Informers:
         """The informers of scheduling.k8s.io/v1."""
-        from masthead._sync.informer_groups.scheduling_v1 import SchedulingV1Informers
+        from masthead.informers.scheduling_v1 import SchedulingV1Informers
 
         return SchedulingV1Informers(self._portal, self._async.scheduling_v1)
 
@@ -467,14 +469,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.23: use scheduling.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.scheduling_v1alpha1 import SchedulingV1alpha1Informers
+        from masthead.informers.scheduling_v1alpha1 import SchedulingV1alpha1Informers
 
         return SchedulingV1alpha1Informers(self._portal, self._async.scheduling_v1alpha1)
 
     @cached_property
     def scheduling_v1alpha2(self) -> SchedulingV1alpha2Informers:
         """The informers of scheduling.k8s.io/v1alpha2."""
-        from masthead._sync.informer_groups.scheduling_v1alpha2 import SchedulingV1alpha2Informers
+        from masthead.informers.scheduling_v1alpha2 import SchedulingV1alpha2Informers
 
         return SchedulingV1alpha2Informers(self._portal, self._async.scheduling_v1alpha2)
 
@@ -484,14 +486,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.22: use scheduling.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.scheduling_v1beta1 import SchedulingV1beta1Informers
+        from masthead.informers.scheduling_v1beta1 import SchedulingV1beta1Informers
 
         return SchedulingV1beta1Informers(self._portal, self._async.scheduling_v1beta1)
 
     @cached_property
     def storage_v1(self) -> StorageV1Informers:
         """The informers of storage.k8s.io/v1."""
-        from masthead._sync.informer_groups.storage_v1 import StorageV1Informers
+        from masthead.informers.storage_v1 import StorageV1Informers
 
         return StorageV1Informers(self._portal, self._async.storage_v1)
 
@@ -501,14 +503,14 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.35: use storage.k8s.io/v1.
         """
-        from masthead._sync.informer_groups.storage_v1alpha1 import StorageV1alpha1Informers
+        from masthead.informers.storage_v1alpha1 import StorageV1alpha1Informers
 
         return StorageV1alpha1Informers(self._portal, self._async.storage_v1alpha1)
 
     @cached_property
     def storage_v1beta1(self) -> StorageV1beta1Informers:
         """The informers of storage.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.storage_v1beta1 import StorageV1beta1Informers
+        from masthead.informers.storage_v1beta1 import StorageV1beta1Informers
 
         return StorageV1beta1Informers(self._portal, self._async.storage_v1beta1)
 
@@ -518,13 +520,13 @@ class InformerGroups(FactoryFacade):
 
         Not served since Kubernetes 1.35: use storagemigration.k8s.io/v1beta1.
         """
-        from masthead._sync.informer_groups.storagemigration_v1alpha1 import StoragemigrationV1alpha1Informers
+        from masthead.informers.storagemigration_v1alpha1 import StoragemigrationV1alpha1Informers
 
         return StoragemigrationV1alpha1Informers(self._portal, self._async.storagemigration_v1alpha1)
 
     @cached_property
     def storagemigration_v1beta1(self) -> StoragemigrationV1beta1Informers:
         """The informers of storagemigration.k8s.io/v1beta1."""
-        from masthead._sync.informer_groups.storagemigration_v1beta1 import StoragemigrationV1beta1Informers
+        from masthead.informers.storagemigration_v1beta1 import StoragemigrationV1beta1Informers
 
         return StoragemigrationV1beta1Informers(self._portal, self._async.storagemigration_v1beta1)

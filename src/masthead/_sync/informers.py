@@ -24,6 +24,7 @@ __all__ = ["InformerGroup", "Informers"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.informers")
 class InformerGroup(Facade[AsyncInformerGroup]):
     """The informers of one API group at one version.
 
@@ -34,7 +35,7 @@ class InformerGroup(Facade[AsyncInformerGroup]):
     GROUP_VERSION: ClassVar[GroupVersion]
 
 
-@set_module("masthead.cache")
+@set_module("masthead.informers")
 class Informers(Facade[AsyncInformers[T]], Generic[T]):
     """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.log_group import MergedLogs
 from masthead._sync.logs import LogStream
 from masthead._sync.read_verbs import ReadVerbs
@@ -26,6 +27,7 @@ __all__ = ["LogVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class LogVerbs(ReadVerbs[T], Generic[T]):
     """For resources with a log subresource: pods."""
 

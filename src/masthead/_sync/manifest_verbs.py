@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._module import set_module
 from masthead._sync.clientset import Clientset
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ManifestVerbs"]
 
 
+@set_module("masthead.clientset")
 class ManifestVerbs(Clientset):
     """The clientset, with verbs that apply, compare, restart, delete and wait for the objects of manifests."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from masthead._client.port_forward_verbs import MAX_CONNECTIONS
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.pod_connection import PodConnection
 from masthead._sync.port_forward import PortForward
 from masthead._sync.read_verbs import ReadVerbs
@@ -25,6 +26,7 @@ __all__ = ["PortForwardVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class PortForwardVerbs(ReadVerbs[T], Generic[T]):
     """For pods, and for the services and workloads that lead to pods."""
 

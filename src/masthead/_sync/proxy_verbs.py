@@ -27,6 +27,7 @@ __all__ = ["ProxyVerbs", "ResourceProxy"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class ProxyVerbs(BaseResource[T], Generic[T]):
     """For resources with a proxy subresource: pods, services and nodes."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.base import BaseResource
 from masthead._sync.streams import Items
 from masthead._sync.watch import WatchStream
@@ -28,6 +29,7 @@ __all__ = ["ReadVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class ReadVerbs(BaseResource[T], Generic[T]):
     """Reads the objects of a kind, in one namespace or in all."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.patch_verbs import PatchVerbs
 from masthead._sync.read_verbs import ReadVerbs
 
@@ -19,6 +20,7 @@ __all__ = ["RestartVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class RestartVerbs(ReadVerbs[T], PatchVerbs[T], Generic[T]):
     """For workloads whose pods can be replaced by a rollout."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.base import BaseResource
 from masthead._sync.resource import ResourceClient
 from masthead._sync.reviews import Reviews
@@ -34,6 +35,7 @@ __all__ = [
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class Namespaced(BaseResource[T], Generic[T]):
     """A resource whose namespace is selected by a call."""
 
@@ -43,6 +45,7 @@ class Namespaced(BaseResource[T], Generic[T]):
         return type(self)(self._portal, self._async(namespace))
 
 
+@set_module("masthead.clientset")
 class ClusterScoped(BaseResource[T], Generic[T]):
     """A resource without namespaces, which may be called as those that have them."""
 
@@ -52,24 +55,28 @@ class ClusterScoped(BaseResource[T], Generic[T]):
         return type(self)(self._portal, self._async())
 
 
+@set_module("masthead.clientset")
 class NamespacedResource(ResourceClient[T], Namespaced[T], Generic[T]):
     """The objects of a namespaced kind, in one namespace or in all."""
 
     _async: AsyncNamespacedResource[T]
 
 
+@set_module("masthead.clientset")
 class ClusterResource(ResourceClient[T], ClusterScoped[T], Generic[T]):
     """The objects of a cluster-scoped kind."""
 
     _async: AsyncClusterResource[T]
 
 
+@set_module("masthead.clientset")
 class NamespacedReviews(Reviews[T], Namespaced[T], Generic[T]):
     """Objects of a namespaced kind that can only be created."""
 
     _async: AsyncNamespacedReviews[T]
 
 
+@set_module("masthead.clientset")
 class ClusterReviews(Reviews[T], ClusterScoped[T], Generic[T]):
     """Objects of a cluster-scoped kind that can only be created."""
 

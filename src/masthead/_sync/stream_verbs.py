@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._client.remotecommand.terminal import Terminal
 from masthead._client.stream_verbs import MAX_OUTPUT, attach_at, exec_at
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.base import BaseResource
 from masthead._sync.remote_process import RemoteProcess
 
@@ -26,6 +27,7 @@ __all__ = ["AttachVerbs", "ExecVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class ExecVerbs(BaseResource[T], Generic[T]):
     """For resources with an exec subresource: pods."""
 
@@ -144,6 +146,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             return self._portal.call(exec_at(self._async, terminal, name, command, container))
 
 
+@set_module("masthead.clientset")
 class AttachVerbs(BaseResource[T], Generic[T]):
     """For resources with an attach subresource: pods."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = ["ScaleVerbs", "StatusVerbs"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.clientset")
 class StatusVerbs(BaseResource[T], Generic[T]):
     """For resources with a status subresource."""
 
@@ -98,6 +100,7 @@ class StatusVerbs(BaseResource[T], Generic[T]):
         )
 
 
+@set_module("masthead.clientset")
 class ScaleVerbs(BaseResource[T], Generic[T]):
     """For resources with a scale subresource."""
 

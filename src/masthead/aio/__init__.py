@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from masthead.aio import cache as cache
     from masthead.aio import clientset as clientset
     from masthead.aio import discovery as discovery
+    from masthead.aio import informers as informers
     from masthead.aio import leaderelection as leaderelection
     from masthead.aio import rest as rest
     from masthead.aio import sharding as sharding
@@ -107,6 +108,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "cache": "masthead.aio",
             "clientset": "masthead.aio",
             "discovery": "masthead.aio",
+            "informers": "masthead.aio",
             "leaderelection": "masthead.aio",
             "load_manifests": "masthead._client.documents",
             "rest": "masthead.aio",

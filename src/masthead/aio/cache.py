@@ -6,7 +6,6 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._cache.factory.factory import SharedInformerFactory as SharedInformerFactory
-    from masthead._cache.factory.informers import Informers as Informers
     from masthead._cache.factory.selection import ListSelectors as ListSelectors
     from masthead._cache.informer.controller import InformerController as InformerController
     from masthead._cache.informer.handlers import EventHandler as EventHandler
@@ -58,7 +57,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "InformerController": "masthead._cache.informer.controller",
             "InformerHealth": "masthead._cache.informer.health",
             "InformerOptions": "masthead._cache.options",
-            "Informers": "masthead._cache.factory.informers",
             "Ingest": "masthead._cache.reflector.ingest",
             "ListSelectors": "masthead._cache.factory.selection",
             "ListWatch": "masthead._client.listwatch",

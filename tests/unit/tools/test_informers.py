@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.factory.informers import InformerGroup
 
-GROUPS = "masthead._cache.factory.informer_groups"
+GROUPS = "masthead.aio.informers"
 
 
 def properties_of(cls: type) -> dict[str, str]:
@@ -107,7 +107,7 @@ def test_every_resource_that_can_be_watched_has_informers() -> None:
 def test_names_are_those_of_the_clientset() -> None:
     accessors = properties_of(clients.Clientset)
     for accessor, group in groups().items():
-        home = importlib.import_module(f"masthead._client.groups.{accessor}")
+        home = importlib.import_module(f"masthead.aio.clientset.{accessor}")
         methods = vars(getattr(home, accessors[accessor]))
         assert set(properties_of(group)) <= {*methods}
         for name, kind in properties_of(group).items():
@@ -129,14 +129,14 @@ def test_importing_the_factory_imports_no_types() -> None:
 
 @needs_documents
 def test_the_command_writes_clients_and_informers_and_removes_leftovers(tmp_path: Path) -> None:
-    stale = tmp_path / "_client" / "groups" / "stale_v1.py"
+    stale = tmp_path / "aio" / "clientset" / "stale_v1.py"
     stale.parent.mkdir(parents=True)
     stale.write_text(first_line("The resources of stale/v1"), "utf-8")
 
     assert clientset.main(["--openapi", str(FOLDER), "--legacy", str(LEGACY), "--out", str(tmp_path)]) == 0
 
     written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.py")}
-    assert {"_client/clientset.py", "_client/groups/apps_v1beta1.py", "_sync/clientset.py"} <= written
-    assert {"_cache/factory/groups.py", "_cache/factory/informer_groups/apps_v1.py"} <= written
-    assert {"_sync/groups.py", "_sync/informer_groups/apps_v1.py"} <= written
+    assert {"_client/clientset.py", "aio/clientset/apps_v1beta1.py", "_sync/clientset.py"} <= written
+    assert {"_cache/factory/groups.py", "aio/informers/apps_v1.py"} <= written
+    assert {"_sync/groups.py", "informers/apps_v1.py"} <= written
     assert not stale.exists()

@@ -35,7 +35,7 @@ class Provide(Protocol):
         ...
 
 
-@set_module("masthead.aio.cache")
+@set_module("masthead.aio.informers")
 class Informers(Generic[T]):
     """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
 
@@ -76,6 +76,7 @@ class Informers(Generic[T]):
             return self
 
 
+@set_module("masthead.aio.informers")
 class InformerGroup:
     """The informers of one API group at one version.
 
