@@ -183,17 +183,16 @@ class TlsContexts:
             ConfigError: If a certificate authority is invalid and there was no valid one before.
         """
         issued = await self._credentials.certificate() if self._credentials is not None else None
-        self._look()
+        now = self._now()
+        if self._looked is None or now - self._looked >= _LOOK_AFTER:
+            self._look(now)
         wanted = self._trusted, issued or self._shown
         if self._context is None or wanted != self._made_of:
             self._context = self._make(*wanted)
             self._made_of = wanted
         return self._context
 
-    def _look(self) -> None:
-        now = self._now()
-        if self._looked is not None and now - self._looked < _LOOK_AFTER:
-            return
+    def _look(self, now: float) -> None:
         if self._authorities is not None:
             self._trusted = self._authorities.look()
         if self._pair is not None:

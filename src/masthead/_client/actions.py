@@ -241,7 +241,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
 
     async def _decide(self, name: str, condition: str, reason: str, message: str, timeout: float | None) -> T:
         """Add a condition; other conditions stay as they are."""
-        current = await self._get_object(await self._build_call("get", name=name, timeout=timeout))
+        current = await self._read(name, timeout=timeout)
         data = current.to_dict()
         status = cast("dict[str, list[dict[str, str]]]", data.setdefault("status", {}))
         conditions = status.setdefault("conditions", [])

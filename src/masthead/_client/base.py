@@ -143,8 +143,9 @@ class BaseResource(Generic[T]):
             found = self._found = await found.find()
         return found
 
-    async def _build_call(
+    def _build_call(
         self,
+        target: ResourceTarget[T],
         verb: str,
         *,
         name: str | None = None,
@@ -158,7 +159,6 @@ class BaseResource(Generic[T]):
         read_timeout: float | None = None,
     ) -> Call:
         """Build a call. `about` names an object whose name is not in the path, for messages."""
-        target = await self._target()
         # Without the name, the path would be the collection's: a delete would delete all of it.
         if name is None and (subresource or verb in _OF_ONE_OBJECT):
             raise NameFormatError(
@@ -179,10 +179,16 @@ class BaseResource(Generic[T]):
             read_timeout=read_timeout,
         )
 
-    async def _get_object(self, call: Call) -> T:
+    async def _get_object(self, target: ResourceTarget[T], call: Call) -> T:
         """Make a call whose response is one object."""
         response = await self._context.rest.call(call)
-        return (await self._target()).item.from_wire(response.body)
+        return target.item.from_wire(response.body)
+
+    async def _read(self, name: str, namespace: str = "", timeout: float | None = None) -> T:
+        """Read an object, in the client's namespace or in `namespace`."""
+        target = await self._target()
+        call = self._build_call(target, "get", name=name, namespace=namespace, timeout=timeout)
+        return await self._get_object(target, call)
 
     async def _coerce(self, obj: T | Mapping[str, object], field_validation: FieldValidation | None = None) -> T:
         """Turn an object or plain data into the object to send.

@@ -97,8 +97,7 @@ async def read_again(resource: CreateVerbs[T], obj: T, timeout: float | None) ->
     """
     name, namespace = obj.metadata.name, obj.metadata.namespace
     # Not `get`: a client of all namespaces needs the object's own.
-    call = await resource._build_call("get", name=name, namespace=namespace, timeout=timeout)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-    return await resource._get_object(call)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return await resource._read(name, namespace, timeout)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 async def read_live(resource: CreateVerbs[T], obj: T, timeout: float | None) -> T | None:

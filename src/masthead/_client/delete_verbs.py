@@ -106,7 +106,8 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
         # Retries included, as for a list.
         limit_seconds = timeout_seconds or math.inf
         default = self._context.rest.settings.timeout
-        call = await self._build_call(
+        call = self._build_call(
+            await self._target(),
             "deletecollection",
             query=query.params(),
             body=delete_body(options),
@@ -135,7 +136,8 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
             dry_run=dry_run,
             ignore_store_read_error=ignore_store_read_error,
         )
-        call = await self._build_call(
-            "delete", name=name, subresource=subresource, body=delete_body(options), timeout=timeout
+        target = await self._target()
+        call = self._build_call(
+            target, "delete", name=name, subresource=subresource, body=delete_body(options), timeout=timeout
         )
-        return object_or_none(await self._context.rest.call(call), (await self._target()).item)
+        return object_or_none(await self._context.rest.call(call), target.item)

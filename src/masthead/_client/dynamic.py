@@ -59,9 +59,10 @@ class DynamicResource(
         Raises:
             NotFoundError: If no object has that name.
         """
-        query = read_query(resource_version=resource_version)
-        call = await self._build_call("get", name=name, subresource=subresource, query=query, timeout=timeout)
-        return await self._get_object(call)
+        target = await self._target()
+        query = read_query(resource_version) if resource_version else None
+        call = self._build_call(target, "get", name=name, subresource=subresource, query=query, timeout=timeout)
+        return await self._get_object(target, call)
 
     async def create(
         self,

@@ -192,7 +192,8 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
 
     def _log_source(self, namespace: str, name: str, container: str, read_timeout: float | None) -> LogSource:
         async def build_call(query: Query) -> Call:
-            return await self._build_call(
+            return self._build_call(
+                await self._target(),
                 "get",
                 name=name,
                 namespace=namespace,
@@ -202,6 +203,6 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
             )
 
         async def get_pod() -> Object:
-            return await self._get_object(await self._build_call("get", name=name, namespace=namespace))
+            return await self._read(name, namespace)
 
         return LogSource(self._context.rest, build_call, get_pod, container)

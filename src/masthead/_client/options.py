@@ -78,9 +78,9 @@ def list_query(
     return query
 
 
-def read_query(*, resource_version: str | None) -> Query:
+def read_query(resource_version: str) -> Query:
     """The query parameters of a get."""
-    return [("resourceVersion", resource_version)] if resource_version else []
+    return [("resourceVersion", resource_version)]
 
 
 def write_query(

@@ -197,7 +197,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
     async def _resolver(self, name: str, ports: Sequence[int | str], timeout: float | None) -> PodResolver:
         target = await self._target()
         # Checks the name and the namespace.
-        namespace = (await self._build_call("get", name=name)).subject.namespace
+        namespace = self._build_call(target, "get", name=name).subject.namespace
         pods = PodClient(self._context, namespace, timeout)
         title = f"{target.name} {namespace}/{name}"
         resource, gvk = target.resource, target.gvk or target.item.GVK
@@ -207,7 +207,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             raise ArgumentError(f"port-forward {title}: only pods, services and workloads lead to pods", value=gvk.kind)
 
         async def read() -> Backend:
-            return view_of(await self._get_object(await self._build_call("get", name=name, timeout=timeout)), Backend)
+            return view_of(await self._read(name, timeout=timeout), Backend)
 
         is_service = gvk.kind == "Service"
         return PodResolver(pods, name, title, ports, read_backend=read, is_service=is_service)

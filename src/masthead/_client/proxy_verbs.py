@@ -248,7 +248,11 @@ class ProxyVerbs(BaseResource[T], Generic[T]):
             NameFormatError: If it has another form.
         """
         checked = checked_name(name)
-        return ResourceProxy(self._context.rest, lambda: self._build_call("get", name=checked, subresource="proxy"))
+
+        async def build_call() -> Call:
+            return self._build_call(await self._target(), "get", name=checked, subresource="proxy")
+
+        return ResourceProxy(self._context.rest, build_call)
 
 
 def _proxied(

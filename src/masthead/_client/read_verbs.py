@@ -47,8 +47,11 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         Raises:
             NotFoundError: If no object has that name.
         """
-        query = read_query(resource_version=resource_version)
-        return await self._get_object(await self._build_call("get", name=name, query=query, timeout=timeout))
+        target = await self._target()
+        query = read_query(resource_version) if resource_version else None
+        call = self._build_call(target, "get", name=name, query=query, timeout=timeout)
+        response = await self._context.rest.call(call)
+        return target.item.from_wire(response.body)
 
     async def list(
         self,
@@ -221,7 +224,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
 
         async def fetch_within(params: Query, seconds: float | None) -> TablePage:
             included = ("includeObject", "Object" if objects else "Metadata")
-            call = await self._build_call("list", query=[*params, included], timeout=seconds)
+            call = self._build_call(target, "list", query=[*params, included], timeout=seconds)
             response = await self._context.rest.call(replace(call, accept=ACCEPT_TABLE))
             return read_page(response.body, target, has_objects=objects)
 
@@ -385,9 +388,9 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         timeout: float | None,
         on_error: Callable[[DecodeError], None] | None,
     ) -> ObjectList[T]:
-        call = await self._build_call("list", query=query, timeout=timeout)
-        response = await self._context.rest.call(call)
-        page = (await self._target()).items.from_wire(response.body, on_error=on_error)
+        target = await self._target()
+        response = await self._context.rest.call(self._build_call(target, "list", query=query, timeout=timeout))
+        page = target.items.from_wire(response.body, on_error=on_error)
         name_kinds(page)
         return page
 
@@ -399,7 +402,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
 
     def _list_watch(self, query: ListQuery) -> ListWatch[T]:
         async def build_call(verb: str, params: Query, read_timeout: float | None) -> Call:
-            return await self._build_call(verb, query=params, read_timeout=read_timeout)
+            return self._build_call(await self._target(), verb, query=params, read_timeout=read_timeout)
 
         found = self._found
         if isinstance(found, LazyTarget):

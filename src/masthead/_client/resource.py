@@ -119,11 +119,10 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             raise ArgumentError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
         configuration = configuration_of(given, self._namespace)
         namespace: str = given.metadata.namespace
-        read = await self._build_call("get", name=name, namespace=namespace, timeout=timeout)
 
         async def apply_once() -> T:
             try:
-                current = await self._get_object(read)
+                current = await self._read(name, namespace, timeout)
             except NotFoundError:
                 made = (await self._target()).item.from_dict(configuration)
                 return await self._post(

@@ -68,14 +68,13 @@ class RemoteCommandBase(SubresourceBase[T], Generic[T]):
         return await self._upgrade(subresource, name, [*query, ("container", container)], timeout)
 
     async def _upgrade(self, subresource: str, name: str, query: Query, timeout: float | None) -> WebSocket:
-        call = await self._build_call("get", name=name, subresource=subresource, query=query, timeout=timeout)
         target = await self._target()
+        call = self._build_call(target, "get", name=name, subresource=subresource, query=query, timeout=timeout)
         subject = msgspec.structs.replace(call.subject, verb=subresource, resource=target.name)
         return await self._context.rest.connect(msgspec.structs.replace(call, subject=subject), PROTOCOLS)
 
     async def _pod(self, name: str, timeout: float | None = None) -> dict[str, Any]:
-        call = await self._build_call("get", name=name, timeout=timeout)
-        return (await self._get_object(call)).to_dict()
+        return (await self._read(name, timeout=timeout)).to_dict()
 
 
 @set_module("masthead.aio.clientset")

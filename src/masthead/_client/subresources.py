@@ -136,7 +136,8 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         """Read, create or replace a subresource, and return the response."""
         cls = await self._kind_of(subresource)
         query = self._write_params(dry_run, field_manager, field_validation)
-        call = await self._build_call(
+        call = self._build_call(
+            await self._target(),
             verb,
             name=name,
             subresource=subresource,
@@ -162,8 +163,8 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         query = write_query(dry_run=dry_run, field_manager=self._manager(field_manager))
         metadata = {"name": name, **({"namespace": self._namespace} if self._namespace else {})}
         body = cls.from_dict({"metadata": metadata, **content}).to_json()
-        call = await self._build_call(
-            "create", name=name, subresource=subresource, query=query, body=body, timeout=timeout
+        call = self._build_call(
+            await self._target(), "create", name=name, subresource=subresource, query=query, body=body, timeout=timeout
         )
         await self._context.rest.call(call)
 

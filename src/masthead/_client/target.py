@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from masthead._meta.object import Object, ObjectList
@@ -36,6 +36,8 @@ class ResourceTarget(Generic[T]):
         accept_list: The ``Accept`` header for a list.
         facts: The resource description of a typed kind; None for untyped kinds.
         gvk: The kind of untyped objects; None if unknown.
+        name: The resource as messages name it: ``pods``, ``deployments.apps``.
+        removal: Since when Kubernetes does not serve the resource, as a sentence for errors; empty if it does.
     """
 
     resource: GroupVersionResource
@@ -47,18 +49,19 @@ class ResourceTarget(Generic[T]):
     facts: Resource | None = None
     gvk: GroupVersionKind | None = None
 
-    @property
-    def removal(self) -> str:
-        """Since when Kubernetes does not serve the resource, as a sentence for errors; empty if it does."""
+    name: str = field(init=False)
+    removal: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Once for a resource, and not for each of its calls.
+        object.__setattr__(self, "name", self.resource.group_resource)
+        object.__setattr__(self, "removal", self._describe_removal())
+
+    def _describe_removal(self) -> str:
         if self.facts is None or self.facts.removed_in is None:
             return ""
         removal = self.facts.removal
         return f"{self.resource.group_version} is {removal[0].lower()}{removal[1:]}"
-
-    @property
-    def name(self) -> str:
-        """The resource as messages name it: ``pods``, ``deployments.apps``."""
-        return self.resource.group_resource
 
 
 _known: dict[type[Object], ResourceTarget[Any]] = {}

@@ -50,7 +50,9 @@ class WriteBase(BaseResource[T], Generic[T]):
         field_validation: FieldValidation | None = None,
         timeout: float | None = None,
     ) -> T:
-        call = await self._build_call(
+        target = await self._target()
+        call = self._build_call(
+            target,
             "create",
             name=name,
             about=given.metadata.name,
@@ -60,7 +62,7 @@ class WriteBase(BaseResource[T], Generic[T]):
             body=given.to_json(),
             timeout=timeout,
         )
-        return await self._get_object(call)
+        return await self._get_object(target, call)
 
     async def _put(
         self,
@@ -73,7 +75,9 @@ class WriteBase(BaseResource[T], Generic[T]):
         timeout: float | None = None,
     ) -> T:
         given = await self._coerce(obj, field_validation)
-        call = await self._build_call(
+        target = await self._target()
+        call = self._build_call(
+            target,
             "update",
             name=name_of(given, "update"),
             namespace=given.metadata.namespace,
@@ -82,7 +86,7 @@ class WriteBase(BaseResource[T], Generic[T]):
             body=given.to_json(),
             timeout=timeout,
         )
-        return await self._get_object(call)
+        return await self._get_object(target, call)
 
     async def _patch(
         self,
@@ -108,7 +112,7 @@ class WriteBase(BaseResource[T], Generic[T]):
             field_validation=field_validation,
             timeout=timeout,
         )
-        return await self._get_object(call)
+        return await self._get_object(await self._target(), call)
 
     async def _patch_call(
         self,
@@ -139,7 +143,8 @@ class WriteBase(BaseResource[T], Generic[T]):
         if force is not None and not is_apply:
             raise ArgumentError(f"force is for apply patches; this is one of {patch.type.name}", value=force)
         query = self._write_params(dry_run, field_manager, field_validation, force)
-        return await self._build_call(
+        return self._build_call(
+            await self._target(),
             "apply" if is_apply else "patch",
             name=name,
             namespace=namespace,

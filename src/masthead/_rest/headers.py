@@ -7,11 +7,12 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from masthead._config.model import Impersonation
     from masthead._meta.secret import Secret
 
-__all__ = ["has_header", "impersonation_headers", "merged"]
+__all__ = ["impersonation_headers", "merge_headers"]
 
 _IMPERSONATION: Final = "impersonate-"
 _IMPERSONATED_USER: Final = "impersonate-user"
@@ -20,22 +21,19 @@ _IN_HEADER_NAMES: Final = "!#$&'*+.^_`|~-"
 """Characters of a header name besides letters and digits; all others in the key of an extra are escaped."""
 
 
-def has_header(headers: Sequence[tuple[str, str | Secret]], name: str) -> bool:
-    """Whether a header is present; its name is given in lower case."""
-    return bool(headers) and any(each.lower() == name for each, _ in headers)
-
-
-def merged(
-    ours: Iterable[tuple[str, str]], theirs: Sequence[tuple[str, str | Secret]]
+def merge_headers(
+    ours: Iterable[tuple[str, str]], theirs: Sequence[tuple[str, str | Secret]], names: AbstractSet[str]
 ) -> list[tuple[str, str | Secret]]:
     """Merge the client's headers with a call's, which replace the client's of the same name.
 
     A call that impersonates a user replaces the client's impersonation as a whole: user, groups, UID and
     extras.
+
+    Args:
+        ours: The client's headers.
+        theirs: The call's headers.
+        names: The names of the call's headers, in lower case.
     """
-    if not theirs:
-        return [*ours]
-    names = {name.lower() for name, _ in theirs}
 
     # A call that impersonates another user must not send the groups of the client's user with it.
     def is_replaced(name: str) -> bool:

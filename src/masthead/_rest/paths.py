@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.gvk import GroupVersionResource
 
-__all__ = ["encoded", "logged", "resource_path", "segment"]
+__all__ = ["encode_target", "format_target", "resource_path", "segment"]
 
 _LOGGED: Final = frozenset(
     {
@@ -67,8 +67,9 @@ def resource_path(
     Raises:
         NameFormatError: If a part is empty, or not a single path segment.
     """
-    inside = segment("namespace", namespace) if namespace else ""
-    path = (_cached_collection if len(inside) <= _MAX_CACHED else _collection)(resource, inside)
+    # Objects that are no strings are not hashable, perhaps; _collection says what they should be.
+    can_cache = isinstance(cast("object", namespace), str) and len(namespace) <= _MAX_CACHED
+    path = (_cached_collection if can_cache else _collection)(resource, namespace)
     if name is not None:
         path += f"/{segment('name', name)}"
     if subresource:
@@ -80,7 +81,7 @@ def resource_path(
 def _collection(resource: GroupVersionResource, namespace: str) -> str:
     group = segment("group", resource.group) if resource.group else ""
     version = GroupVersion(group, segment("version", resource.version))
-    inside = f"/namespaces/{namespace}" if namespace else ""
+    inside = f"/namespaces/{segment('namespace', namespace)}" if namespace else ""
     return f"{version.path}{inside}/{segment('resource', resource.resource)}"
 
 
@@ -132,7 +133,7 @@ def _segment(what: str, text: str) -> str:
     return quote(text, safe=":@!$&'()*+,;=~-._")
 
 
-def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
+def encode_target(path: str, query: Sequence[tuple[str, str]]) -> str:
     """The request target: a path with its encoded query.
 
     Raises:
@@ -146,7 +147,7 @@ def encoded(path: str, query: Sequence[tuple[str, str]]) -> str:
         raise ArgumentError(f"the query of {path} cannot be encoded: {error.reason}. Nothing was sent.") from None
 
 
-def logged(path: str, query: Sequence[tuple[str, str]]) -> str:
+def format_target(path: str, query: Sequence[tuple[str, str]]) -> str:
     """A path and its query for logs: values that may be secret are hidden, long ones truncated."""
     if not query:
         return path

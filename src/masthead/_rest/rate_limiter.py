@@ -1,4 +1,4 @@
-"""The client-side rate limit, and the deadline of a call."""
+"""The client-side rate limit."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import asyncio
 import logging
 import math
 import threading
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
 from masthead._sansio.token_bucket import TokenBucket
-from masthead.errors import ArgumentError, ClosedError, DeadlineError
+from masthead.errors import ArgumentError, DeadlineError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine
-
+    from masthead._rest.lifetime import ClientLifetime
     from masthead._sansio.token_bucket import Reservation
 
-__all__ = ["Deadline", "RateLimit", "RateLimiter"]
+__all__ = ["RateLimit", "RateLimiter"]
 
 _log: Final = logging.getLogger("masthead.rest")
 
@@ -25,41 +24,6 @@ _LOG_AFTER: Final = 1.0
 """Delays by the rate limit, in seconds, from which on they are logged: they look like a slow server."""
 _LOG_INTERVAL: Final = 10.0
 """Minimum seconds between two such log lines: a queue of calls would fill the log."""
-
-_CLOSED: Final = "the client was closed while a call waited for its credentials; make a new one"
-
-T = TypeVar("T")
-
-
-class Deadline:
-    """The deadline of a call.
-
-    Args:
-        seconds: The timeout; ``math.inf`` for no limit.
-
-    Raises:
-        ArgumentError: If the timeout is not a number.
-    """
-
-    __slots__ = ("_end", "_now")
-
-    def __init__(self, seconds: float) -> None:
-        self._now = asyncio.get_running_loop().time
-        try:
-            self._end = self._now() + seconds
-        except TypeError:
-            raise ArgumentError(f"timeout is {seconds!r}; it must be seconds, such as 30.0", value=seconds) from None
-
-    def left(self) -> float:
-        """The seconds left."""
-        return self._end - self._now()
-
-    async def uncounted(self, work: Awaitable[T]) -> T:
-        """Wait for something, and extend the deadline by the time it took."""
-        start = self._now()
-        result = await work
-        self._end += self._now() - start
-        return result
 
 
 @set_module("masthead.rest")
@@ -118,19 +82,19 @@ class RateLimit:
 
 
 class RateLimiter:
-    """Limits the rate of calls, first come, first served; closing ends all waits.
+    """Delays the calls of one client, first come, first served.
 
     Args:
-        limit: The limit, which other clients may share; None for no limit.
+        limit: The limit, which other clients may share.
+        lifetime: Ends the waits when the client closes.
         server: The server's name in logs.
     """
 
-    def __init__(self, limit: RateLimit | None, server: str = "the API server") -> None:
-        self._server = server
+    def __init__(self, limit: RateLimit, lifetime: ClientLifetime, server: str = "the API server") -> None:
         self._limit = limit
-        self._closing = asyncio.Event()
+        self._lifetime = lifetime
+        self._server = server
         self._next_log = -math.inf
-        self._waits: set[asyncio.Task[object]] = set()
 
     async def wait(self, left: float) -> None:
         """Wait for a token. A cancelled call returns its token.
@@ -143,8 +107,6 @@ class RateLimiter:
             ClosedError: If the client is closed meanwhile.
         """
         limit = self._limit
-        if limit is None:
-            return
         now = asyncio.get_running_loop().time()
         token = limit.reserve(now)
         if not token.wait:
@@ -164,53 +126,8 @@ class RateLimiter:
                     limit.rate,
                     token.wait,
                 )
-            await self.pause(token.wait)
+            await self._lifetime.pause(token.wait)
         except BaseException:
             # Given back: calls that are never sent must not delay others.
             limit.cancel(token)
             raise
-
-    async def pause(self, seconds: float) -> None:
-        """Sleep, as before a retry.
-
-        Raises:
-            ClosedError: If the client is closed meanwhile.
-        """
-        # Not a plain sleep: close() has to end it.
-        try:
-            async with asyncio.timeout(seconds):
-                await self._closing.wait()
-        except TimeoutError:
-            return
-        raise ClosedError("the client was closed while a call waited to be sent; make a new one")
-
-    async def until_closed(self, work: Coroutine[object, None, T], deadline: Deadline) -> T:
-        """Wait for something that does not count against a call's deadline, as long as the client is open.
-
-        Args:
-            work: What to wait for.
-            deadline: The call's deadline, which is extended by the time that `work` takes.
-
-        Raises:
-            ClosedError: If the client is closed meanwhile; the work is cancelled then.
-        """
-        if self._closing.is_set():
-            work.close()
-            raise ClosedError(_CLOSED)
-        task = cast("asyncio.Task[object]", asyncio.current_task())
-        self._waits.add(task)
-        try:
-            return await deadline.uncounted(work)
-        except asyncio.CancelledError:
-            # `close` has cancelled the task once. Any cancellation left after taking that back is the caller's.
-            if not self._closing.is_set() or task.uncancel():
-                raise
-        finally:
-            self._waits.discard(task)
-        raise ClosedError(_CLOSED)
-
-    def close(self) -> None:
-        """End all waits."""
-        self._closing.set()
-        for task in self._waits:
-            task.cancel()

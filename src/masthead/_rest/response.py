@@ -11,7 +11,7 @@ from masthead._errors.advice import is_unknown_path
 from masthead._errors.base import printable
 from masthead._meta.v1 import Status
 from masthead._module import set_module
-from masthead._rest.call import RedactedRepr, Subject
+from masthead._rest.call import JSON, RedactedRepr, Subject
 from masthead._sansio.warnings import ServerWarning  # noqa: TC001 - help() and inspect read the annotations
 from masthead.errors import (
     DecodeError,
@@ -33,6 +33,7 @@ __all__ = ["Response", "failure", "is_json", "read_bounded", "refuse_other_conte
 StructT = TypeVar("StructT", bound="Struct")
 
 _NO_CONTENT: Final = 204
+_NOT_MODIFIED: Final = 304
 _SHOWN: Final = 300
 """How much of a response that is not a Status a message repeats."""
 _STATUS_READ: Final = 64 * 1024
@@ -145,19 +146,22 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
 
 
 def refuse_unreadable(call: Call, response: Response) -> None:
-    """Reject a 2xx response that is not JSON, though JSON was requested.
+    """Reject a response that is not JSON, though JSON was requested and the response has a body.
 
     Raises:
         ProtocolError: If the response is empty or not JSON. Only a delete may have an empty one, with 204.
         StatusError: If the response is a Status of failure in spite of its status code.
     """
+    if response.status == _NOT_MODIFIED or call.method == "HEAD" or not call.accept.startswith(JSON):
+        return
     body = response.body
     if not body or body.isspace():
         # The object is deleted: an error would have the caller delete it again.
         if call.method == "DELETE" and response.status == _NO_CONTENT:
             return
         raise _unexpected(call, f"the response is empty (HTTP {response.status})")
-    refuse_other_content(call, response.content_type, body)
+    if response.content_type != JSON:
+        refuse_other_content(call, response.content_type, body)
     # Searched for first: to decode every response as a Status would cost too much.
     if len(body) < _STATUS_READ and b'"Failure"' in body:
         status = _status_in(body)

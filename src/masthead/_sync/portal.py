@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import functools
 import logging
 import os
 import threading
@@ -208,7 +209,7 @@ class _LoopThread:
         return self._loop is not None and self._pid != os.getpid()
 
     def check(self) -> None:
-        if self.is_forked:
+        if self._loop is not None and self._pid != os.getpid():
             raise ClosedError(_FORKED)
         if self._thread is threading.current_thread():
             raise RuntimeError(_WITHIN)
@@ -390,7 +391,7 @@ class _Hop(Generic[R]):
     def start(self, loop: _LoopThread) -> None:
         self._task = loop.spawn(self._run())
         # The task's own end, not the coroutine's: a task that is cancelled before its first step has only that.
-        self._task.add_done_callback(lambda _: self._finish(loop))
+        self._task.add_done_callback(functools.partial(self._finish, loop))
 
     def cancel(self) -> None:
         if self._task is not None:
@@ -406,7 +407,7 @@ class _Hop(Generic[R]):
         except BaseException as error:  # noqa: BLE001
             self._error = error
 
-    def _finish(self, loop: _LoopThread) -> None:
+    def _finish(self, loop: _LoopThread, _: asyncio.Task[None]) -> None:
         self._is_closing = loop.is_closed
         self._coroutine.close()
         self._end()

@@ -25,9 +25,12 @@ class HttpResponse:
     """The `TransportResponse` of HTTP, and the iterator over its own body.
 
     Ending the read early, by cancellation too, closes the connection. So does dropping the last reference.
+
+    Attributes:
+        status: The HTTP status code.
     """
 
-    __slots__ = ("_failures", "_loop", "_request", "_response", "_unpack")
+    __slots__ = ("_failures", "_loop", "_request", "_response", "_unpack", "status")
 
     def __init__(
         self,
@@ -37,25 +40,22 @@ class HttpResponse:
         unpack: Gunzip | None,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
+        self.status = response.status
         self._response = response
         self._request = request
         self._failures = failures
         self._unpack = unpack
         self._loop = loop
 
-    @property
-    def status(self) -> int:
-        """The HTTP status code."""
-        return self._response.status
-
     def header(self, name: str) -> str:
         """A header's value, whatever the case of its name; empty if absent."""
-        found = self._response.headers.get(name.lower().encode())
-        return "" if found is None else _text(found[0])
+        values = self._response.headers.get(name.lower().encode())
+        return "" if values is None else _decode_value(values[0])
 
     def headers_of(self, name: str) -> list[str]:
         """All values of a header that may occur more than once."""
-        return [_text(each) for each in self._response.headers.get(name.lower().encode(), ())]
+        values = self._response.headers.get(name.lower().encode())
+        return [] if values is None else list(map(_decode_value, values))
 
     async def read(self) -> bytes:
         """Read the whole body, and return the connection to the pool.
@@ -67,18 +67,17 @@ class HttpResponse:
             ClosedError: If the response was closed meanwhile.
         """
         limit = self._failures.max_response_bytes
-        whole = await self._gathered(limit)
+        # The usual case: the body arrived together with the head.
+        whole = self._response.take() if self._response.is_complete else await self._gather(limit)
         if self._unpack is not None:
-            return await self._unpacked(self._unpack, whole, limit)
+            return await self._decompress(self._unpack, whole, limit)
         if len(whole) > limit:
             raise self._broken(TransportFault.TOO_LARGE)
         return whole
 
-    async def _gathered(self, limit: float) -> bytes:
+    async def _gather(self, limit: float) -> bytes:
         """The rest of the body as it was sent."""
         response = self._response
-        if response.is_complete:  # the usual case: it arrived together with the head
-            return response.take()
         try:
             whole = await response.gather(limit)
         except BaseException:
@@ -89,7 +88,7 @@ class HttpResponse:
         del whole  # the beginning of a response, perhaps with a token: tracebacks must not show it
         raise self._broken(response.fault)
 
-    async def _unpacked(self, unpack: Gunzip, whole: bytes, limit: float) -> bytes:
+    async def _decompress(self, unpack: Gunzip, whole: bytes, limit: float) -> bytes:
         unpack.put(whole)
         try:
             return await decompress_all(unpack, limit)
@@ -163,10 +162,10 @@ class HttpResponse:
 
     def __del__(self) -> None:
         # The connection still holds a response without a reader; only this object knows that.
-        if not self._response.is_over:
+        if not self._response.is_complete and self._response.fault is None:
             with suppress(RuntimeError):  # the loop is closed, and with it the connection
                 self._loop.call_soon_threadsafe(self._response.drop)
 
 
-def _text(value: bytes) -> str:
+def _decode_value(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape").rstrip(" \t")

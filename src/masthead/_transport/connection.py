@@ -77,6 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         is_open: Whether it can be used.
         is_reused: Whether the exchange is not its first one.
         is_counted: Whether the exchange counts against the pool's limit; streams do not.
+        is_paused: Whether reading is paused, until the reader has taken what has arrived.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Connection(asyncio.BufferedProtocol):
         self._response: IncomingResponse | None = None
         self._cause: OSError | None = None
         self._is_first = True
-        self._is_paused = False
+        self.is_paused = False
         self._is_upgrade = False
         self._acknowledged = -1
         self._paused_at = 0.0
@@ -200,7 +201,8 @@ class Connection(asyncio.BufferedProtocol):
         """Close it at once: a graceful TLS shutdown might take long."""
         self.is_open = False
         self._cancel_timer()
-        self._stop_coalescing()
+        if self._coalescer is not None:
+            self._stop_coalescing(self._coalescer)
         self.resume_writing()
         self._owner.gone(self)
         if self._transport is not None:
@@ -209,8 +211,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume(self, response: IncomingResponse) -> None:
         """Resume reading, if it was paused for this response."""
-        if self._is_paused and response is self._response and self._transport is not None:
-            self._is_paused = False
+        if self.is_paused and response is self._response and self._transport is not None:
+            self.is_paused = False
             self._transport.resume_reading()
             self._last_read = self._loop.time()  # the pause was ours: it does not count against the read timeout
             self._set_timer(self._due())
@@ -246,8 +248,8 @@ class Connection(asyncio.BufferedProtocol):
         elif response.is_complete:
             self._finish(response)
         else:
-            if response.held > _MAX_HELD and not self._is_paused and self._transport is not None:
-                self._is_paused = True
+            if response.held > _MAX_HELD and not self.is_paused and self._transport is not None:
+                self.is_paused = True
                 self._transport.pause_reading()
             if self._coalescer is not None:
                 self._coalescer.add(nbytes, self._last_read)
@@ -271,7 +273,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed."""
         self._cancel_timer()
-        self._stop_coalescing()
+        if self._coalescer is not None:
+            self._stop_coalescing(self._coalescer)
         self.resume_writing()
         self._transport = None
         self._cause = exc if isinstance(exc, OSError) else None
@@ -289,7 +292,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _finish(self, response: IncomingResponse) -> None:
         self._response = None
-        self._stop_coalescing()
+        if self._coalescer is not None:
+            self._stop_coalescing(self._coalescer)
         transport = self._transport
         # A response that arrives before the whole request was sent ends the connection: the rest would be misread.
         if self.is_open and (not self._parser.can_reuse or transport is None or transport.get_write_buffer_size()):
@@ -300,16 +304,15 @@ class Connection(asyncio.BufferedProtocol):
         response.wake()
         self._owner.done(self)
 
-    def _stop_coalescing(self) -> None:
-        if self._coalescer is not None:
-            self._coalescer.stop()
-            self._coalescer = None
+    def _stop_coalescing(self, coalescer: ReadCoalescer) -> None:
+        coalescer.stop()
+        self._coalescer = None
 
     def _due(self) -> float:
         if self._response is None:
             return self._last_read + self._idle
         # A paused connection reads nothing, so its silence says nothing about the server.
-        return self._deadline if self._is_paused else min(self._deadline, self._last_read + self._read_timeout)
+        return self._deadline if self.is_paused else min(self._deadline, self._last_read + self._read_timeout)
 
     def _read_by_pausing_peer(self) -> int | None:
         if not self._is_upgrade or self._transport is None:

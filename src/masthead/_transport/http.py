@@ -37,6 +37,19 @@ _SWITCHING: Final = 101
 _DEAD: Final = frozenset({TransportFault.HUNG_UP, TransportFault.LOST})
 
 
+class _SystemTrust:
+    """The TLS source of a transport without one: the trust store of the system."""
+
+    def __init__(self) -> None:
+        self._context: ssl.SSLContext | None = None
+
+    async def context(self) -> ssl.SSLContext:
+        """Return the context, created on first use: it loads all CA certificates of the system."""
+        if self._context is None:
+            self._context = make_client_context()
+        return self._context
+
+
 class HttpTransport:
     """Sends requests to one server over HTTP/1.1, on pooled connections.
 
@@ -85,7 +98,7 @@ class HttpTransport:
     ) -> None:
         address = ServerAddress.parse(server)
         proxy = Proxy.parse(proxy_url) if proxy_url else None
-        self._tls = tls
+        self._tls = tls or _SystemTrust()
         self._is_secure = address.is_secure or (proxy is not None and proxy.scheme == "https")
         self._connections = connections
         self._connect_timeout = connect_timeout
@@ -98,7 +111,6 @@ class HttpTransport:
         self._dialer = Dialer(address, server_name, proxy, self._sockets, connect_timeout)
         self._pool: ConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._default: ssl.SSLContext | None = None
         self._connecting: set[asyncio.Timeout] = set()
         self._closed = False
 
@@ -115,12 +127,13 @@ class HttpTransport:
             AuthError: If a client certificate or key cannot be read.
             ConfigError: If the CA certificate cannot be read.
         """
-        self._ensure_open()
+        if self._closed:
+            raise self._closed_error()
         timeout, read_timeout = request.timeout, request.read_timeout
         if (timeout is not None and timeout <= 0) or (read_timeout is not None and read_timeout <= 0):
             raise self._failures.out_of_time(request)
         head = (self._upgrade_heads if request.is_upgrade else self._heads).write(request)
-        context = await self._context() if self._is_secure else None
+        context = await self._tls.context() if self._is_secure else None
         pool, loop = self._start()
         deadline = math.inf if timeout is None else loop.time() + timeout
         idle = None if request.is_upgrade else pool.take(context, counts=read_timeout is None)
@@ -153,7 +166,8 @@ class HttpTransport:
 
     def _start(self) -> tuple[ConnectionPool, asyncio.AbstractEventLoop]:
         """Create the pool on first use, in the event loop that it will belong to."""
-        self._ensure_open()  # it may have been closed while waiting for the TLS context
+        if self._closed:  # perhaps while it waited for the TLS context
+            raise self._closed_error()
         loop = asyncio.get_running_loop()
         if self._pool is None:
             self._pool, self._loop = ConnectionPool(loop, self._connections), loop
@@ -162,14 +176,6 @@ class HttpTransport:
                 f"the client of {self._failures.server} belongs to another event loop; create one for each"
             )
         return self._pool, loop
-
-    async def _context(self) -> ssl.SSLContext:
-        if self._tls is not None:
-            return await self._tls.context()
-        if self._default is None:
-            # Made once: it loads all CA certificates of the system.
-            self._default = make_client_context()
-        return self._default
 
     async def _connect(
         self, request: TransportRequest, context: ssl.SSLContext | None, deadline: float, *, anew: bool
@@ -242,10 +248,6 @@ class HttpTransport:
             raise self._failures.unknown_encoding(encoding, request)
         decoder = DECODERS[encoding]
         return HttpResponse(response, request, self._failures, decoder() if decoder else None, loop)
-
-    def _ensure_open(self) -> None:
-        if self._closed:
-            raise self._closed_error()
 
     def _closed_error(self) -> ClosedError:
         return ClosedError(f"the client of {self._failures.server} is closed; create another one")

@@ -115,7 +115,8 @@ class IncomingResponse:
         taken = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         self._pieces = []
         self.held = 0
-        self._connection.resume(self)
+        if self._connection.is_paused:
+            self._connection.resume(self)
         return taken
 
     async def gather(self, limit: float = math.inf) -> bytes:

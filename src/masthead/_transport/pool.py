@@ -45,7 +45,7 @@ class ConnectionPool:
 
         Idle connections with another context are closed: it is outdated.
         """
-        if counts and self.is_full:
+        if counts and 0 < self._limit <= self._in_use:
             return None
         found = self._pick(context, counts=counts)
         if found is not None and counts:
@@ -104,8 +104,12 @@ class ConnectionPool:
             else:
                 # The TLS context has been replaced since: the client certificate may be an old one.
                 connection.abort()
-        if connection.is_counted:
+        if not connection.is_counted:
+            return
+        if self._waiters:
             self.leave()
+        else:
+            self._in_use -= 1
 
     def gone(self, connection: Connection) -> None:
         """Remove a closed connection."""

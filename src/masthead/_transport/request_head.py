@@ -9,7 +9,7 @@ from masthead._meta.secret import Secret, SecretValue, reveal
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from masthead._transport.contract import TransportRequest
 
@@ -37,7 +37,7 @@ class RequestHeadEncoder:
 
     def __init__(self, base: str, headers: Mapping[str, str | Secret]) -> None:
         self._base = base
-        self._headers = {name.lower(): SecretValue(_line(name, value).encode()) for name, value in headers.items()}
+        self._headers = {name.lower(): SecretValue(_join_lines([(name, value)])) for name, value in headers.items()}
         self._lines = SecretValue(b"".join([header.reveal() for header in self._headers.values()]))
         self._special = frozenset(self._headers) | _LENGTHS
 
@@ -62,35 +62,39 @@ class RequestHeadEncoder:
         line = f"{request.method} {self._base}{request.target} HTTP/1.1\r\n"
         if line.count(" ") != 2 or line.count("\n") != 1 or line.count("\r") != 1 or "\0" in line:
             raise ArgumentError(f"{_what(request)}: the target is not escaped: it holds a space or line break")
+        others = self._lines if not special else self._omit(special)
+        has_length = request.body is not None or request.method not in _WITHOUT_BODY
         try:
-            given = SecretValue("".join([_line(name, value) for name, value in headers]).encode())
             first = line.encode()
+            own_lines = SecretValue(_join_lines(headers))
         except UnicodeEncodeError:
-            given, first = None, b""
-        if given is None:  # raised here, because Python's error holds the text
+            own_lines = None
+        if own_lines is None:  # raised here, because Python's error holds the text
             raise ArgumentError(f"{_what(request)}: a header cannot be sent: it cannot be encoded")
-        if _has_line_break("".join([value if type(value) is str else reveal(value) for _, value in headers])):
+        if _has_other_breaks(own_lines.reveal(), len(headers)):
             raise ArgumentError(f"{_what(request)}: a header cannot be sent: it holds a line break or NUL")
-        others = self._lines if not special else self._others(special)
-        return SecretValue(b"".join((first, others.reveal(), given.reveal(), _length(request), b"\r\n")))
+        return SecretValue(
+            b"".join(
+                (first, others.reveal(), own_lines.reveal(), _length_line(request) if has_length else b"", b"\r\n")
+            )
+        )
 
-    def _others(self, given: frozenset[str]) -> SecretValue[bytes]:
+    def _omit(self, given: frozenset[str]) -> SecretValue[bytes]:
         return SecretValue(b"".join([line.reveal() for name, line in self._headers.items() if name not in given]))
 
 
-def _has_line_break(values: str) -> bool:
-    """Whether a value could inject a header or a request."""
-    return "\n" in values or "\r" in values or "\0" in values
+def _join_lines(headers: Sequence[tuple[str, str | Secret]]) -> bytes:
+    lines = [f"{name}: {value.reveal() if isinstance(value, Secret) else value}\r\n" for name, value in headers]
+    return "".join(lines).encode()
 
 
-def _length(request: TransportRequest) -> bytes:
-    if request.body is not None:
-        return b"Content-Length: %d\r\n" % len(reveal(request.body))
-    return b"" if request.method in _WITHOUT_BODY else b"Content-Length: 0\r\n"
+def _has_other_breaks(lines: bytes, count: int) -> bool:
+    """Whether there are more line breaks than lines, which could inject a header or a request."""
+    return lines.count(b"\n") != count or lines.count(b"\r") != count or b"\0" in lines
 
 
-def _line(name: str, value: str | Secret) -> str:
-    return f"{name}: {value if type(value) is str else reveal(value)}\r\n"  # most are plain
+def _length_line(request: TransportRequest) -> bytes:
+    return b"Content-Length: %d\r\n" % (0 if request.body is None else len(reveal(request.body)))
 
 
 def _what(request: TransportRequest) -> str:

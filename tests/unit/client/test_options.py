@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._client.options import delete_body, delete_options, list_query, read_query, write_query
+from masthead._client.options import delete_body, delete_options, list_query, write_query
 from masthead._meta import fields, labels
 from masthead._meta.v1 import LabelSelector, LabelSelectorRequirement
 from masthead.errors import ArgumentError, SelectorError
@@ -16,7 +16,6 @@ from masthead.errors import ArgumentError, SelectorError
 
 def test_no_options_are_no_parameters() -> None:
     assert list_query() == []
-    assert read_query(resource_version=None) == []
     assert write_query(dry_run=False, field_manager="") == []
     nothing = delete_options(
         grace_period_seconds=None, propagation_policy=None, uid=None, resource_version=None, dry_run=False

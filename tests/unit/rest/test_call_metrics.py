@@ -89,5 +89,5 @@ async def test_metrics_that_fail_cost_no_call_and_are_logged_once(caplog: pytest
 @in_virtual_time
 async def test_without_metrics_nothing_is_measured() -> None:
     rest, _ = client(FakeResponse(), settings=RestSettings(metrics=NO_METRICS))
-    assert rest._metrics is None
+    assert rest._sender._metrics is None
     assert (await rest.call(get())).status == 200

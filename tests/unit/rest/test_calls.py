@@ -11,7 +11,7 @@ from tests.unit.rest.scripted import FakeCredentials, FakeResponse, client, crea
 from masthead._config.model import Impersonation
 from masthead._meta.secret import reveal
 from masthead._rest.headers import impersonation_headers
-from masthead._rest.paths import logged
+from masthead._rest.paths import format_target
 from masthead._rest.settings import RestSettings, default_user_agent
 from masthead.errors import ArgumentError
 from masthead.testing.virtual_time import in_virtual_time
@@ -177,10 +177,10 @@ def test_logs_contain_only_query_parameters_of_the_api_and_no_line_breaks() -> N
         ("limit", "\n5"),
     ]
 
-    assert logged("/api/v1/pods", query) == (
+    assert format_target("/api/v1/pods", query) == (
         f"/api/v1/pods?labelSelector=app%20in%20(web,api)&continue={'x' * 200}...&as%0A=...&limit=%0A5"
     )
-    assert logged("/api/v1/pods", ()) == "/api/v1/pods"
+    assert format_target("/api/v1/pods", ()) == "/api/v1/pods"
 
 
 @pytest.mark.parametrize(

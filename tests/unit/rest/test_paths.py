@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._rest.call import Call, Subject
-from masthead._rest.paths import encoded, resource_path, segment
+from masthead._rest.paths import encode_target, resource_path, segment
 from masthead.errors import ArgumentError, NameFormatError
 
 PODS = GroupVersionResource("", "v1", "pods")
@@ -82,7 +82,7 @@ _characters = st.characters(exclude_categories=["Cs"])
 
 @given(st.lists(st.tuples(st.text(_characters, min_size=1), st.text(_characters)), min_size=1))
 def test_a_query_round_trips(query: list[tuple[str, str]]) -> None:
-    path, _, sent = encoded("/x", query).partition("?")
+    path, _, sent = encode_target("/x", query).partition("?")
     assert path == "/x"
     assert sent.isascii()
     assert parse_qsl(sent, keep_blank_values=True, separator="&") == query
@@ -90,7 +90,7 @@ def test_a_query_round_trips(query: list[tuple[str, str]]) -> None:
 
 def test_a_query_of_another_type_than_text_is_rejected() -> None:
     with pytest.raises(ArgumentError, match="the query of /x cannot be encoded"):
-        encoded("/x", [("labelSelector", "\ud800")])
+        encode_target("/x", [("labelSelector", "\ud800")])
 
 
 @pytest.mark.parametrize(

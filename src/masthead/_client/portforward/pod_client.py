@@ -59,8 +59,11 @@ class PodClient(ReadVerbs[Unstructured]):
         Raises:
             MastheadError: As `ReadVerbs.list`.
         """
-        call = await self._build_call(
-            "list", query=[("labelSelector", selector), ("limit", str(_MAX_PODS))], timeout=self._timeout
+        call = self._build_call(
+            await self._target(),
+            "list",
+            query=[("labelSelector", selector), ("limit", str(_MAX_PODS))],
+            timeout=self._timeout,
         )
         response = await self._context.rest.call(call)
         return [view_of(item, PodState) for item in _PODS.items.from_wire(response.body).items]
@@ -84,7 +87,9 @@ class PodClient(ReadVerbs[Unstructured]):
         Raises:
             MastheadError: As `RestClient.connect`.
         """
-        call = await self._build_call("get", name=name, subresource="portforward", timeout=self._timeout)
+        call = self._build_call(
+            await self._target(), "get", name=name, subresource="portforward", timeout=self._timeout
+        )
         subject = msgspec.structs.replace(call.subject, verb="port-forward", resource="pods")
         return await self._context.rest.connect(msgspec.structs.replace(call, subject=subject), [PROTOCOL])
 
