@@ -5,8 +5,6 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  ?= .venv-bench
 DOCS   ?= .venv-docs
-SPEC   ?= ../shared/kubernetes-1.36
-LEGACY ?= ../shared/kubernetes-legacy
 
 # A constraints file for the dependencies, such as constraints/oldest.txt.
 CONSTRAINTS ?=
@@ -78,15 +76,9 @@ format: $(READY) ## Format the code and fix what ruff can
 api: $(READY) ## Write the public API to docs/api.txt, after a change of it that is intended
 	$(BIN)/python -m tools.public_api --write
 
-codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36 and ../shared/kubernetes-legacy
-	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
-	@test -d $(LEGACY) || { echo "There is no $(LEGACY); name the folder with make codegen LEGACY=..." >&2; exit 1; }
-	$(BIN)/python -m tools.api --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead/api
-	$(BIN)/python -m tools.protobuf --facts $(SPEC) --out server/src/masthead_server/wire/protobuf_table.py
-	$(BIN)/python -m tools.definitions --openapi $(SPEC) --out src/masthead/_schema/builtin/facts.py
-	$(BIN)/python -m tools.clientset --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead
-	$(BIN)/python -m tools.facade --root src
-	$(BIN)/python -m tools.exports
+codegen: $(READY) ## Regenerate what is generated: from the embedded server, CLUSTER=1, or SPEC=folder; see CONTRIBUTING.md
+	$(BIN)/python -m tools.codegen $(if $(SPEC),--openapi $(SPEC)) $(if $(CLUSTER),--cluster) \
+		$(if $(LEGACY),--legacy $(LEGACY)) $(if $(PROTOBUF),--protobuf $(PROTOBUF))
 
 constraints: $(READY) ## Write constraints/oldest.txt from the lower bounds in pyproject.toml
 	$(BIN)/python -m tools.constraints --write

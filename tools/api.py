@@ -24,14 +24,14 @@ _INDEX: Final = PurePosixPath("index.py")
 _REMOVED: Final = PurePosixPath("removed.py")
 
 
-def from_folders(openapi: Path, legacy: Path) -> dict[PurePosixPath, str]:
+def from_folders(openapi: Path, legacy: Path | None = None) -> dict[PurePosixPath, str]:
     """Write every file of the package.
 
     API versions that the release no longer serves have an index of their own, for lookups that name the version.
 
     Args:
         openapi: The documents of the release.
-        legacy: The documents of the API versions that it no longer serves.
+        legacy: The documents of the API versions that it no longer serves; None to read them back from their classes.
 
     Raises:
         GenerateError: If documents are missing or malformed.

@@ -159,12 +159,12 @@ def _about(method: Method) -> str:
     return f"{method.plural}."
 
 
-def from_folders(openapi: Path, legacy: Path) -> dict[PurePosixPath, str]:
+def from_folders(openapi: Path, legacy: Path | None = None) -> dict[PurePosixPath, str]:
     """Write every file, by its path below ``masthead``.
 
     Args:
         openapi: The documents of the release.
-        legacy: The documents of the API versions that it no longer serves.
+        legacy: The documents of the API versions that it no longer serves; None to read them back from their classes.
 
     Raises:
         GenerateError: If documents are missing or malformed.

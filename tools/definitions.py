@@ -20,6 +20,7 @@ from masthead._schema.classes import FieldFacts, TypeFacts, schema_of_class, wri
 from masthead._schema.schema import Schema
 from masthead.api.index import KINDS
 from masthead.errors import GenerateError, MastheadError
+from tools import releases
 from tools.headers import first_line
 
 if TYPE_CHECKING:
@@ -78,7 +79,21 @@ def _schemas(folder: Path) -> Iterator[tuple[str, Schema]]:
         raise GenerateError(f"{folder} has no OpenAPI documents")
     for document in documents:
         for name, plain in document["components"]["schemas"].items():
-            yield name, Schema.from_plain(plain)
+            if name.startswith(releases.BUILTIN):
+                yield name, _without_prose(Schema.from_plain(plain))
+
+
+def _without_prose(schema: Schema) -> Schema:
+    """Return the schema without descriptions, and without the values of enumerated fields: merging has no use for them."""
+    inner = schema.additional_properties
+    return msgspec.structs.replace(
+        schema,
+        description="",
+        enum=(),
+        properties={wire: _without_prose(field) for wire, field in schema.properties.items()},
+        items=_without_prose(schema.items) if schema.items is not None else None,
+        additional_properties=_without_prose(inner) if isinstance(inner, Schema) else inner,
+    )
 
 
 def _modules(schemas: Mapping[str, Schema]) -> dict[str, str]:

@@ -25,6 +25,8 @@ from masthead._codegen import sources
 from masthead._meta import typeinfo
 from masthead.errors import GenerateError, MastheadError
 from masthead_server.resources.go_types import GoField, fields_of
+from masthead_server.wire import protobuf_table
+from tools import releases
 from tools.headers import first_line
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
     from masthead._schema.schema import Schema
 
-_FACTS: Final = "protobuf-fields.json"
 _SCALARS: Final = {"string": "s", "int32": "i", "int64": "l", "bool": "b", "double": "d", "bytes": "y"}
 _OWN_FORM: Final = frozenset(
     {
@@ -55,6 +56,8 @@ _OWN_FORM: Final = frozenset(
 """Messages that are not objects in JSON."""
 _MAP: Final = re.compile(r"map<string,(.+)>")
 _META: Final = "meta.v1"
+_HEAD: Final = frozenset({"apiVersion", "kind"})
+"""Fields of every kind, which protobuf has around the message."""
 
 Fields = dict[str, dict[str, list[str]]]
 """For each message, by number: the name, the type and perhaps ``repeated``."""
@@ -122,7 +125,7 @@ class _Writer:
         if short in self._messages:
             return
         if message not in self._fields:
-            raise GenerateError(f"{_FACTS} does not know {message}")
+            raise GenerateError(f"the numbers of {message} are missing")
         self._messages[short] = ""  # a message may contain itself
         owner = message if _schema_name(message) in self._spec.schemas else around or message
         texts = [self._field(message, int(number), entry, owner) for number, entry in self._fields[message].items()]
@@ -189,29 +192,75 @@ def _folded(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def from_folder(folder: Path) -> str:
-    """Write the table for the documents of a folder.
+def from_documents(openapi: Path, fields: Path) -> str:
+    """Write the table for the documents of a release.
+
+    Args:
+        openapi: The folder of its documents.
+        fields: A JSON file with the numbers, names and types of fields, as `Fields` describes it.
 
     Raises:
         GenerateError: If documents are missing or malformed.
     """
     try:
-        fields = typeinfo.decode_json((folder / _FACTS).read_bytes(), Fields)
+        read = typeinfo.decode_json(fields.read_bytes(), Fields)
     except (OSError, msgspec.DecodeError) as error:
-        raise GenerateError(f"{folder / _FACTS} does not have the fields of messages: {error}") from None
-    return table_of(sources.from_folder(folder), fields)
+        raise GenerateError(f"{fields} does not have the fields of messages: {error}") from None
+    return table_of(sources.from_folder(openapi), read)
+
+
+def check_table(spec: Spec) -> None:
+    """Check that the table has a number for every field of every kind.
+
+    No document of a server has the numbers, so the table is kept until somebody provides those of a newer release.
+
+    Raises:
+        GenerateError: If a kind or a field is missing.
+    """
+    kinds = {(served, kind) for served, text in protobuf_table.KINDS.items() for kind in text.split()[1:]}
+    missing = [str(gvk) for gvk in spec.resources if (gvk.api_version, gvk.kind) not in kinds]
+    for full_name, schema in sorted(spec.schemas.items()):
+        message = _short(full_name)
+        if message in protobuf_table.MESSAGES and full_name.startswith(releases.BUILTIN):
+            head = _HEAD if schema.kinds else frozenset[str]()
+            unnumbered = schema.properties.keys() - _numbered_fields(message) - head
+            missing += [f"{message}.{wire}" for wire in sorted(unnumbered)]
+    if missing:
+        raise GenerateError(
+            f"the protobuf table lacks {', '.join(missing)}: name a file with the numbers of fields "
+            "(make codegen PROTOBUF=protobuf-fields.json)"
+        )
+
+
+def _numbered_fields(message: str) -> set[str]:
+    """Return the fields of a message in JSON, with those of messages that JSON inlines."""
+    package = message.rpartition(".")[0]
+    names: set[str] = set()
+    for field in protobuf_table.MESSAGES[message].split():
+        _, name, type_ = field.split(":")
+        inlined = type_.removeprefix(">").removesuffix("?")
+        if type_.startswith(">"):
+            names |= _numbered_fields(f"{package}{inlined}" if inlined.startswith(".") else inlined)
+        else:
+            names.add(name)
+    return names
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.protobuf", description=__doc__)
+    parser.add_argument("--openapi", type=Path, required=True, metavar="DIR", help="the documents of a release")
     parser.add_argument(
-        "--facts", type=Path, required=True, metavar="DIR", help=f"a folder with {_FACTS} and OpenAPI v3"
+        "--fields", type=Path, metavar="FILE", help="the numbers of fields; without it, check the table"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the module to write")
     options = parser.parse_args(arguments)
     try:
-        options.out.write_text(from_folder(options.facts), encoding="utf-8", newline="\n")
+        if options.fields:
+            table = from_documents(options.openapi, options.fields)
+            options.out.write_text(table, encoding="utf-8", newline="\n")
+        else:
+            check_table(sources.from_folder(options.openapi))
     except (MastheadError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2

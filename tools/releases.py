@@ -10,6 +10,8 @@ import msgspec
 from masthead._codegen import sources
 from masthead._codegen.spec import Spec
 from masthead.errors import GenerateError
+from tools import removed_versions
+from tools.enumerations import with_enumerations
 
 if TYPE_CHECKING:
     import argparse
@@ -18,9 +20,16 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
     from masthead._meta.resource import Resource
 
-__all__ = ["add_options", "read"]
+__all__ = ["BUILTIN", "add_options", "read"]
 
 _ANY: Final = ""
+BUILTIN: Final = (
+    "io.k8s.api.",
+    "io.k8s.apiextensions-apiserver.",
+    "io.k8s.apimachinery.",
+    "io.k8s.kube-aggregator.",
+)
+"""The beginnings of the names of Kubernetes' own schemas."""
 
 REMOVALS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "apps/v1beta1": {_ANY: ("1.16", "apps/v1")},
@@ -64,25 +73,33 @@ REMOVALS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 The documents do not have this: it is from the release notes and the deprecation guide of Kubernetes."""
 
 
-def read(openapi: Path, legacy: Path) -> Spec:
+def read(openapi: Path, legacy: Path | None = None) -> Spec:
     """Read the API of a release, and add the API versions that it no longer serves, marked as removed.
 
     Where both describe a type, that of the release is taken.
 
     Args:
         openapi: The OpenAPI v3 and discovery documents of the release.
-        legacy: Those of the API versions that it no longer serves.
+        legacy: Those of the API versions that it no longer serves; None to read them back from their classes.
 
     Raises:
         GenerateError: If documents are missing or malformed, or a removed kind is not in the table above.
     """
-    current, earlier = sources.from_folder(openapi), sources.from_folder(legacy)
+    current = _builtin(sources.from_folder(openapi))
+    earlier = sources.from_folder(legacy) if legacy else removed_versions.read_classes()
     removed = {
         gvk: _marked(gvk, resource, current)
         for gvk, resource in earlier.resources.items()
         if gvk not in current.resources
     }
-    return Spec({**earlier.schemas, **current.schemas}, {**removed, **current.resources})
+    return with_enumerations(Spec({**earlier.schemas, **current.schemas}, {**removed, **current.resources}))
+
+
+def _builtin(spec: Spec) -> Spec:
+    """Return the spec without custom resources, which a cluster may have."""
+    schemas = {name: schema for name, schema in spec.schemas.items() if name.startswith(BUILTIN)}
+    kinds = {kind for schema in schemas.values() for kind in schema.kinds}
+    return Spec(schemas, {kind: resource for kind, resource in spec.resources.items() if kind in kinds})
 
 
 def _marked(gvk: GroupVersionKind, resource: Resource, current: Spec) -> Resource:
@@ -107,7 +124,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--legacy",
         type=Path,
-        required=True,
         metavar="DIR",
-        help="a folder with the documents of the API versions that the release no longer serves",
+        help="a folder with the documents of the API versions that the release no longer serves (default: their classes)",
     )

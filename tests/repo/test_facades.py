@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tools import clientset, facade, files
+from tools import facade
 from tools.exports import names_of
 from tools.public_names import TWINS
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
-DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
-LEGACY = DOCUMENTS.with_name("kubernetes-legacy")
 
 # What the async façade has beyond the blocking one, and why.
 ASYNC_ONLY = {
@@ -295,10 +293,3 @@ def test_nothing_that_was_generated_is_left_over() -> None:
 
     mirrored = {f"{mirror.target.rpartition('.')[2]}.py" for mirror in facade.MIRRORS}
     assert generated == mirrored | {"clientset.py", "groups.py"}
-
-
-@pytest.mark.skipif(not LEGACY.is_dir(), reason=f"there is no {LEGACY}")
-def test_the_clientset_that_is_committed_is_what_its_generator_makes() -> None:
-    made = clientset.from_folders(DOCUMENTS, LEGACY)
-
-    assert files.changes(made, SOURCE / "masthead", clientset.FOLDERS) == [], "run make codegen"

@@ -121,7 +121,7 @@ def test_options_are_kinds_of_every_group() -> None:
 
 
 def test_a_message_that_is_missing_is_named() -> None:
-    with pytest.raises(GenerateError, match=r"does not know k8s\.io\.api\.fruit\.v1\.Core"):
+    with pytest.raises(GenerateError, match=r"the numbers of k8s\.io\.api\.fruit\.v1\.Core are missing"):
         apple({"core": {}}, ["core", f"{FRUIT}Core"])
 
 
@@ -139,7 +139,8 @@ def test_the_generated_module_is_already_formatted() -> None:
 
 
 def test_the_command_names_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status = protobuf.main(["--facts", str(tmp_path), "--out", str(tmp_path / "table.py")])
+    numbers = tmp_path / "protobuf-fields.json"
+    status = protobuf.main(["--openapi", str(tmp_path), "--fields", str(numbers), "--out", str(tmp_path / "table.py")])
 
     assert status == 2
     assert "protobuf-fields.json does not have the fields of messages" in capsys.readouterr().err
@@ -158,5 +159,7 @@ def test_the_command_writes_the_table(tmp_path: Path) -> None:
     for name, document in documents.items():
         (tmp_path / name).write_text(json.dumps(document), "utf-8")
 
-    assert protobuf.main(["--facts", str(tmp_path), "--out", str(tmp_path / "table.py")]) == 0
+    arguments = ["--openapi", str(tmp_path), "--out", str(tmp_path / "table.py")]
+    assert protobuf.main(arguments) == 2
+    assert protobuf.main([*arguments, "--fields", str(tmp_path / "protobuf-fields.json")]) == 0
     assert table_of((tmp_path / "table.py").read_text("utf-8"))[1] == {"fruit.v1.Apple": "1:a:s?"}
