@@ -87,7 +87,7 @@ def waiting(client: masthead.Client) -> None:
     assert_type(pods.wait_for("web", conditions.pod_ready() | conditions.pod_finished()), Pod)
     assert_type(pods.wait_for("web", conditions.exists() & ~conditions.deleted()), Pod)
     assert_type(pods.wait_for("web", ~conditions.deleted() & conditions.exists()), Pod)
-    assert_type(pods.wait_for("web", conditions.matches(lambda pod: pod.status.phase == "x", "x")), Pod)
+    assert_type(pods.wait_for("web", conditions.matches(lambda pod: pod.status.phase == "Failed", "it failed")), Pod)
     assert_type(pods.wait_for("web", conditions.condition_is("Ready") & conditions.pod_running()), Pod)
     assert_type(pods.wait_for("web", conditions.pod_running() & conditions.condition_is("Ready")), Pod)
     assert_type(pods.wait_for("web", conditions.deleted()), Pod | None)

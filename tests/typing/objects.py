@@ -12,18 +12,35 @@ from masthead.api.core.v1 import (
     ConfigMap,
     Container,
     ContainerPort,
+    Event,
+    PersistentVolumeAccessMode,
+    PersistentVolumeClaim,
     Pod,
     PodCondition,
     PodList,
+    PodPhase,
     PodSpec,
     PodStatus,
     Secret,
+    Service,
     ServicePort,
+    Taint,
 )
-from masthead.meta import LabelSelector, MicroTime, ObjectMeta, OwnerReference, Unstructured, set_condition
+from masthead.meta import (
+    Condition,
+    LabelSelector,
+    LabelSelectorRequirement,
+    MicroTime,
+    ObjectMeta,
+    OwnerReference,
+    Unstructured,
+    set_condition,
+)
+from masthead.meta.v1 import ConditionStatus
 
 if TYPE_CHECKING:
     from masthead.api.apps.v1 import Deployment
+    from masthead.api.batch.v1 import CronJob
 
 
 def reading(pod: Pod, pods: PodList, deployment: Deployment) -> None:
@@ -69,6 +86,33 @@ def times(lease: Lease, pod: Pod, now: datetime) -> None:
     pod.metadata.creation_timestamp = now
     set_condition(pod.status.conditions, PodCondition(type="Ready", status="True"))
     set_condition(pod.status.conditions, PodCondition(type="Ready", last_transition_time=now), now=now)
+
+
+def enumerations(pod: Pod, service: Service, claim: PersistentVolumeClaim, deployment: Deployment) -> None:
+    assert_type(pod.status.phase, PodPhase | None)
+    assert_type(pod.status.conditions[0].status, ConditionStatus)
+    assert_type(pod.status.conditions[0].type, str)
+    assert_type(claim.spec.access_modes, list[PersistentVolumeAccessMode])
+    service.spec.type = "LoadBalancer"
+    claim.spec.access_modes = ["ReadWriteOnce"]
+    deployment.spec.strategy.type = "Recreate"
+    deployment.spec.template.spec.containers[0].ports[0].protocol = "UDP"
+    LabelSelectorRequirement(key="app", operator="In", values=["web"])
+    Pod.new("web", spec={"restartPolicy": "Never"})
+
+
+def misspelt_values(pod: Pod, service: Service, claim: PersistentVolumeClaim, event: Event, job: CronJob) -> None:
+    print(pod.status.phase == "Runing")  # type: ignore[comparison-overlap]  # pyright: ignore[reportUnnecessaryComparison]
+    print(pod.status.conditions[0].status == "true")  # type: ignore[comparison-overlap]  # pyright: ignore[reportUnnecessaryComparison]
+    print(event.type == "Warn")  # type: ignore[comparison-overlap]  # pyright: ignore[reportUnnecessaryComparison]
+    pod.spec.restart_policy = "never"  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+    service.spec.type = "Loadbalancer"  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+    claim.spec.access_modes = ["RWO"]  # type: ignore[list-item]  # pyright: ignore[reportAttributeAccessIssue]
+    job.spec.concurrency_policy = "Allowed"  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+    Container(image_pull_policy="Allways")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Condition(type="Ready", status="yes")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Taint(key="a", effect="NoScheduling")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    LabelSelectorRequirement(key="app", operator="in")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def mistakes(pod: Pod) -> None:

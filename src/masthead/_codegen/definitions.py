@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from masthead._meta.resource import removal_sentence
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersion, GroupVersionKind
     from masthead._meta.merge import Merge
     from masthead._meta.resource import Resource
+
+Values: TypeAlias = "tuple[str, ...]"
+"""The values of an enumerated type."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,7 +34,7 @@ class FieldDef:
         attribute: Its Python name.
         wire: Its name on the wire.
         annotation: Its type, as Python writes it.
-        default: ``None``, ``""``, ``[]``, or the name of the class to make for a nested value.
+        default: ``None``, ``""``, ``[]``, ``EMPTY``, or the name of the class to make for a nested value.
         references: The names that the annotation uses.
         takes_data: Whether ``new`` accepts plain data for it, because it holds a type of the API.
         merge: How it merges, where that is not the default.
@@ -98,6 +101,7 @@ class ModuleDef:
         classes: In an order in which each class comes after those that it needs.
         early: Pairs of classes of which the first must name the second in quotes, because it comes later.
         aliases: The local names of imports whose own name is taken.
+        enumerations: The values of enumerated types, by the name of the type.
     """
 
     name: str
@@ -106,6 +110,7 @@ class ModuleDef:
     classes: list[ClassDef] = field(default_factory=list[ClassDef])
     early: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     aliases: dict[Reference, str] = field(default_factory=dict[Reference, str])
+    enumerations: dict[str, Values] = field(default_factory=dict[str, "Values"])
 
     def local(self, reference: Reference) -> str:
         """The local name of a reference."""

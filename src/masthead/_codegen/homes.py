@@ -6,7 +6,7 @@ The kinds among the schemas of a package determine its group and version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from masthead._codegen import identifiers
 from masthead._codegen.definitions import ModuleDef, Reference
@@ -36,6 +36,8 @@ TIME: Final = meta("Time")
 INT_OR_STRING: Final = meta("IntOrString")
 QUANTITY: Final = meta("Quantity")
 CONDITION: Final = Reference(META_V1, "Condition")
+CONDITION_STATUS: Final = Reference(META_V1, "ConditionStatus")
+CONDITION_STATUSES: Final = frozenset(get_args(v1.ConditionStatus))
 
 _MACHINERY: Final = "io.k8s.apimachinery."
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -37,11 +37,26 @@ _STANDARD: Final = frozenset({types.SEQUENCE.module, types.SELF.module})
 
 def render_module(module: ModuleDef, command: str = COMMAND) -> str:
     """Render a module: its imports, then its classes in order."""
-    names = sorted([each.name for each in module.classes] + ([_REMOVED_IN] if module.removed else []))
+    names = sorted([*(each.name for each in module.classes), *module.enumerations, *_removed_name(module)])
     exported = lay_out("__all__ = ", Brackets("[", quoted(names), "]", is_call=False))
     classes = [line for each in module.classes for line in ["", "", *_Class(each, module).render()]]
     header = [*_docstring(module, command), "", *_imports(module), "", *exported, *_removed_in(module)]
+    header += _enumerations(module)
     return "\n".join([*header, *classes, *_kinds_under_other_names(module)]) + "\n"
+
+
+def _enumerations(module: ModuleDef) -> list[str]:
+    """The enumerated types, which come before the classes that use them."""
+    lines: list[str] = []
+    for name, values in sorted(module.enumerations.items()):
+        head = f"{name}: {module.local(types.TYPE_ALIAS)} = "
+        literals = Brackets(f"{module.local(types.LITERAL)}[", quoted(values), "]", is_call=False)
+        lines += lay_out(head, literals)
+    return ["", *lines] if lines else []
+
+
+def _removed_name(module: ModuleDef) -> list[str]:
+    return [_REMOVED_IN] if module.removed else []
 
 
 def _docstring(module: ModuleDef, command: str) -> list[str]:
@@ -137,6 +152,9 @@ def _import_order(name: str) -> tuple[int, str]:
 def _names_used(module: ModuleDef) -> Iterator[Reference]:
     if module.removed:
         yield types.FINAL
+    if module.enumerations:
+        yield types.LITERAL
+        yield types.TYPE_ALIAS
     for each in module.classes:
         if each.gvk:
             yield types.GVK
@@ -153,6 +171,8 @@ def _names_used(module: ModuleDef) -> Iterator[Reference]:
             yield from (used for used in one.references if used.module != module.name)
             if one.merge:
                 yield types.MERGE
+            if one.default == module.local(types.EMPTY):
+                yield types.EMPTY
             if _arguments(one):
                 yield types.FIELD
             if each.gvk and one.takes_data:

@@ -22,10 +22,13 @@ class Spec:
     Attributes:
         schemas: By their full names, such as ``io.k8s.api.core.v1.Pod``.
         resources: By the kind that they serve.
+        enumerations: The names of enumerated types, by schema and field: ``io.k8s.api.core.v1.PodStatus.phase``. A
+            field without a name here is named after its class.
     """
 
     schemas: dict[str, Schema] = field(default_factory=dict[str, Schema])
     resources: dict[GroupVersionKind, Resource] = field(default_factory=dict[GroupVersionKind, Resource])
+    enumerations: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def is_class(schema: Schema) -> bool:

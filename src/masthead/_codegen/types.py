@@ -7,6 +7,7 @@ Fields that are values, and fields that may be None:
   required. ``spec`` and ``status`` of a custom resource are values by convention: nothing in its schema says so.
 * A string, number or boolean is a value where its zero means the same as nothing: it is required, or its
   default is that zero.
+* A required string with enumerated values is ``EMPTY``: type checkers take that for one of the values.
 * All other fields are None while they are unset; nullable ones also when they are null.
 """
 
@@ -16,7 +17,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._codegen import homes, identifiers
-from masthead._codegen.definitions import ClassDef, FieldDef, ModuleDef, Reference, in_dependency_order
+from masthead._codegen.definitions import ClassDef, FieldDef, ModuleDef, Reference, Values, in_dependency_order
 from masthead._codegen.spec import is_class
 from masthead._meta.merge import Merge
 from masthead._schema.schema import Schema
@@ -32,7 +33,9 @@ MAPPING: Final = Reference("collections.abc", "Mapping")
 SEQUENCE: Final = Reference("collections.abc", "Sequence")
 TYPE_CHECKING_: Final = Reference("typing", "TYPE_CHECKING")
 CLASS_VAR: Final = Reference("typing", "ClassVar")
+LITERAL: Final = Reference("typing", "Literal")
 SELF: Final = Reference("typing", "Self")
+TYPE_ALIAS: Final = Reference("typing", "TypeAlias")
 FINAL: Final = Reference("typing", "Final")
 GVK: Final = homes.meta("GroupVersionKind")
 MERGE: Final = homes.meta("Merge")
@@ -41,11 +44,12 @@ STRUCT: Final = homes.meta("Struct")
 DATA: Final = homes.meta("Data")
 OBJECT: Final = homes.meta("Object")
 OBJECT_LIST: Final = homes.meta("ObjectList")
+EMPTY: Final = homes.meta("EMPTY")
 RESOURCE: Final = homes.meta("Resource")
 SUBRESOURCE: Final = homes.meta("Subresource")
 FRAME: Final = (
-    *(MAPPING, SEQUENCE, CLASS_VAR, FINAL, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
-    *(DATA, OBJECT, OBJECT_LIST, RESOURCE, SUBRESOURCE),
+    *(MAPPING, SEQUENCE, CLASS_VAR, FINAL, LITERAL, TYPE_ALIAS, TYPE_CHECKING_, SELF, GVK, MERGE, FIELD, STRUCT),
+    *(DATA, EMPTY, OBJECT, OBJECT_LIST, RESOURCE, SUBRESOURCE),
 )
 """The names that any module may import, whatever its fields are."""
 
@@ -102,7 +106,7 @@ class _Scope:
         for reference in FRAME:
             self.use(reference)
         for schema_name, class_name in list(self.own.items()):
-            self._define_named(class_name, self.spec.schemas[schema_name])
+            self._define_named(class_name, schema_name, self.spec.schemas[schema_name])
             hidden = homes.SENSITIVE.get(schema_name, frozenset())
             made = self.module.classes[-1]
             made.sensitive = tuple(field.attribute for field in made.fields if field.wire in hidden)
@@ -154,6 +158,16 @@ class _Scope:
         self._fill(definition, path, schema)
         return Reference(self.module.name, name)
 
+    def define_enumeration(self, name: str, values: Values) -> str:
+        """Define an enumerated type, and return its name; fields with the same values may share it."""
+        while self.module.enumerations.get(name) != values:
+            if name not in self.bound:
+                self.bind(name)
+                self.module.enumerations[name] = values
+            else:
+                name = identifiers.numbered(name, self.bound)
+        return name
+
     def doc_of(self, schema: Schema) -> str:
         """The API's documentation; empty unless docstrings are requested."""
         return schema.description.strip() if self.docs else ""
@@ -163,10 +177,10 @@ class _Scope:
         schema = self.schema_of(target)
         name = identifiers.numbered(identifiers.class_name(target.rpartition(".")[2]), self.bound)
         self.bind(name, target)
-        self._define_named(name, schema)
+        self._define_named(name, target, schema)
         return Reference(self.module.name, name)
 
-    def _define_named(self, name: str, schema: Schema) -> None:
+    def _define_named(self, name: str, schema_name: str, schema: Schema) -> None:
         served = self.module.group_version
         gvk = next((kind for kind in schema.kinds if kind.group_version == served), None)
         definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
@@ -177,7 +191,7 @@ class _Scope:
                 return
         elif gvk is not None:
             definition.gvk, definition.resource = gvk, self.spec.resources.get(gvk)
-        self._fill(definition, (name,), schema)
+        self._fill(definition, (name,), schema, schema_name)
 
     def _item(self, schema: Schema) -> str:
         """The class of a list's items; empty unless they are a kind of this module."""
@@ -185,7 +199,7 @@ class _Scope:
         target = items.target if items else ""
         return self.own[target] if target in self.own and self.spec.schemas[target].kinds else ""
 
-    def _fill(self, into: ClassDef, path: tuple[str, ...], schema: Schema) -> None:
+    def _fill(self, into: ClassDef, path: tuple[str, ...], schema: Schema, schema_name: str = "") -> None:
         taken = set(identifiers.RESERVED_IN_KINDS if into.gvk else identifiers.RESERVED)
         skipped: AbstractSet[str] = _EVERY_OBJECT_HAS if into.gvk else frozenset()
         for wire, property_ in sorted(schema.properties.items()):
@@ -196,16 +210,18 @@ class _Scope:
             taken.add(attribute)
             is_section = bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and is_class(property_)
             is_needed = wire in schema.required or is_section
-            field = _Field(self, (*path, identifiers.class_name(wire)))
+            enumeration = self.spec.enumerations.get(f"{schema_name}.{wire}", "")
+            field = _Field(self, (*path, identifiers.class_name(wire)), enumeration)
             into.fields.append(field.define(attribute, wire, property_, is_needed=is_needed))
 
 
 class _Field:
     """Defines one field, and collects the names in its annotation."""
 
-    def __init__(self, scope: _Scope, path: tuple[str, ...]) -> None:
+    def __init__(self, scope: _Scope, path: tuple[str, ...], enumeration: str) -> None:
         self.scope = scope
         self.path = path
+        self.enumeration = enumeration or identifiers.nested_class_name(path)
         self.references: set[Reference] = set()
         self.takes_data = False
         self.expanding: list[str] = []
@@ -249,9 +265,16 @@ class _Field:
             case "string" if schema.format == "date-time":
                 return self._use(homes.TIME), ""
             case str(scalar) if scalar in _SCALARS:
-                return _SCALARS[scalar]
+                enumerated = self._enumerated(_values_of(schema))
+                return (enumerated, self.scope.use(EMPTY)) if enumerated else _SCALARS[scalar]
             case _:
                 return self._use(homes.JSON), ""
+
+    def _enumerated(self, values: Values) -> str:
+        """The name of an enumerated type; empty without values."""
+        if {*values} == homes.CONDITION_STATUSES:
+            return self._use(homes.CONDITION_STATUS)
+        return self.scope.define_enumeration(self.enumeration, values) if values else ""
 
     def _inner(self, schema: Schema) -> str:
         """The annotation of a list's items or a map's values."""
@@ -302,6 +325,13 @@ def _optional(field: FieldDef) -> FieldDef:
 
 def _is_worth_noting(default: object) -> bool:
     return isinstance(default, str | int | float) and default not in _ZEROES
+
+
+def _values_of(schema: Schema) -> Values:
+    """The values of an enumerated string; empty for other schemas."""
+    # A nullable field lists null among its values.
+    values = tuple(dict.fromkeys(value for value in schema.enum if value is not None))
+    return values if all(isinstance(value, str) for value in values) else ()
 
 
 def _is_list(schema: Schema) -> bool:

@@ -1,4 +1,4 @@
-"""The annotations of a class body, evaluated where the class is defined.
+"""The annotations of a class body: their evaluation where the class is defined, and the types that they decode as.
 
 With ``from __future__ import annotations`` they are text. What the text refers to may be local to a function, or to the
 class body itself, where nobody could look it up later.
@@ -10,12 +10,47 @@ import inspect
 import sys
 import types
 import typing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
+
+from msgspec import UnsetType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["evaluate"]
+__all__ = ["UNIONS", "evaluate", "wire_type"]
+
+UNIONS: Final = (Union, types.UnionType)
+"""The origins of ``Union[a, b]`` and of ``a | b``."""
+_LITERAL: Final = type(Literal[""])
+
+
+def wire_type(annotation: object) -> object:
+    """Return the type that a field decodes as: a Literal of strings or of integers is a plain string or integer.
+
+    The values of an enumeration are for type checkers and schemas. A newer server may send a value that is not among
+    them, and it must survive a round trip.
+    """
+    # This runs for every field of every class that is imported: most annotations have no Literal and end here.
+    if not _has_literal(annotation):
+        return annotation
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if UnsetType in arguments:
+        # Only this package writes UNSET into an annotation, for the exact apiVersion and kind of a class.
+        return annotation
+    if origin is Literal:
+        kinds = {type(value) for value in arguments}
+        return kinds.pop() if kinds in ({str}, {int}) else annotation
+    if origin is Annotated:
+        return Annotated[(wire_type(arguments[0]), *arguments[1:])]
+    wider = tuple(map(wire_type, arguments))
+    return Union[wider] if origin in UNIONS else cast("Any", origin)[wider]
+
+
+def _has_literal(annotation: object) -> bool:
+    if type(annotation) is _LITERAL:
+        return True
+    # Classes have no arguments; `get_args` would take much longer to say so.
+    return any(map(_has_literal, getattr(annotation, "__args__", ())))
 
 
 def evaluate(annotations: dict[str, Any], namespace: Mapping[str, object]) -> None:

@@ -17,8 +17,16 @@ if TYPE_CHECKING:
 class ConditionLike(Protocol):
     """A condition of any kind: those of pods, nodes and custom resources have types of their own."""
 
-    type: str
-    status: str
+    # Read-only here, because an attribute could only be matched by exactly the same type.
+    @property
+    def type(self) -> str:
+        """The aspect that the condition describes."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """True, False or Unknown."""
+        ...
 
 
 class TimestampedCondition(ConditionLike, Protocol):

@@ -7,12 +7,12 @@ objects are the same as before; only msgspec does not fail any more.
 
 from __future__ import annotations
 
-import types
 from typing import Any, Union, cast, get_args, get_origin
 
 from msgspec import UNSET, UnsetType
 
 from masthead._meta import shape
+from masthead._meta.annotations import UNIONS, wire_type
 from masthead._meta.apitype import UNKNOWN_FIELDS, ApiType, subclass, unknown_attributes
 from masthead._meta.slots import is_lazy
 
@@ -35,7 +35,7 @@ class _TypeExtender:
         if all(new is old for new, old in zip(wider, arguments, strict=True)):
             return annotation
         origin = cast("Any", get_origin(annotation))
-        return Union[wider] if origin in {Union, types.UnionType} else origin[wider]
+        return Union[wider] if origin in UNIONS else origin[wider]
 
     def _type(self, cls: ApiType) -> ApiType:
         if cls not in self.done:
@@ -45,11 +45,12 @@ class _TypeExtender:
 
     def _widened(self, cls: ApiType) -> ApiType:
         fields = shape.fields_by_attribute(cls)
-        wider = {name: self.of(hint) for name, hint in shape.annotations_of(cls).items() if not is_lazy(cls, name)}
+        hints = {name: wire_type(hint) for name, hint in shape.annotations_of(cls).items() if not is_lazy(cls, name)}
+        wider = {name: self.of(hint) for name, hint in hints.items()}
         changed = {
             name: Union[hint, None, UnsetType] if fields[name].default is UNSET else hint
             for name, hint in wider.items()
-            if hint is not shape.annotations_of(cls)[name]
+            if hint is not hints[name]
         }
         learnt = unknown_attributes(cls, UNKNOWN_FIELDS.of(cls))
         if not changed and not learnt:

@@ -1,7 +1,7 @@
 """ObjectMeta and ListMeta."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 from masthead._meta import names
 from masthead._meta.merge import Merge
@@ -34,7 +34,7 @@ class ManagedFieldsEntry(Struct):
     fields_type: str | None = None
     fields_v1: FieldsV1 | None = field(default=None, name="fieldsV1")
     manager: str | None = None
-    operation: str | None = None
+    operation: Literal["Apply", "Update"] | None = None
     subresource: str | None = None
     time: Time | None = None
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Never, Self, cast, dataclass_transform
 
 import msgspec
 from msgspec import field
@@ -38,7 +38,13 @@ from masthead._meta.walk import unknown_fields
 from masthead._module import set_module
 from masthead.errors import DecodeError
 
-__all__ = ["Struct", "StructType", "field", "unknown_fields"]
+__all__ = ["EMPTY", "Struct", "StructType", "field", "unknown_fields"]
+
+if TYPE_CHECKING:
+    EMPTY: Never
+else:
+    EMPTY = ""
+    """The default of a required field with enumerated values. Type checkers accept it as any of them."""
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))

@@ -32,6 +32,7 @@ from typing import (
 import msgspec
 
 from masthead._meta import typeinfo
+from masthead._meta.annotations import UNIONS, wire_type
 from masthead._meta.apitype import UNKNOWN_FIELDS, ApiType, construct, with_unknown
 from masthead._meta.quantity import Quantity, parse_quantity, parse_text
 from masthead._meta.time import (
@@ -70,7 +71,6 @@ WORDS: Final[Mapping[object, str]] = {
 
 _MIN_BEGINNING: Final = 4
 """Characters of an unknown name that are compared with the beginnings of fields."""
-_UNIONS: Final = (Union, types.UnionType)
 # msgspec encodes field names without escaping, so it rejects names that need it.
 _NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
 
@@ -405,6 +405,7 @@ def annotations_of(cls: ApiType) -> Mapping[str, object]:
 
 def shape_of(annotation: object) -> Shape:
     """Compile an annotation to a shape."""
+    annotation = wire_type(annotation)
     if annotation is Any or annotation is object:
         return AnyShape()
     if isinstance(annotation, ApiType):
@@ -416,7 +417,7 @@ def shape_of(annotation: object) -> Shape:
         return ListShape(_inner_shape(arguments[0]))
     if origin is dict:
         return MapShape(_inner_shape(arguments[1]))
-    if origin in _UNIONS:
+    if origin in UNIONS:
         return _union(tuple(argument for argument in arguments if argument not in {type(None), msgspec.UnsetType}))
     return _time() if annotation is datetime else _scalar((annotation,), annotation)
 
@@ -442,7 +443,7 @@ def is_float(annotation: object) -> bool:
     origin = get_origin(annotation)
     if origin is Annotated:
         return is_float(get_args(annotation)[0])
-    return any(map(is_float, get_args(annotation))) if origin in _UNIONS else annotation is float
+    return any(map(is_float, get_args(annotation))) if origin in UNIONS else annotation is float
 
 
 def _inner_shape(annotation: object) -> Shape:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Union, cast, get_args, 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType, field
 
-from masthead._meta.annotations import evaluate
+from masthead._meta.annotations import evaluate, wire_type
 from masthead._meta.implicit import Factory, is_implicit, maker_of
 from masthead._meta.shape import ShapeError, allows_none, is_float
 from masthead._module import scoped
@@ -199,7 +199,9 @@ class SlotPlan:
             namespace["NULLABLE"] = self.nullable
         self.defaults: dict[str, object] = {}
         for name, annotation in annotations.items():
-            on_wire = list[Raw] if name in in_parts else annotation
+            on_wire = list[Raw] if name in in_parts else wire_type(annotation)
+            if on_wire is not annotation:
+                namespace["__annotations__"][name] = on_wire
             self._plan(namespace, name, on_wire, lazy=name in lazy, plain=plain)
 
     def _plan(self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool) -> None:

@@ -18,7 +18,7 @@ from masthead._meta.metadata import (
     OwnerReference,
     ShardInfo,
 )
-from masthead._meta.model import Struct, field
+from masthead._meta.model import EMPTY, Struct, field
 from masthead._meta.object import Object, ObjectList
 from masthead._meta.shape import JSON, FieldsV1, ShapeError
 from masthead._meta.time import MicroTime, Time
@@ -37,12 +37,14 @@ __all__ = [
     "CreateOptions",
     "DeleteOptions",
     "DeletionPropagation",
+    "FieldSelectorOperator",
     "FieldSelectorRequirement",
     "FieldsV1",
     "GetOptions",
     "GroupResource",
     "GroupVersionForDiscovery",
     "LabelSelector",
+    "LabelSelectorOperator",
     "LabelSelectorRequirement",
     "ListMeta",
     "ListOptions",
@@ -72,6 +74,8 @@ __all__ = [
 
 ConditionStatus: TypeAlias = Literal["True", "False", "Unknown"]
 DeletionPropagation: TypeAlias = Literal["Orphan", "Background", "Foreground"]
+FieldSelectorOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist"]
+LabelSelectorOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 ResourceVersionMatch: TypeAlias = Literal["Exact", "NotOlderThan"]
 
 
@@ -131,7 +135,7 @@ class Status(Struct):
     api_version: str | None = None
     kind: str | None = None
     metadata: ListMeta = field(default_factory=ListMeta)
-    status: str | None = None
+    status: Literal["Success", "Failure"] | None = None
     message: str | None = None
     reason: str | None = None
     details: StatusDetails | None = None
@@ -163,7 +167,7 @@ class ListOptions(Struct):
     label_selector: str | None = None
     limit: int | None = None
     resource_version: str | None = None
-    resource_version_match: str | None = None
+    resource_version_match: ResourceVersionMatch | None = None
     send_initial_events: bool | None = None
     shard_selector: str | None = None
     timeout_seconds: int | None = None
@@ -176,7 +180,7 @@ class CreateOptions(Struct):
 
     dry_run: list[str] = []
     field_manager: str | None = None
-    field_validation: str | None = None
+    field_validation: Literal["Ignore", "Warn", "Strict"] | None = None
 
 
 @set_module("masthead.meta.v1")
@@ -185,7 +189,7 @@ class UpdateOptions(Struct):
 
     dry_run: list[str] = []
     field_manager: str | None = None
-    field_validation: str | None = None
+    field_validation: Literal["Ignore", "Warn", "Strict"] | None = None
 
 
 @set_module("masthead.meta.v1")
@@ -194,7 +198,7 @@ class PatchOptions(Struct):
 
     dry_run: list[str] = []
     field_manager: str | None = None
-    field_validation: str | None = None
+    field_validation: Literal["Ignore", "Warn", "Strict"] | None = None
     force: bool | None = None
 
 
@@ -218,15 +222,15 @@ class DeleteOptions(Struct):
     kind: str | None = None
     orphan_dependents: bool | None = None
     preconditions: Preconditions | None = None
-    propagation_policy: str | None = None
+    propagation_policy: DeletionPropagation | None = None
 
 
 @set_module("masthead.meta")
 class LabelSelectorRequirement(Struct):
-    """A key, one of In, NotIn, Exists and DoesNotExist, and values."""
+    """A key, an operator and values."""
 
     key: str = ""
-    operator: str = ""
+    operator: LabelSelectorOperator = EMPTY
     values: list[str] = []
 
 
@@ -245,7 +249,7 @@ class FieldSelectorRequirement(Struct):
     """A field, an operator and values."""
 
     key: str = ""
-    operator: str = ""
+    operator: FieldSelectorOperator = EMPTY
     values: list[str] = []
 
 
@@ -257,7 +261,7 @@ class Condition(Struct):
     message: str = ""
     observed_generation: int | None = None
     reason: str = ""
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -426,7 +430,7 @@ class TableRowCondition(Struct):
 
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 

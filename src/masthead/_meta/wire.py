@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Union, cast
 import msgspec
 
 from masthead._meta import shape, typeinfo
+from masthead._meta.annotations import wire_type
 from masthead._meta.apitype import UNKNOWN_FIELDS
 from masthead._meta.extended_types import extend_annotation
 from masthead._meta.locks import fork_safe_lock
@@ -39,7 +40,7 @@ class Reader:
     __slots__ = ("_annotation", "_known_fields", "_rules", "_shape", "decode")
 
     def __init__(self, annotation: object, rules: shape.Rules = shape.FROM_WIRE) -> None:
-        self._annotation = annotation
+        self._annotation = annotation = wire_type(annotation)
         self._rules = rules
         self._shape = shape.shape_of(annotation)
         self._known_fields = 0

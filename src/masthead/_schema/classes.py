@@ -180,7 +180,8 @@ class _Field:
 
     def is_value(self, annotation: object) -> bool:
         """Whether it is a scalar that is never absent, and so required as a rule; items of lists are, too."""
-        return annotation in _SCALARS or (get_origin(annotation) is list and issubclass(self._cls, ObjectList))
+        origin = get_origin(annotation)
+        return annotation in _SCALARS or origin is Literal or (origin is list and issubclass(self._cls, ObjectList))
 
     def schema(self, annotation: object) -> Schema:
         """The schema of the field."""

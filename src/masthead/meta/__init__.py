@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from masthead._meta.metadata import ManagedFieldsEntry as ManagedFieldsEntry
     from masthead._meta.metadata import ObjectMeta as ObjectMeta
     from masthead._meta.metadata import OwnerReference as OwnerReference
+    from masthead._meta.model import EMPTY as EMPTY
     from masthead._meta.model import Struct as Struct
     from masthead._meta.model import field as field
     from masthead._meta.model import unknown_fields as unknown_fields
@@ -98,6 +99,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Condition": "masthead._meta.v1",
             "Data": "masthead._meta.object",
             "DeleteOptions": "masthead._meta.v1",
+            "EMPTY": "masthead._meta.model",
             "FieldSelector": "masthead._meta.fields",
             "GroupKind": "masthead._meta.gvk",
             "GroupVersion": "masthead._meta.gvk",

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from masthead._meta.v1 import CreateOptions as CreateOptions
     from masthead._meta.v1 import DeleteOptions as DeleteOptions
     from masthead._meta.v1 import DeletionPropagation as DeletionPropagation
+    from masthead._meta.v1 import FieldSelectorOperator as FieldSelectorOperator
     from masthead._meta.v1 import FieldSelectorRequirement as FieldSelectorRequirement
     from masthead._meta.v1 import FieldsV1 as FieldsV1
     from masthead._meta.v1 import GetOptions as GetOptions
     from masthead._meta.v1 import GroupResource as GroupResource
     from masthead._meta.v1 import GroupVersionForDiscovery as GroupVersionForDiscovery
     from masthead._meta.v1 import LabelSelector as LabelSelector
+    from masthead._meta.v1 import LabelSelectorOperator as LabelSelectorOperator
     from masthead._meta.v1 import LabelSelectorRequirement as LabelSelectorRequirement
     from masthead._meta.v1 import ListMeta as ListMeta
     from masthead._meta.v1 import ListOptions as ListOptions
@@ -63,12 +65,14 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "CreateOptions": "masthead._meta.v1",
             "DeleteOptions": "masthead._meta.v1",
             "DeletionPropagation": "masthead._meta.v1",
+            "FieldSelectorOperator": "masthead._meta.v1",
             "FieldSelectorRequirement": "masthead._meta.v1",
             "FieldsV1": "masthead._meta.v1",
             "GetOptions": "masthead._meta.v1",
             "GroupResource": "masthead._meta.v1",
             "GroupVersionForDiscovery": "masthead._meta.v1",
             "LabelSelector": "masthead._meta.v1",
+            "LabelSelectorOperator": "masthead._meta.v1",
             "LabelSelectorRequirement": "masthead._meta.v1",
             "ListMeta": "masthead._meta.v1",
             "ListOptions": "masthead._meta.v1",

@@ -331,10 +331,10 @@ class OwnPod(Pod):
 
 
 def test_a_section_of_a_base_class_can_be_declared_anew() -> None:
-    own = OwnPod.from_json(b'{"kind":"OwnPod","spec":{"size":3},"status":{"phase":"x"}}')
+    own = OwnPod.from_json(b'{"kind":"OwnPod","spec":{"size":3},"status":{"phase":"Failed"}}')
 
     assert own.spec.size == 3
-    assert own.status.phase == "x"
+    assert own.status.phase == "Failed"
     assert copy.copy(own) == own
 
 

@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
+from masthead.meta import (
+    EMPTY,
+    Data,
+    GroupVersionKind,
+    Merge,
+    Object,
+    ObjectList,
+    Resource,
+    Struct,
+    Subresource,
+    Time,
+    field,
+)
+from masthead.meta.v1 import ConditionStatus
 
 __all__ = [
     "APIService",
@@ -35,7 +48,7 @@ class APIServiceCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 

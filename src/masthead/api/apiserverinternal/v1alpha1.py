@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
+from masthead.meta import (
+    EMPTY,
+    Data,
+    GroupVersionKind,
+    Merge,
+    Object,
+    ObjectList,
+    Resource,
+    Struct,
+    Subresource,
+    Time,
+    field,
+)
+from masthead.meta.v1 import ConditionStatus
 
 __all__ = [
     "ServerStorageVersion",
@@ -36,7 +49,7 @@ class StorageVersionCondition(Struct):
     message: str = ""
     observed_generation: int | None = None
     reason: str = ""
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 

@@ -4,10 +4,11 @@ Not served since Kubernetes 1.16: use apps/v1.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.api.core.v1 import PersistentVolumeClaim, PodTemplateSpec
 from masthead.meta import (
+    EMPTY,
     JSON,
     Data,
     GroupVersionKind,
@@ -21,7 +22,7 @@ from masthead.meta import (
     Time,
     field,
 )
-from masthead.meta.v1 import LabelSelector
+from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
     "ControllerRevision",
@@ -33,6 +34,9 @@ __all__ = [
     "DeploymentSpec",
     "DeploymentStatus",
     "DeploymentStrategy",
+    "DeploymentStrategyType",
+    "PersistentVolumeClaimRetentionPolicyType",
+    "PodManagementPolicyType",
     "REMOVED_IN",
     "RollbackConfig",
     "RollingUpdateDeployment",
@@ -48,10 +52,16 @@ __all__ = [
     "StatefulSetSpec",
     "StatefulSetStatus",
     "StatefulSetUpdateStrategy",
+    "StatefulSetUpdateStrategyType",
 ]
 
 REMOVED_IN: Final = "1.16"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+DeploymentStrategyType: TypeAlias = Literal["Recreate", "RollingUpdate"]
+PersistentVolumeClaimRetentionPolicyType: TypeAlias = Literal["Delete", "Retain"]
+PodManagementPolicyType: TypeAlias = Literal["OrderedReady", "Parallel"]
+StatefulSetUpdateStrategyType: TypeAlias = Literal["OnDelete", "RollingUpdate"]
 
 
 class ControllerRevision(Object):
@@ -96,7 +106,7 @@ class RollingUpdateDeployment(Struct):
 
 class DeploymentStrategy(Struct):
     rolling_update: RollingUpdateDeployment | None = None
-    type: str | None = None
+    type: DeploymentStrategyType | None = None
 
 
 class RollbackConfig(Struct):
@@ -124,7 +134,7 @@ class DeploymentCondition(Struct):
     last_update_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -249,20 +259,20 @@ class StatefulSetOrdinals(Struct):
 
 
 class StatefulSetPersistentVolumeClaimRetentionPolicy(Struct):
-    when_deleted: str | None = None
-    when_scaled: str | None = None
+    when_deleted: PersistentVolumeClaimRetentionPolicyType | None = None
+    when_scaled: PersistentVolumeClaimRetentionPolicyType | None = None
 
 
 class StatefulSetUpdateStrategy(Struct):
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
-    type: str | None = None
+    type: StatefulSetUpdateStrategyType | None = None
 
 
 class StatefulSetSpec(Struct):
     min_ready_seconds: int | None = None
     ordinals: StatefulSetOrdinals | None = None
     persistent_volume_claim_retention_policy: StatefulSetPersistentVolumeClaimRetentionPolicy | None = None
-    pod_management_policy: str | None = None
+    pod_management_policy: PodManagementPolicyType | None = None
     replicas: int | None = None
     revision_history_limit: int | None = None
     selector: LabelSelector | None = None
@@ -276,7 +286,7 @@ class StatefulSetCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 

@@ -4,10 +4,11 @@ Not served since Kubernetes 1.16: use apps/v1.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.api.core.v1 import PersistentVolumeClaim, PodTemplateSpec
 from masthead.meta import (
+    EMPTY,
     JSON,
     Data,
     GroupVersionKind,
@@ -21,7 +22,7 @@ from masthead.meta import (
     Time,
     field,
 )
-from masthead.meta.v1 import LabelSelector
+from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
     "ControllerRevision",
@@ -32,12 +33,16 @@ __all__ = [
     "DaemonSetSpec",
     "DaemonSetStatus",
     "DaemonSetUpdateStrategy",
+    "DaemonSetUpdateStrategyType",
     "Deployment",
     "DeploymentCondition",
     "DeploymentList",
     "DeploymentSpec",
     "DeploymentStatus",
     "DeploymentStrategy",
+    "DeploymentStrategyType",
+    "PersistentVolumeClaimRetentionPolicyType",
+    "PodManagementPolicyType",
     "REMOVED_IN",
     "ReplicaSet",
     "ReplicaSetCondition",
@@ -58,10 +63,17 @@ __all__ = [
     "StatefulSetSpec",
     "StatefulSetStatus",
     "StatefulSetUpdateStrategy",
+    "StatefulSetUpdateStrategyType",
 ]
 
 REMOVED_IN: Final = "1.16"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+DaemonSetUpdateStrategyType: TypeAlias = Literal["OnDelete", "RollingUpdate"]
+DeploymentStrategyType: TypeAlias = Literal["Recreate", "RollingUpdate"]
+PersistentVolumeClaimRetentionPolicyType: TypeAlias = Literal["Delete", "Retain"]
+PodManagementPolicyType: TypeAlias = Literal["OrderedReady", "Parallel"]
+StatefulSetUpdateStrategyType: TypeAlias = Literal["OnDelete", "RollingUpdate"]
 
 
 class ControllerRevision(Object):
@@ -106,7 +118,7 @@ class RollingUpdateDaemonSet(Struct):
 
 class DaemonSetUpdateStrategy(Struct):
     rolling_update: RollingUpdateDaemonSet | None = None
-    type: str | None = None
+    type: DaemonSetUpdateStrategyType | None = None
 
 
 class DaemonSetSpec(Struct):
@@ -121,7 +133,7 @@ class DaemonSetCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -189,7 +201,7 @@ class RollingUpdateDeployment(Struct):
 
 class DeploymentStrategy(Struct):
     rolling_update: RollingUpdateDeployment | None = None
-    type: str | None = None
+    type: DeploymentStrategyType | None = None
 
 
 class DeploymentSpec(Struct):
@@ -212,7 +224,7 @@ class DeploymentCondition(Struct):
     last_update_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -282,7 +294,7 @@ class ReplicaSetCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -385,20 +397,20 @@ class StatefulSetOrdinals(Struct):
 
 
 class StatefulSetPersistentVolumeClaimRetentionPolicy(Struct):
-    when_deleted: str | None = None
-    when_scaled: str | None = None
+    when_deleted: PersistentVolumeClaimRetentionPolicyType | None = None
+    when_scaled: PersistentVolumeClaimRetentionPolicyType | None = None
 
 
 class StatefulSetUpdateStrategy(Struct):
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
-    type: str | None = None
+    type: StatefulSetUpdateStrategyType | None = None
 
 
 class StatefulSetSpec(Struct):
     min_ready_seconds: int | None = None
     ordinals: StatefulSetOrdinals | None = None
     persistent_volume_claim_retention_policy: StatefulSetPersistentVolumeClaimRetentionPolicy | None = None
-    pod_management_policy: str | None = None
+    pod_management_policy: PodManagementPolicyType | None = None
     replicas: int | None = None
     revision_history_limit: int | None = None
     selector: LabelSelector = field(default_factory=LabelSelector)
@@ -412,7 +424,7 @@ class StatefulSetCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 

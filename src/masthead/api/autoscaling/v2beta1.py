@@ -3,9 +3,10 @@
 Not served since Kubernetes 1.25: use autoscaling/v2.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.meta import (
+    EMPTY,
     Data,
     GroupVersionKind,
     Object,
@@ -17,7 +18,7 @@ from masthead.meta import (
     Time,
     field,
 )
-from masthead.meta.v1 import LabelSelector
+from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
     "ContainerResourceMetricSource",
@@ -30,6 +31,7 @@ __all__ = [
     "HorizontalPodAutoscalerList",
     "HorizontalPodAutoscalerSpec",
     "HorizontalPodAutoscalerStatus",
+    "MetricSourceType",
     "MetricSpec",
     "MetricStatus",
     "ObjectMetricSource",
@@ -43,6 +45,8 @@ __all__ = [
 
 REMOVED_IN: Final = "1.25"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+MetricSourceType: TypeAlias = Literal["ContainerResource", "External", "Object", "Pods", "Resource"]
 
 
 class ContainerResourceMetricSource(Struct):
@@ -105,7 +109,7 @@ class MetricSpec(Struct):
     object: ObjectMetricSource | None = None
     pods: PodsMetricSource | None = None
     resource: ResourceMetricSource | None = None
-    type: str = ""
+    type: MetricSourceType = EMPTY
 
 
 class HorizontalPodAutoscalerSpec(Struct):
@@ -119,7 +123,7 @@ class HorizontalPodAutoscalerCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -149,7 +153,7 @@ class MetricStatus(Struct):
     object: ObjectMetricStatus | None = None
     pods: PodsMetricStatus | None = None
     resource: ResourceMetricStatus | None = None
-    type: str = ""
+    type: MetricSourceType = EMPTY
 
 
 class HorizontalPodAutoscalerStatus(Struct):

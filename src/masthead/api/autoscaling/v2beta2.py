@@ -3,9 +3,10 @@
 Not served since Kubernetes 1.26: use autoscaling/v2.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.meta import (
+    EMPTY,
     Data,
     GroupVersionKind,
     Object,
@@ -17,7 +18,7 @@ from masthead.meta import (
     Time,
     field,
 )
-from masthead.meta.v1 import LabelSelector
+from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
     "ContainerResourceMetricSource",
@@ -26,6 +27,7 @@ __all__ = [
     "ExternalMetricSource",
     "ExternalMetricStatus",
     "HPAScalingPolicy",
+    "HPAScalingPolicyType",
     "HPAScalingRules",
     "HorizontalPodAutoscaler",
     "HorizontalPodAutoscalerBehavior",
@@ -34,9 +36,11 @@ __all__ = [
     "HorizontalPodAutoscalerSpec",
     "HorizontalPodAutoscalerStatus",
     "MetricIdentifier",
+    "MetricSourceType",
     "MetricSpec",
     "MetricStatus",
     "MetricTarget",
+    "MetricTargetType",
     "MetricValueStatus",
     "ObjectMetricSource",
     "ObjectMetricStatus",
@@ -45,16 +49,22 @@ __all__ = [
     "REMOVED_IN",
     "ResourceMetricSource",
     "ResourceMetricStatus",
+    "ScalingPolicySelect",
 ]
 
 REMOVED_IN: Final = "1.26"
 """The Kubernetes release that stopped serving the last of these resources."""
 
+HPAScalingPolicyType: TypeAlias = Literal["Percent", "Pods"]
+MetricSourceType: TypeAlias = Literal["ContainerResource", "External", "Object", "Pods", "Resource"]
+MetricTargetType: TypeAlias = Literal["AverageValue", "Utilization", "Value"]
+ScalingPolicySelect: TypeAlias = Literal["Disabled", "Max", "Min"]
+
 
 class MetricTarget(Struct):
     average_utilization: int | None = None
     average_value: Quantity | None = None
-    type: str = ""
+    type: MetricTargetType = EMPTY
     value: Quantity | None = None
 
 
@@ -99,13 +109,13 @@ class ExternalMetricStatus(Struct):
 
 class HPAScalingPolicy(Struct):
     period_seconds: int = 0
-    type: str = ""
+    type: HPAScalingPolicyType = EMPTY
     value: int = 0
 
 
 class HPAScalingRules(Struct):
     policies: list[HPAScalingPolicy] = []
-    select_policy: str | None = None
+    select_policy: ScalingPolicySelect | None = None
     stabilization_window_seconds: int | None = None
 
 
@@ -136,7 +146,7 @@ class MetricSpec(Struct):
     object: ObjectMetricSource | None = None
     pods: PodsMetricSource | None = None
     resource: ResourceMetricSource | None = None
-    type: str = ""
+    type: MetricSourceType = EMPTY
 
 
 class HorizontalPodAutoscalerSpec(Struct):
@@ -151,7 +161,7 @@ class HorizontalPodAutoscalerCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -177,7 +187,7 @@ class MetricStatus(Struct):
     object: ObjectMetricStatus | None = None
     pods: PodsMetricStatus | None = None
     resource: ResourceMetricStatus | None = None
-    type: str = ""
+    type: MetricSourceType = EMPTY
 
 
 class HorizontalPodAutoscalerStatus(Struct):

@@ -3,17 +3,27 @@
 Not served since Kubernetes 1.25: use batch/v1.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.api.batch.v1 import JobSpec
 from masthead.api.core.v1 import ObjectReference
 from masthead.meta import Data, GroupVersionKind, Object, ObjectList, Resource, Struct, Subresource, Time, field
 from masthead.meta.v1 import ObjectMeta
 
-__all__ = ["CronJob", "CronJobList", "CronJobSpec", "CronJobStatus", "JobTemplateSpec", "REMOVED_IN"]
+__all__ = [
+    "ConcurrencyPolicy",
+    "CronJob",
+    "CronJobList",
+    "CronJobSpec",
+    "CronJobStatus",
+    "JobTemplateSpec",
+    "REMOVED_IN",
+]
 
 REMOVED_IN: Final = "1.25"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+ConcurrencyPolicy: TypeAlias = Literal["Allow", "Forbid", "Replace"]
 
 
 class JobTemplateSpec(Struct):
@@ -22,7 +32,7 @@ class JobTemplateSpec(Struct):
 
 
 class CronJobSpec(Struct):
-    concurrency_policy: str | None = None
+    concurrency_policy: ConcurrencyPolicy | None = None
     failed_jobs_history_limit: int | None = None
     job_template: JobTemplateSpec = field(default_factory=JobTemplateSpec)
     schedule: str = ""

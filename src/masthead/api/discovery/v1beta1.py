@@ -4,12 +4,13 @@ Not served since Kubernetes 1.25: use discovery.k8s.io/v1.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.api.core.v1 import ObjectReference
-from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, field
+from masthead.meta import EMPTY, Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, field
 
 __all__ = [
+    "AddressType",
     "Endpoint",
     "EndpointConditions",
     "EndpointHints",
@@ -17,11 +18,15 @@ __all__ = [
     "EndpointSlice",
     "EndpointSliceList",
     "ForZone",
+    "Protocol",
     "REMOVED_IN",
 ]
 
 REMOVED_IN: Final = "1.25"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+AddressType: TypeAlias = Literal["FQDN", "IPv4", "IPv6"]
+Protocol: TypeAlias = Literal["SCTP", "TCP", "UDP"]
 
 
 class EndpointConditions(Struct):
@@ -56,7 +61,7 @@ class EndpointPort(Struct):
     app_protocol: str | None = None
     name: str | None = None
     port: int | None = None
-    protocol: str | None = None
+    protocol: Protocol | None = None
 
 
 class EndpointSlice(Object):
@@ -70,7 +75,7 @@ class EndpointSlice(Object):
         replacement="discovery.k8s.io/v1",
     )
 
-    address_type: str = ""
+    address_type: AddressType = EMPTY
     endpoints: list[Endpoint] = []
     ports: list[EndpointPort] = []
 
@@ -85,7 +90,7 @@ class EndpointSlice(Object):
             generate_name: str = "",
             labels: dict[str, str] | None = None,
             annotations: dict[str, str] | None = None,
-            address_type: str = ...,
+            address_type: AddressType = ...,
             endpoints: Sequence[Endpoint | Data] = ...,
             ports: Sequence[EndpointPort | Data] = ...,
         ) -> Self: ...

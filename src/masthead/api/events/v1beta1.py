@@ -3,15 +3,17 @@
 Not served since Kubernetes 1.25: use events.k8s.io/v1.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.api.core.v1 import EventSource, ObjectReference
 from masthead.meta import Data, GroupVersionKind, MicroTimeField, Object, ObjectList, Resource, Struct, Time, field
 
-__all__ = ["Event", "EventList", "EventSeries", "REMOVED_IN"]
+__all__ = ["Event", "EventList", "EventSeries", "EventType", "REMOVED_IN"]
 
 REMOVED_IN: Final = "1.25"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+EventType: TypeAlias = Literal["Normal", "Warning"]
 
 
 class EventSeries(Struct):
@@ -44,7 +46,7 @@ class Event(Object):
     reporting_controller: str | None = None
     reporting_instance: str | None = None
     series: EventSeries | None = None
-    type: str | None = None
+    type: EventType | None = None
 
     if TYPE_CHECKING:
 
@@ -70,7 +72,7 @@ class Event(Object):
             reporting_controller: str | None = ...,
             reporting_instance: str | None = ...,
             series: EventSeries | Data | None = ...,
-            type: str | None = ...,
+            type: EventType | None = ...,
         ) -> Self: ...
 
 

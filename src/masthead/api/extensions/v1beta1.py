@@ -4,10 +4,11 @@ Not served since Kubernetes 1.22: use apps/v1 or networking.k8s.io/v1.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.api.core.v1 import PodTemplateSpec, TypedLocalObjectReference
 from masthead.meta import (
+    EMPTY,
     Data,
     GroupVersionKind,
     IntOrString,
@@ -20,7 +21,7 @@ from masthead.meta import (
     Time,
     field,
 )
-from masthead.meta.v1 import LabelSelector
+from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
     "DaemonSet",
@@ -29,6 +30,7 @@ __all__ = [
     "DaemonSetSpec",
     "DaemonSetStatus",
     "DaemonSetUpdateStrategy",
+    "DaemonSetUpdateStrategyType",
     "Deployment",
     "DeploymentCondition",
     "DeploymentList",
@@ -36,6 +38,7 @@ __all__ = [
     "DeploymentSpec",
     "DeploymentStatus",
     "DeploymentStrategy",
+    "DeploymentStrategyType",
     "HTTPIngressPath",
     "HTTPIngressRuleValue",
     "IPBlock",
@@ -56,6 +59,9 @@ __all__ = [
     "NetworkPolicyPeer",
     "NetworkPolicyPort",
     "NetworkPolicySpec",
+    "PathType",
+    "PolicyType",
+    "Protocol",
     "REMOVED_IN",
     "ReplicaSet",
     "ReplicaSetCondition",
@@ -73,6 +79,12 @@ __all__ = [
 REMOVED_IN: Final = "1.22"
 """The Kubernetes release that stopped serving the last of these resources."""
 
+DaemonSetUpdateStrategyType: TypeAlias = Literal["OnDelete", "RollingUpdate"]
+DeploymentStrategyType: TypeAlias = Literal["Recreate", "RollingUpdate"]
+PathType: TypeAlias = Literal["Exact", "ImplementationSpecific", "Prefix"]
+PolicyType: TypeAlias = Literal["Egress", "Ingress"]
+Protocol: TypeAlias = Literal["SCTP", "TCP", "UDP"]
+
 
 class RollingUpdateDaemonSet(Struct):
     max_surge: IntOrString | None = None
@@ -81,7 +93,7 @@ class RollingUpdateDaemonSet(Struct):
 
 class DaemonSetUpdateStrategy(Struct):
     rolling_update: RollingUpdateDaemonSet | None = None
-    type: str | None = None
+    type: DaemonSetUpdateStrategyType | None = None
 
 
 class DaemonSetSpec(Struct):
@@ -97,7 +109,7 @@ class DaemonSetCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -165,7 +177,7 @@ class RollingUpdateDeployment(Struct):
 
 class DeploymentStrategy(Struct):
     rolling_update: RollingUpdateDeployment | None = None
-    type: str | None = None
+    type: DeploymentStrategyType | None = None
 
 
 class RollbackConfig(Struct):
@@ -193,7 +205,7 @@ class DeploymentCondition(Struct):
     last_update_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 
@@ -286,7 +298,7 @@ class IngressBackend(Struct):
 class HTTPIngressPath(Struct):
     backend: IngressBackend = field(default_factory=IngressBackend)
     path: str | None = None
-    path_type: str | None = None
+    path_type: PathType | None = None
 
 
 class HTTPIngressRuleValue(Struct):
@@ -318,7 +330,7 @@ class IngressSpec(Struct):
 class IngressPortStatus(Struct):
     error: str | None = None
     port: int = 0
-    protocol: str = ""
+    protocol: Protocol = EMPTY
 
 
 class IngressLoadBalancerIngress(Struct):
@@ -383,7 +395,7 @@ class NetworkPolicyPeer(Struct):
 class NetworkPolicyPort(Struct):
     end_port: int | None = None
     port: IntOrString | None = None
-    protocol: str | None = None
+    protocol: Protocol | None = None
 
 
 class NetworkPolicyEgressRule(Struct):
@@ -400,7 +412,7 @@ class NetworkPolicySpec(Struct):
     egress: list[NetworkPolicyEgressRule] = []
     ingress: list[NetworkPolicyIngressRule] = []
     pod_selector: LabelSelector = field(default_factory=LabelSelector)
-    policy_types: list[str] = []
+    policy_types: list[PolicyType] = []
 
 
 class NetworkPolicy(Object):
@@ -448,7 +460,7 @@ class ReplicaSetCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str = ""
+    status: ConditionStatus = EMPTY
     type: str = ""
 
 

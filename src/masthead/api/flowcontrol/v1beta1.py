@@ -4,13 +4,27 @@ Not served since Kubernetes 1.26: use flowcontrol.apiserver.k8s.io/v1.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
-from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
+from masthead.meta import (
+    EMPTY,
+    Data,
+    GroupVersionKind,
+    Merge,
+    Object,
+    ObjectList,
+    Resource,
+    Struct,
+    Subresource,
+    Time,
+    field,
+)
+from masthead.meta.v1 import ConditionStatus
 
 __all__ = [
     "ExemptPriorityLevelConfiguration",
     "FlowDistinguisherMethod",
+    "FlowDistinguisherMethodType",
     "FlowSchema",
     "FlowSchemaCondition",
     "FlowSchemaList",
@@ -18,6 +32,7 @@ __all__ = [
     "FlowSchemaStatus",
     "GroupSubject",
     "LimitResponse",
+    "LimitResponseType",
     "LimitedPriorityLevelConfiguration",
     "NonResourcePolicyRule",
     "PolicyRulesWithSubjects",
@@ -27,16 +42,23 @@ __all__ = [
     "PriorityLevelConfigurationReference",
     "PriorityLevelConfigurationSpec",
     "PriorityLevelConfigurationStatus",
+    "PriorityLevelEnablement",
     "QueuingConfiguration",
     "REMOVED_IN",
     "ResourcePolicyRule",
     "ServiceAccountSubject",
     "Subject",
+    "SubjectKind",
     "UserSubject",
 ]
 
 REMOVED_IN: Final = "1.26"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+FlowDistinguisherMethodType: TypeAlias = Literal["ByNamespace", "ByUser"]
+LimitResponseType: TypeAlias = Literal["Queue", "Reject"]
+PriorityLevelEnablement: TypeAlias = Literal["Exempt", "Limited"]
+SubjectKind: TypeAlias = Literal["Group", "ServiceAccount", "User"]
 
 
 class ExemptPriorityLevelConfiguration(Struct):
@@ -45,7 +67,7 @@ class ExemptPriorityLevelConfiguration(Struct):
 
 
 class FlowDistinguisherMethod(Struct):
-    type: str = ""
+    type: FlowDistinguisherMethodType = EMPTY
 
 
 class NonResourcePolicyRule(Struct):
@@ -88,7 +110,7 @@ class UserSubject(Struct):
 
 class Subject(Struct):
     group: GroupSubject | None = None
-    kind: str = ""
+    kind: SubjectKind = EMPTY
     service_account: ServiceAccountSubject | None = None
     user: UserSubject | None = None
 
@@ -116,7 +138,7 @@ class FlowSchemaCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str | None = None
+    status: ConditionStatus | None = None
     type: str | None = None
 
 
@@ -178,7 +200,7 @@ class QueuingConfiguration(Struct):
 
 class LimitResponse(Struct):
     queuing: QueuingConfiguration | None = None
-    type: str = ""
+    type: LimitResponseType = EMPTY
 
 
 class LimitedPriorityLevelConfiguration(Struct):
@@ -191,14 +213,14 @@ class LimitedPriorityLevelConfiguration(Struct):
 class PriorityLevelConfigurationSpec(Struct):
     exempt: ExemptPriorityLevelConfiguration | None = None
     limited: LimitedPriorityLevelConfiguration | None = None
-    type: str = ""
+    type: PriorityLevelEnablement = EMPTY
 
 
 class PriorityLevelConfigurationCondition(Struct):
     last_transition_time: Time | None = None
     message: str | None = None
     reason: str | None = None
-    status: str | None = None
+    status: ConditionStatus | None = None
     type: str | None = None
 
 

@@ -4,7 +4,7 @@ Not served since Kubernetes 1.25: use policy/v1.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.meta import (
     Data,
@@ -28,10 +28,13 @@ __all__ = [
     "PodDisruptionBudgetSpec",
     "PodDisruptionBudgetStatus",
     "REMOVED_IN",
+    "UnhealthyPodEvictionPolicyType",
 ]
 
 REMOVED_IN: Final = "1.25"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+UnhealthyPodEvictionPolicyType: TypeAlias = Literal["AlwaysAllow", "IfHealthyBudget"]
 
 
 class Eviction(Object):
@@ -58,7 +61,7 @@ class PodDisruptionBudgetSpec(Struct):
     max_unavailable: IntOrString | None = None
     min_available: IntOrString | None = None
     selector: LabelSelector | None = None
-    unhealthy_pod_eviction_policy: str | None = None
+    unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicyType | None = None
 
 
 class PodDisruptionBudgetStatus(Struct):

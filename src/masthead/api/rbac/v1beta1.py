@@ -4,9 +4,9 @@ Not served since Kubernetes 1.22: use rbac.authorization.k8s.io/v1.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
-from masthead.meta import Data, GroupVersionKind, Object, ObjectList, Resource, Struct, field
+from masthead.meta import EMPTY, Data, GroupVersionKind, Object, ObjectList, Resource, Struct, field
 from masthead.meta.v1 import LabelSelector
 
 __all__ = [
@@ -20,13 +20,18 @@ __all__ = [
     "Role",
     "RoleBinding",
     "RoleBindingList",
+    "RoleKind",
     "RoleList",
     "RoleRef",
     "Subject",
+    "SubjectKind",
 ]
 
 REMOVED_IN: Final = "1.22"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+RoleKind: TypeAlias = Literal["ClusterRole", "Role"]
+SubjectKind: TypeAlias = Literal["Group", "ServiceAccount", "User"]
 
 
 class AggregationRule(Struct):
@@ -73,13 +78,13 @@ class ClusterRole(Object):
 
 class RoleRef(Struct):
     api_group: str = ""
-    kind: str = ""
+    kind: RoleKind = EMPTY
     name: str = ""
 
 
 class Subject(Struct):
     api_group: str | None = None
-    kind: str = ""
+    kind: SubjectKind = EMPTY
     name: str = ""
     namespace: str | None = None
 

@@ -3,14 +3,16 @@
 Not served since Kubernetes 1.22: use scheduling.k8s.io/v1.
 """
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.meta import GroupVersionKind, Object, ObjectList, Resource
 
-__all__ = ["PriorityClass", "PriorityClassList", "REMOVED_IN"]
+__all__ = ["PreemptionPolicy", "PriorityClass", "PriorityClassList", "REMOVED_IN"]
 
 REMOVED_IN: Final = "1.22"
 """The Kubernetes release that stopped serving the last of these resources."""
+
+PreemptionPolicy: TypeAlias = Literal["Never", "PreemptLowerPriority"]
 
 
 class PriorityClass(Object):
@@ -27,7 +29,7 @@ class PriorityClass(Object):
 
     description: str | None = None
     global_default: bool | None = None
-    preemption_policy: str | None = None
+    preemption_policy: PreemptionPolicy | None = None
     value: int = 0
 
     if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class PriorityClass(Object):
             annotations: dict[str, str] | None = None,
             description: str | None = ...,
             global_default: bool | None = ...,
-            preemption_policy: str | None = ...,
+            preemption_policy: PreemptionPolicy | None = ...,
             value: int = ...,
         ) -> Self: ...
 
