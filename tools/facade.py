@@ -110,6 +110,7 @@ MIRRORS: Final = (
     Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
     Mirror("masthead._record.recorder", ("EventRecorder",), "event_recorder"),
     Mirror("masthead._controller.context", ("ReconcileContext",)),
+    Mirror("masthead._leaderelection.leader_elector", ("LeaderElector",)),
     Mirror("masthead._workqueue.queue", ("WorkQueue",), "work_queue"),
 )
 """Every class with a blocking namesake that is made here."""
@@ -120,7 +121,7 @@ _CLIENTSET: Final = {
 """The classes that `tools.clientset` writes, with their blocking namesakes."""
 
 _BASES: Final[Mapping[str, str]] = {
-    "ReconcileContext": "ContextFacade[T]",
+    "LeaderElector": "ElectorFacade",
     "EventRecorder": "RecorderFacade",
     "Registration": "RegistrationFacade[AsyncRegistration]",
     "SharedInformer": "InformerFacade[T]",
@@ -128,11 +129,12 @@ _BASES: Final[Mapping[str, str]] = {
 }
 _CONSTRUCTIONS: Final[Mapping[str, Construction]] = {
     "EventRecorder": Construction("recorder_client_of", "PortalEventRecorder"),
+    "LeaderElector": Construction("elector_client_of", "PortalElector", keeps="_client"),
     "SharedInformer": Construction("source_of", "PortalInformer"),
     "SharedInformerFactory": Construction("client_of", "PortalFactory", keeps="_client"),
 }
 # One informer has one façade, however often it is asked for.
-_WRAPPERS: Final[Mapping[str, str]] = {"SharedInformer": "wrap_informer"}
+_WRAPPERS: Final[Mapping[str, str]] = {"Client": "client_of_loop", "SharedInformer": "wrap_informer"}
 _NAMES: Final[Mapping[str, Reference]] = {
     name: Reference("masthead._sync.lifecycle", name)
     for name in (
@@ -145,7 +147,11 @@ _NAMES: Final[Mapping[str, Reference]] = {
         "source_of",
     )
 } | {
-    "ContextFacade": Reference("masthead._sync.context_facade", "ContextFacade"),
+    **{name: Reference("masthead._sync.reconcile_calls", name) for name in ("client_of_loop", "run_cleanup")},
+    **{
+        name: Reference("masthead._sync.elector_facade", name)
+        for name in ("ElectorFacade", "PortalElector", "elector_client_of")
+    },
     "ThreadQueue": Reference("masthead._workqueue.thread_queue", "ThreadQueue"),
     **{
         name: Reference("masthead._sync.recorder_facade", name)
@@ -177,11 +183,8 @@ _LEFT_OUT: Final = frozenset(
         "RestClient.open",
         "RestClient.wrap_transport",
         "ReadVerbs.list_watch",
-        # Written by hand: the client has a portal of the manager, and a function of the caller is called.
-        "ReconcileContext.client",
-        "ReconcileContext.begin_finalize",
-        "ReconcileContext.end_finalize",
-        "ReconcileContext.finalize",
+        # Written by hand: the work is called in the caller's thread, which cannot be cancelled.
+        "LeaderElector.run",
         # For what starts and stops informers on their event loop: factories, and the blocking façade.
         "Registration.stop",
         "Registration.is_alive",
@@ -212,6 +215,7 @@ _ADAPTED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 _IN_CALLER: Final = frozenset(
     {
+        "ReconcileContext.finalize",
         "EventRecorder.__aenter__",
         "EventRecorder.__aexit__",
         "PodConnection.__aenter__",
@@ -245,6 +249,39 @@ _LIMITS: Final[Mapping[str, int]] = {
     "RemoteOutput.lines": 1024,
 }
 _SENTENCES: Final[Mapping[str, str]] = {
+    (
+        "async def work(leadership: masthead.aio.leaderelection.Leadership) -> None:\n"
+        "            while True:\n"
+        "                leadership.check()  # before each step that must not be done by two\n"
+        "                await asyncio.sleep(1)"
+    ): (
+        "def work(leadership: masthead.leaderelection.Leadership) -> None:\n"
+        "            while not leadership.wait_for_loss(timeout=1):\n"
+        '                print("one step")'
+    ),
+    (
+        "The work runs only while the lease is held. When it cannot be renewed for `renew_deadline` seconds, the work is\n"
+        "        cancelled; it has until the end of `lease_duration` to stop before another replica may lead. The lease is\n"
+        "        released after the work has ended, and renewed until then. That holds if clocks run at rates that differ by less\n"
+        "        than `lease_duration` / `renew_deadline`, and if the work stops when it is cancelled. A process that is paused\n"
+        "        cannot stop; `Leadership.check` and the fencing token are for that."
+    ): (
+        "The work is called only while the lease is held. A thread cannot be cancelled: when the lease cannot be renewed\n"
+        "        for `renew_deadline` seconds, its `Leadership` ends, and the work has until the end of `lease_duration` to return\n"
+        "        before another replica may lead. The lease is released after the work has returned, and renewed until then. That\n"
+        "        holds if clocks run at rates that differ by less than `lease_duration` / `renew_deadline`, and if the work\n"
+        "        watches its leadership. `Leadership.check` and the fencing token are for processes that may be paused."
+    ),
+    ("Threads: belongs to one event loop; its properties and `health_check` may be used from any thread."): (
+        "Threads: may be shared by any number of threads; one of them runs it."
+    ),
+    (
+        "Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. What\n"
+        "        they raise is logged; the election goes on."
+    ): (
+        "Callbacks are called one after the other, in another thread than the work. What they raise is logged; the\n"
+        "        election goes on."
+    ),
     "Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get` takes\n"
     "    no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or "
     "`asyncio.timeout`.": (

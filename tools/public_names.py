@@ -78,7 +78,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._sync.event_recorder": ["EventRecorder"],
         "masthead._sync.factory": ["SharedInformerFactory"],
         "masthead._sync.informer": ["SharedInformer"],
-        "masthead._sync.leader_election": ["LeaderElector"],
+        "masthead._sync.leader_elector": ["LeaderElector"],
         "masthead._sync.manager": ["Manager"],
         "masthead._sync.resource": ["ResourceClient"],
         "masthead._sync.watch": ["WatchStream"],
@@ -240,7 +240,8 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "masthead.leaderelection": {
         "masthead._leaderelection.leadership": ["FencingToken"],
-        "masthead._sync.leader_election": ["LeaderElector", "Leadership"],
+        "masthead._sync.leader_elector": ["LeaderElector"],
+        "masthead._sync.leadership": ["Leadership"],
     },
     "masthead.managed_fields": {
         "masthead._schema.extraction": ["extract"],

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from masthead._sync.event_recorder import EventRecorder as EventRecorder
     from masthead._sync.factory import SharedInformerFactory as SharedInformerFactory
     from masthead._sync.informer import SharedInformer as SharedInformer
-    from masthead._sync.leader_election import LeaderElector as LeaderElector
+    from masthead._sync.leader_elector import LeaderElector as LeaderElector
     from masthead._sync.manager import Manager as Manager
     from masthead._sync.resource import ResourceClient as ResourceClient
     from masthead._sync.watch import WatchStream as WatchStream
@@ -103,7 +103,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "ForbiddenError": "masthead.errors",
             "GroupVersionKind": "masthead._meta.gvk",
             "GroupVersionResource": "masthead._meta.gvk",
-            "LeaderElector": "masthead._sync.leader_election",
+            "LeaderElector": "masthead._sync.leader_elector",
             "Lister": "masthead._cache.store.lister",
             "Manager": "masthead._sync.manager",
             "MastheadError": "masthead.errors",

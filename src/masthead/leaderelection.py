@@ -6,15 +6,15 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._leaderelection.leadership import FencingToken as FencingToken
-    from masthead._sync.leader_election import LeaderElector as LeaderElector
-    from masthead._sync.leader_election import Leadership as Leadership
+    from masthead._sync.leader_elector import LeaderElector as LeaderElector
+    from masthead._sync.leadership import Leadership as Leadership
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
         __name__,
         {
             "FencingToken": "masthead._leaderelection.leadership",
-            "LeaderElector": "masthead._sync.leader_election",
-            "Leadership": "masthead._sync.leader_election",
+            "LeaderElector": "masthead._sync.leader_elector",
+            "Leadership": "masthead._sync.leadership",
         },
     )

@@ -56,7 +56,7 @@ ENDLESS = {
     "masthead._client.log_verbs:logs",
     "masthead._controller.shard_member:ShardMember",
     "masthead._leaderelection.leader_elector:LeaderElector",
-    "masthead._sync.leader_election:LeaderElector",
+    "masthead._sync.leader_elector:LeaderElector",
     "masthead._sync.log_verbs:logs",
 }
 """What runs until the process is stopped; type checkers still look at it."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from masthead._controller.deletion import delete_object
-from masthead._controller.finalization import add_finalizer, check_cleanup, remove_finalizer
+from masthead._controller.finalization import Finalization, check_cleanup, run_cleanup
 from masthead._controller.primary_writer import (
     PrimaryWriter,
     open_resource,
@@ -16,8 +16,6 @@ from masthead._controller.primary_writer import (
 )
 from masthead._controller.server_side_apply import ServerSideApply
 from masthead._controller.status import status_patch
-from masthead._meta.finalizers import has_finalizer
-from masthead._meta.names import check_qualified_name
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
@@ -26,7 +24,7 @@ from masthead.errors import ArgumentError, StaleObjectError
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from masthead._client.client import Client
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus
 
-__all__ = ["ReconcileContext"]
+__all__ = ["ReconcileContext", "begin_finalize", "end_finalize"]
 
 T = TypeVar("T", bound=Object)
 V = TypeVar("V")
@@ -90,6 +88,10 @@ class ReconcileContext(Generic[T]):
         request = self._flight.request
         resource = open_resource(self._services.client, self._reader.primary_kind, request.namespace)
         return PrimaryWriter(resource, request.name, self._object, self._field_manager)
+
+    @cached_property
+    def _finalization(self) -> Finalization:
+        return Finalization(self._primary, self._finalizer, self._cleaned)
 
     @cached_property
     def _server_side_apply(self) -> ServerSideApply:
@@ -422,68 +424,10 @@ class ReconcileContext(Generic[T]):
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
         """
         check_cleanup(cleanup)
-        is_due = await self.begin_finalize(finalizer)
+        is_due = await begin_finalize(self, finalizer)
         if is_due:
-            made = cleanup()
-            if hasattr(made, "__await__"):
-                await cast("Awaitable[object]", made)
-        return await self.end_finalize(finalizer, is_cleaned=is_due)
-
-    async def begin_finalize(self, finalizer: str = "") -> bool:
-        """The first half of `finalize`: add the finalizer, unless the object is being deleted.
-
-        Returns:
-            Whether to clean up now.
-        """
-        finalizer = self._finalizer_of(finalizer)
-        if _is_alive(self._primary.latest):
-            await self._primary.patch(lambda obj: add_finalizer(obj, finalizer))
-        # Looked at again: that write may have found that the object is being deleted, which the cache does not show yet.
-        if not self._is_cleanup_due(finalizer):
-            return False
-        # The cache may be older than the end of the deletion, and the name may be that of another object by now.
-        return await self._primary.confirm() and self._is_cleanup_due(finalizer)
-
-    async def end_finalize(self, finalizer: str = "", *, is_cleaned: bool) -> bool:
-        """The second half of `finalize`, after the cleanup: remove the finalizer if the object is being deleted.
-
-        Args:
-            finalizer: Its name, if it is not the one that the controller has declared.
-            is_cleaned: Whether `begin_finalize` has asked for the cleanup, and it is done.
-
-        Returns:
-            Whether the object is being deleted or gone.
-        """
-        finalizer = self._finalizer_of(finalizer)
-        current = self._primary.latest
-        if current is None or _is_alive(current):
-            return current is None
-        done = (current.metadata.uid, finalizer)
-        if is_cleaned:
-            # Remembered, so that a failing removal does not repeat the cleanup.
-            self._cleaned.add(done)
-        # What was deleted only after the first half is cleaned up by the reconcile that its event brings.
-        if done in self._cleaned:
-            await self._primary.patch(lambda obj: remove_finalizer(obj, finalizer))
-            self._cleaned.discard(done)
-        return True
-
-    # Inside.
-
-    def _is_cleanup_due(self, finalizer: str) -> bool:
-        current = self._primary.latest
-        if current is None or _is_alive(current):
-            return False
-        return has_finalizer(current, finalizer) and (current.metadata.uid, finalizer) not in self._cleaned
-
-    def _finalizer_of(self, given: str) -> str:
-        if given:
-            check_qualified_name(given)
-        elif not self._finalizer:
-            raise ArgumentError(
-                "name the finalizer in the declaration of the controller: finalizer='example.com/bucket'"
-            )
-        return given or self._finalizer
+            await run_cleanup(cleanup)
+        return await end_finalize(self, finalizer, is_cleaned=is_due)
 
     def _checked(self, obj: Object | Mapping[str, object], *, owned: bool) -> Object:
         """What is to be applied, as an object.
@@ -510,9 +454,14 @@ class ReconcileContext(Generic[T]):
         return given
 
 
-def _is_alive(obj: Object | None) -> bool:
-    """Whether an object exists, and is not being deleted."""
-    return obj is not None and obj.metadata.deletion_timestamp is None
+async def begin_finalize(context: ReconcileContext[Any], finalizer: str) -> bool:
+    """Begin `ReconcileContext.finalize`, and return whether to clean up. Both façades call it on the event loop."""
+    return await context._finalization.begin(finalizer)  # noqa: SLF001
+
+
+async def end_finalize(context: ReconcileContext[Any], finalizer: str, *, is_cleaned: bool) -> bool:
+    """End `ReconcileContext.finalize`, and return whether the object is being deleted or gone."""
+    return await context._finalization.end(finalizer, is_cleaned=is_cleaned)  # noqa: SLF001
 
 
 def _status_subresource(obj: Object) -> str:

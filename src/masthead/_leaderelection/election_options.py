@@ -6,7 +6,7 @@ import socket
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from masthead.errors import ArgumentError
 from masthead.metrics import NO_METRICS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masthead._sansio.lease_records import LeaseTiming
     from masthead.metrics import Metrics
 
-__all__ = ["ElectionOptions", "default_identity", "record_of", "utc_now"]
+__all__ = ["ElectionOptions", "ElectorSettings", "default_identity", "record_of", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -69,3 +69,17 @@ class ElectionOptions:
     on_new_leader: Callable[[str], object] | None = None
     on_overdue: Callable[[], object] | None = None
     record: Callable[[Unstructured, str, str, str], None] | None = None
+
+
+class ElectorSettings(TypedDict, total=False):
+    """Arguments of `LeaderElector` that are the same in both façades."""
+
+    identity: str | None
+    lease_duration: float
+    renew_deadline: float
+    retry_period: float
+    release_on_exit: bool
+    recampaign: bool
+    labels: Mapping[str, str] | None
+    clock: Callable[[], datetime]
+    metrics: Metrics

@@ -1,4 +1,4 @@
-"""The async leader elector."""
+"""The leader elector."""
 
 from __future__ import annotations
 
@@ -215,9 +215,8 @@ class LeaderElector:
         return task
 
     def __repr__(self) -> str:
-        elector = self._elector
         role = "leading" if self.is_leader else "not leading"
-        return f"<{type(self).__name__} {elector.lock} as {self.identity}, {role}>"
+        return f"<LeaderElector {self._elector.lock} as {self.identity}, {role}>"
 
 
 async def _call(work: Callable[[Leadership], Awaitable[T]], leadership: Leadership) -> T:

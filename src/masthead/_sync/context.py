@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
+from masthead._controller.context import ReconcileContext as AsyncReconcileContext
+from masthead._controller.context import begin_finalize, end_finalize
+from masthead._controller.finalization import check_cleanup
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sync.context_facade import ContextFacade
+from masthead._sync.facade import Facade
+from masthead._sync.reconcile_calls import client_of_loop, run_cleanup
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from masthead._client.options import LabelSelection
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from masthead._meta.model import Struct
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import Condition, ConditionStatus
+    from masthead._sync.client import Client
 
 __all__ = ["ReconcileContext"]
 
@@ -30,7 +35,7 @@ K = TypeVar("K", bound=Object)
 
 
 @set_module("masthead")
-class ReconcileContext(ContextFacade[T], Generic[T]):
+class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
     """What a reconcile is about, and what it needs.
 
     ::
@@ -52,6 +57,11 @@ class ReconcileContext(ContextFacade[T], Generic[T]):
     def obj(self) -> T | None:
         """The object as the cache had it when the reconcile began; None if it is gone."""
         return self._async.obj
+
+    @property
+    def client(self) -> Client:
+        """The client of the cluster. The controller knows the writes that are made with it, and waits for them."""
+        return client_of_loop(self._portal, self._async.client)
 
     @property
     def cache(self) -> CacheReader:
@@ -278,3 +288,37 @@ class ReconcileContext(ContextFacade[T], Generic[T]):
             ArgumentError: If the status does not fit the kind.
         """
         return self._portal.call(self._async.update_status(status, conditions=conditions))
+
+    def finalize(self, cleanup: Callable[[], object], *, finalizer: str = "") -> bool:
+        """Guard the reconciled object with a finalizer, and clean up when it is deleted.
+
+        ::
+
+            @app.controller(Website, finalizer="example.com/bucket")
+            def reconcile(ctx: masthead.ReconcileContext[Website], site: Website) -> None:
+                if ctx.finalize(lambda: delete_bucket(site)):
+                    return  # the object is being deleted, and all is cleaned up
+
+        Before the object is deleted, this adds the finalizer. When it is being deleted, and the server confirms that, `cleanup`
+        is called, again and again until it returns without an error; then the finalizer is removed. If the cache shows the
+        object alive with its finalizer, the server is not asked: see `confirm`.
+
+        Args:
+            cleanup: What to do before the object may go; with `masthead.aio`, it may be a coroutine function.
+            finalizer: Its name, if it is not the one that the controller has declared.
+
+        Returns:
+            Whether the object is being deleted or gone, so that there is nothing more to reconcile.
+
+        Raises:
+            ArgumentError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it is
+                a coroutine function and nothing awaits it.
+            NameFormatError: If the finalizer is not a qualified name.
+            StatusError: If the server refuses a write.
+            Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
+        """
+        check_cleanup(cleanup)
+        is_due = self._portal.call(begin_finalize(self._async, finalizer))
+        if is_due:
+            run_cleanup(cleanup)
+        return self._portal.call(end_finalize(self._async, finalizer, is_cleaned=is_due))

@@ -13,9 +13,9 @@ from masthead._controller.manager import Manager as AsyncManager
 from masthead._module import set_module
 from masthead._rest.write_observer import write_observer
 from masthead._sync.context import ReconcileContext
-from masthead._sync.context_facade import client_of_loop
 from masthead._sync.daemon_pool import DaemonPool
 from masthead._sync.portal import Portal
+from masthead._sync.reconcile_calls import client_of_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
