@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import sys
-import aiohttp, asyncio, msgspec, yaml  # which are not ours to import twice
+import asyncio, httptools, msgspec, yaml  # which are not ours to import twice
 {before}
 kept = set(sys.modules)
 

@@ -1,4 +1,4 @@
-"""HTTP libraries are imported by the transport and by the embedded server only."""
+"""HTTP libraries are imported by one package of each distribution: the client's transport, and the server's web package."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "src" / "masthead"
-LIBRARIES = {"httptools", "requests", "httpx", "urllib3", "aiohttp", "yarl", "multidict"}
+PACKAGES = {
+    ROOT / "src" / "masthead": ("_transport", {"httptools", "websockets"}),
+    ROOT / "server" / "src" / "masthead_server": ("web", {"httptools", "websockets"}),
+}
+"""The packages that may import HTTP libraries, and which ones."""
+LIBRARIES = {"aiohttp", "httptools", "httpx", "multidict", "requests", "urllib3", "websockets", "yarl"}
 MODULES = sorted(
-    path for path in LIBRARY.rglob("*.py") if path.relative_to(LIBRARY).parts[0] not in {"api", "_transport"}
+    (source, path)
+    for source in PACKAGES
+    for path in source.rglob("*.py")
+    if path.relative_to(source).parts[0] not in {"api", "demo"}
 )
 
 
 def imported(path: Path) -> set[str]:
-    """Return the packages that a module imports, at any level."""
+    """The packages that a module names in an import, wherever it stands."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -26,17 +33,14 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def test_there_are_modules_to_check() -> None:
+def test_both_packages_parse_http() -> None:
     assert len(MODULES) > 100
-    assert "httptools" in imported(LIBRARY / "_transport" / "parser.py")
+    for source, (package, _) in PACKAGES.items():
+        assert any("httptools" in imported(path) for path in (source / package).rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(LIBRARY)))
-def test_only_the_transport_imports_an_http_library(path: Path) -> None:
-    assert imported(path) & LIBRARIES == set()
-
-
-def test_the_transport_imports_httptools_alone() -> None:
-    used = set[str]().union(*(imported(path) for path in (LIBRARY / "_transport").rglob("*.py")))
-
-    assert used & LIBRARIES == {"httptools"}
+@pytest.mark.parametrize(("source", "path"), MODULES, ids=lambda path: path.name)
+def test_no_other_package_imports_an_http_library(source: Path, path: Path) -> None:
+    package, allowed = PACKAGES[source]
+    may_import = allowed if path.relative_to(source).parts[0] == package else set()
+    assert imported(path) & (LIBRARIES - may_import) == set()

@@ -106,7 +106,7 @@ def test_a_path_that_is_too_long_is_rejected(caller: Caller) -> None:
 def test_the_total_size_of_heads_is_limited_and_small_ones_are_still_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("masthead_server.connection.HEADS_LIMIT", 4 * MEBIBYTE)
+    monkeypatch.setattr("masthead_server.web.server.HEADS_LIMIT", 4 * MEBIBYTE)
     with masthead.server.run() as small:
         other = Caller(small.url, small.token)
         assert other.call("GET", MAPS).code == 200

@@ -79,7 +79,7 @@ class AccessControl:
         self,
         request: ApiRequest,
         info: RequestInfo,
-        headers: Callable[[str, list[str]], list[str]],
+        headers: Callable[[str], list[str]],
         *,
         had_token: bool = False,
     ) -> bool:
@@ -91,7 +91,7 @@ class AccessControl:
         Args:
             request: The request without its body.
             info: What it is about.
-            headers: Returns all values of a header, or the default that it is given.
+            headers: Returns all values of a header.
             had_token: Whether its path had the token, which no web page knows.
 
         Raises:
@@ -109,7 +109,7 @@ class AccessControl:
             if credential is _Credential.NONE:
                 raise _anonymous(request, info)
         if not is_open:
-            self._hosts.check(headers("Host", []), headers("Origin", []))
+            self._hosts.check(headers("Host"), headers("Origin"))
         return True
 
     def _credential(self, request: ApiRequest) -> _Credential:
@@ -127,7 +127,7 @@ class AccessControl:
 
 
 def _bytes_of(text: str) -> bytes:
-    """The bytes of a header: aiohttp decodes what is not UTF-8 as lone surrogates."""
+    """The bytes of a header, in which lone surrogates stand for what is not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from aiohttp.web_exceptions import HTTPException
-from aiohttp.web_protocol import RequestPayloadError
-
 from masthead_server.limits import BODIES_LIMIT, BODY_SECONDS, Budget
 from masthead_server.verbs.bodies import BODY_LIMIT
 from masthead_server.wire.failures import StatusFailure
@@ -14,9 +11,8 @@ from masthead_server.wire.failures import StatusFailure
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from aiohttp.web_request import BaseRequest
-
     from masthead_server.clock import Clock
+    from masthead_server.web.request import Request
 
 __all__ = ["BodyLimiter", "BodyReader"]
 
@@ -34,7 +30,7 @@ class BodyLimiter:
         self.clock = clock
         self.held = Budget(BODIES_LIMIT)
 
-    def reader(self, incoming: BaseRequest) -> BodyReader:
+    def reader(self, incoming: Request) -> BodyReader:
         """Make the reader of a request's body, to be used as a context manager."""
         return BodyReader(incoming, self)
 
@@ -42,7 +38,7 @@ class BodyLimiter:
 class BodyReader:
     """Reads the body of one request; leaving the context gives its bytes back to the budget."""
 
-    def __init__(self, incoming: BaseRequest, owner: BodyLimiter) -> None:
+    def __init__(self, incoming: Request, owner: BodyLimiter) -> None:
         self._incoming = incoming
         self._owner = owner
         self._size = 0
@@ -64,19 +60,16 @@ class BodyReader:
         """
         incoming = self._incoming
         # Refused before "100 Continue" is sent, so that the client need not send it.
-        if (incoming.content_length or 0) > BODY_LIMIT:
+        if (incoming.head.content_length or 0) > BODY_LIMIT:
             raise _too_large()
-        if incoming.headers.get("Expect", "").lower() == "100-continue":
-            await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            incoming.writer.output_size = 0
         # A body that has arrived with its head needs no timer.
-        timer = None if incoming.content.is_eof() else self._owner.clock.call_later(BODY_SECONDS, self._expire)
+        timer = None if incoming.body.is_complete else self._owner.clock.call_later(BODY_SECONDS, self._expire)
         try:
             return await self._read_all()
         except TimeoutError:
             message = "Timeout: request did not complete within the allotted timeout"
             raise StatusFailure(504, "Timeout", message, details={}) from None
-        except (ConnectionError, HTTPException, RequestPayloadError):
+        except OSError:
             raise StatusFailure(400, "BadRequest", "the body of the request could not be read") from None
         finally:
             if timer is not None:
@@ -85,7 +78,7 @@ class BodyReader:
     async def _read_all(self) -> bytes:
         pieces: list[bytes] = []
         held = self._owner.held
-        async for piece in self._incoming.content.iter_any():
+        async for piece in self._incoming.body:
             self._size += len(piece)
             held.take(len(piece))
             if self._size > BODY_LIMIT:
@@ -97,7 +90,7 @@ class BodyReader:
         return b"".join(pieces)
 
     def _expire(self) -> None:
-        self._incoming.content.set_exception(TimeoutError())
+        self._incoming.body.fail(TimeoutError())
 
 
 def _too_large() -> StatusFailure:

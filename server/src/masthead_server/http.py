@@ -1,4 +1,4 @@
-"""The HTTP handler: aiohttp's requests in, responses and watch streams out."""
+"""The HTTP handler: requests in, responses and watch streams out."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import asyncio
 import logging
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
-
-from aiohttp.web_response import Response, StreamResponse
+from typing import TYPE_CHECKING, Final
 
 from masthead_server import stream
 from masthead_server.body import BodyLimiter
-from masthead_server.connection import TOO_LARGE, ClientConnection
 from masthead_server.fault_responses import FaultContext, to_response
 from masthead_server.faults import Effect
 from masthead_server.request_metrics import CONTENT_TYPE
@@ -21,6 +18,8 @@ from masthead_server.requestlog import RequestLogLine
 from masthead_server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
 from masthead_server.verbs import bodies
 from masthead_server.verbs.watch import Watcher
+from masthead_server.web.request_parser import TOO_LARGE
+from masthead_server.web.response import Response
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.request import (
     APPLY_PATCH_TYPE,
@@ -37,8 +36,6 @@ from masthead_server.wire.user_info import impersonated_user
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from aiohttp.web_request import BaseRequest
-
     from masthead_server.access import AccessControl
     from masthead_server.clock import Clock
     from masthead_server.faults import Faults
@@ -46,12 +43,12 @@ if TYPE_CHECKING:
     from masthead_server.request_metrics import RequestMetrics
     from masthead_server.unenforced import UnenforcedKinds
     from masthead_server.verbs.rest import Rest
+    from masthead_server.web.request import Request
 
 __all__ = ["HttpHandler"]
 
 _log: Final = logging.getLogger(__name__)
 NOT_MODIFIED: Final = 304
-ResponseT = TypeVar("ResponseT", bound=StreamResponse)
 
 
 class HttpHandler:
@@ -101,71 +98,75 @@ class HttpHandler:
         self._on_idle = on_idle
         self._metrics = metrics
 
-    async def handle(self, incoming: BaseRequest) -> StreamResponse:
-        """Handle one request; when this returns, all of the response has been handed to the transport."""
-        url = incoming.rel_url
-        path = self._access.path_without_token(url.raw_path)
+    async def handle(self, incoming: Request) -> None:
+        """Handle one request; when this returns, all of the response has been handed to the transport.
+
+        Raises:
+            ConnectionError: If the client went away.
+        """
+        path = self._access.path_without_token(incoming.path)
         had_token = path is not None
-        path = self._access.redact(url.raw_path) if path is None else path
-        if path != url.raw_path:
-            # Nothing behind this line sees the token, or a near miss: no log, no record, no error message.
-            url = url.build(path=path, query_string=url.raw_query_string, encoded=True)
-            incoming = incoming.clone(rel_url=url)
+        # Nothing behind this line sees the token, or a near miss: no log, no record, no error message.
+        incoming.path = self._access.redact(incoming.path) if path is None else path
         line = RequestLogLine(incoming)
-        if isinstance(incoming.protocol, ClientConnection) and incoming.protocol.is_refused:
-            return _go_response(431, TOO_LARGE, line)
+        if incoming.is_too_large:
+            await _send_like_go(incoming, 431, TOO_LARGE, line)
+            return
         # Go's net/http refuses such a path before kube-apiserver sees the request.
-        if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
-            return _go_response(400, "400 Bad Request", line)
-        request = _head_of(incoming)
+        if BAD_ESCAPE.search(incoming.path):
+            await _send_like_go(incoming, 400, "400 Bad Request", line)
+            return
+        headers = incoming.headers
+        request = ApiRequest(incoming.method, incoming.path, parse_query(incoming.query), headers.to_dict())
         info = RequestInfo.of(request)
-        recorded = RecordedRequest(
-            request.method, request.path, incoming.query_string, info, _without_token(request), b""
-        )
+        recorded = RecordedRequest(request.method, request.path, incoming.query, info, _without_token(request), b"")
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.
-            may_send = self._access.check(request, info, incoming.headers.getall, had_token=had_token)
-            request = replace(request, user=impersonated_user(incoming.headers, incoming.headers.getall))
+            may_send = self._access.check(request, info, headers.get_all, had_token=had_token)
+            request = replace(request, user=impersonated_user(headers, headers.get_all))
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
-            return _refused_unread(incoming, failure, line)
+            await _refuse_unread(incoming, failure, line)
+            return
         # What connects a client to a pod reads the body itself, as it comes.
-        if not may_send or not incoming.body_exists or self._connecter_of(info) is not None:
-            return await self._handle_whole(incoming, request, recorded, line)
+        if not may_send or not incoming.head.has_body or self._connecter_of(info) is not None:
+            await self._handle_whole(incoming, request, recorded, line)
+            return
         with self._bodies.reader(incoming) as body:
             try:
                 recorded.body = await body.read()
             except StatusFailure as failure:
-                return _refused_unread(incoming, failure, line)
+                await _refuse_unread(incoming, failure, line)
+                return
             whole = replace(request, body=recorded.body)
-            return await self._handle_whole(incoming, whole, recorded, line)
+            await self._handle_whole(incoming, whole, recorded, line)
 
     async def _handle_whole(
         self,
-        incoming: BaseRequest,
+        incoming: Request,
         request: ApiRequest,
         recorded: RecordedRequest,
         line: RequestLogLine,
-    ) -> StreamResponse:
+    ) -> None:
         self.recorder.add(recorded)
         self.in_flight.add(recorded)
         try:
             if bodies.is_slow(request):
                 # In a thread, because the event loop serves every other request and watch.
                 request = await asyncio.to_thread(bodies.read_ahead, request)
-            return await self._respond(incoming, request, recorded, line)
+            await self._respond(incoming, request, recorded, line)
         finally:
             self.in_flight.discard(recorded)
             self._on_idle()
 
     async def _respond(
         self,
-        incoming: BaseRequest,
+        incoming: Request,
         request: ApiRequest,
         recorded: RecordedRequest,
         line: RequestLogLine,
-    ) -> StreamResponse:
+    ) -> None:
         info = recorded.info
         await self._delay(info, request.body)
         lost = self._faults.trigger(info, Effect.LOSE, body=request.body)
@@ -178,7 +179,9 @@ class HttpHandler:
                 refused = fault.respond(FaultContext(info, request, self._revision()))
                 if info.verb == "watch" and fault.is_in_stream and isinstance(refused, StatusFailure):
                     self._begin_response(recorded, line, 200)
-                    return await stream.send_error_event(incoming, refused)
+                    with suppress(ConnectionError):  # the client went away
+                        await stream.send_error_event(incoming, refused)
+                    return
                 outcome = to_response(refused)
         except StatusFailure as failure:
             outcome = status_response(failure)
@@ -188,24 +191,15 @@ class HttpHandler:
                 StatusFailure(500, "InternalError", "Internal error occurred: see the server's log")
             )
         if lost is not None:
-            if incoming.transport is not None:
-                incoming.transport.abort()
-            return StreamResponse()
-        if isinstance(outcome, Watcher):
-            return await self._stream(incoming, outcome, recorded, line)
-        if not isinstance(outcome, ApiResponse):
-            return await self._connect(incoming, outcome, recorded, line)
-        outcome = self._unenforced.warn(info, outcome)
-        self._begin_response(recorded, line, outcome.code)
-        if len(outcome.body) > stream.LARGE and incoming.method != "HEAD":
-            large = _with_headers(StreamResponse(status=outcome.code), outcome)
-            with suppress(ConnectionError):  # the client went away
-                await stream.send_body(incoming, large, outcome.body)
-            return large
-        response = _response(outcome)
-        await response.prepare(incoming)
-        await response.write_eof()
-        return response
+            incoming.connection.abort()
+        elif isinstance(outcome, Watcher):
+            await self._stream(incoming, outcome, recorded, line)
+        elif not isinstance(outcome, ApiResponse):
+            await self._connect(incoming, outcome, recorded, line)
+        else:
+            outcome = self._unenforced.warn(info, outcome)
+            self._begin_response(recorded, line, outcome.code)
+            await _send(incoming, outcome)
 
     async def _delay(self, info: RequestInfo, body: bytes) -> None:
         fault = self._faults.trigger(info, Effect.DELAY, body=body)
@@ -235,29 +229,26 @@ class HttpHandler:
     def _show_metrics(self) -> ApiResponse:
         return ApiResponse(200, self._metrics.render(self.watchers.values()), CONTENT_TYPE)
 
-    async def _stream(
-        self, incoming: BaseRequest, watch: Watcher, recorded: RecordedRequest, line: RequestLogLine
-    ) -> StreamResponse:
+    async def _stream(self, incoming: Request, watch: Watcher, recorded: RecordedRequest, line: RequestLogLine) -> None:
         info = recorded.info
         fault = self._faults.trigger(info, *stream.STREAM_EFFECTS)
         watch.count_bookmarks = lambda: self._count_bookmarks(info)
         self.watchers[watch] = info
         try:
             response = await stream.open_stream(incoming, watch.headers)
-            self._begin_response(recorded, line, response.status)
+            self._begin_response(recorded, line, 200)
             # From here on it is a stream, and quiescence does not wait for its end.
             self.in_flight.discard(recorded)
             with suppress(ConnectionError):  # the client went away, or a fault closed the connection
                 with watch:
                     await stream.send(incoming, response, watch, fault)
-                await response.write_eof()
+                await response.finish()
         finally:
             del self.watchers[watch]
-        return response
 
     async def _connect(
-        self, incoming: BaseRequest, handler: ConnectHandler, recorded: RecordedRequest, line: RequestLogLine
-    ) -> StreamResponse:
+        self, incoming: Request, handler: ConnectHandler, recorded: RecordedRequest, line: RequestLogLine
+    ) -> None:
         def begin(code: int) -> None:
             self._begin_response(recorded, line, code)
             # From here on it is a stream, and quiescence does not wait for its end.
@@ -269,22 +260,18 @@ class HttpHandler:
         self.connections.add(task)
         try:
             with self._faulty(incoming, recorded.info) as transport:
-                response = await handler.serve(incoming, begin)
+                await handler.serve(incoming, begin)
                 if transport is not None and transport.is_silent:
                     await asyncio.Event().wait()
-        except ConnectionError:  # the client went away
-            return StreamResponse()
-        else:
-            return response
         finally:
             self.connections.discard(task)
 
     @contextmanager
-    def _faulty(self, incoming: BaseRequest, info: RequestInfo) -> Generator[FaultyTransport | None]:
+    def _faulty(self, incoming: Request, info: RequestInfo) -> Generator[FaultyTransport | None]:
         """Inject a fault into what is sent and received during the block, if one is pending."""
-        connection = incoming.protocol
+        connection = incoming.connection
         fault = self._faults.trigger(info, *CONNECTION_EFFECTS)
-        if fault is None or connection.transport is None or not isinstance(connection, ClientConnection):
+        if fault is None or connection.transport is None:
             yield None
             return
         faulty = FaultyTransport(connection.transport, connection, fault)
@@ -305,47 +292,40 @@ class HttpHandler:
         return repeated.amount if repeated else 1
 
 
-def _head_of(incoming: BaseRequest) -> ApiRequest:
-    query = parse_query(incoming.rel_url.raw_query_string)
-    headers = {name.lower(): value for name, value in incoming.headers.items()}
-    return ApiRequest(incoming.method, incoming.rel_url.raw_path, query, headers)
+async def _send(incoming: Request, outcome: ApiResponse) -> None:
+    headers = _headers_of(outcome)
+    if len(outcome.body) <= stream.LARGE or incoming.method == "HEAD":
+        await incoming.send(Response(outcome.code, outcome.body, headers))
+        return
+    with suppress(ConnectionError):  # the client went away
+        await stream.send_body(incoming, outcome.code, headers, outcome.body)
 
 
-def _go_response(code: int, text: str, line: RequestLogLine) -> Response:
+async def _send_like_go(incoming: Request, code: int, text: str, line: RequestLogLine) -> None:
     """Respond as Go's HTTP server does before any handler sees the request."""
     line.write(code)
-    response = Response(status=code, text=text)
-    response.force_close()
-    return response
+    await incoming.send(Response.of_text(code, text, close=True))
 
 
-def _refused_unread(incoming: BaseRequest, failure: StatusFailure, line: RequestLogLine) -> Response:
+async def _refuse_unread(incoming: Request, failure: StatusFailure, line: RequestLogLine) -> None:
     """Refuse a request whose body was not read to its end, and do not wait for the rest of it."""
     line.write(failure.code)
-    response = _response(status_response(failure))
-    if not incoming.content.is_eof():
-        response.force_close()
-    return response
+    outcome = status_response(failure)
+    await incoming.send(Response(outcome.code, outcome.body, _headers_of(outcome), close=not incoming.body.is_complete))
 
 
 def _without_token(request: ApiRequest) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name != "authorization"}
 
 
-def _response(outcome: ApiResponse) -> Response:
-    return _with_headers(Response(status=outcome.code, body=outcome.body), outcome)
-
-
-def _with_headers(response: ResponseT, outcome: ApiResponse) -> ResponseT:
-    """Set the headers of an API response on aiohttp's."""
-    headers = response.headers
+def _headers_of(outcome: ApiResponse) -> list[tuple[str, str]]:
+    """The headers of an API response, with those that kube-apiserver adds to every one."""
+    headers: list[tuple[str, str]] = []
     # A 304 has no body, and so no type of one; nor have some other responses.
     if outcome.code != NOT_MODIFIED and outcome.content_type:
-        headers["Content-Type"] = outcome.content_type
+        headers.append(("Content-Type", outcome.content_type))
     if outcome.content_type.startswith("text/plain"):
-        headers["X-Content-Type-Options"] = "nosniff"
+        headers.append(("X-Content-Type-Options", "nosniff"))
     if not any(name == "Cache-Control" for name, _ in outcome.headers):
-        headers["Cache-Control"] = "no-cache, private"
-    for name, value in outcome.headers:
-        headers.add(name, value)
-    return response
+        headers.append(("Cache-Control", "no-cache, private"))
+    return [*headers, *outcome.headers]

@@ -7,14 +7,14 @@ import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from aiohttp.web_request import BaseRequest
+    from masthead_server.web.request import Request
 
 __all__ = ["REQUESTS", "RequestLogLine"]
 
 REQUESTS: Final = logging.getLogger("masthead.server.requests")
 """The logger of requests, at level INFO; silent by default."""
 REQUESTS.setLevel(logging.WARNING)
-_LONGEST: Final = 2000
+_MAX_LENGTH: Final = 2000
 """Characters of a path or a user agent that are logged."""
 
 
@@ -27,7 +27,7 @@ class RequestLogLine:
 
     __slots__ = ("_began", "_incoming")
 
-    def __init__(self, incoming: BaseRequest) -> None:
+    def __init__(self, incoming: Request) -> None:
         self._incoming = incoming
         self._began = time.perf_counter()
 
@@ -37,14 +37,14 @@ class RequestLogLine:
             return
         incoming = self._incoming
         milliseconds = (time.perf_counter() - self._began) * 1000
-        agent = _printable(incoming.headers.get("User-Agent", "")) or "-"
-        path = _printable(incoming.raw_path)
+        agent = _printable(incoming.headers.get("User-Agent")) or "-"
+        path = _printable(incoming.target)
         REQUESTS.info('%s %s %d %.1fms "%s"', incoming.method, path, code, milliseconds, agent)
 
 
 def _printable(text: str) -> str:
     """Text from a client, made safe to log: no line breaks, no terminal escapes, no endless lines."""
-    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    cut = text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}..."
     if cut.isascii() and cut.isprintable():
         return cut
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)

@@ -16,14 +16,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
-from aiohttp.http_exceptions import HttpProcessingError
-
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 from masthead_server.access import AccessControl, token_path
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
-from masthead_server.connection import HttpServer, abort_connection
 from masthead_server.controllers.event_expiry import EventExpiryController
 from masthead_server.controllers.manager import (
     BOOTSTRAP_CONTROLLERS,
@@ -35,7 +32,7 @@ from masthead_server.controllers.objects import ObjectClient
 from masthead_server.faults import Effect, Faults
 from masthead_server.files import write_private
 from masthead_server.http import HttpHandler
-from masthead_server.kubelet.connecters import Connecters
+from masthead_server.kubelet.connecter_table import Connecters
 from masthead_server.kubelet.controller import KubeletController
 from masthead_server.kubelet.kubelet import Kubelet
 from masthead_server.kubelet.lifecycle import KUBELET, PodLifecycle
@@ -51,6 +48,8 @@ from masthead_server.verbs.discovery import VERSION
 from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.selection import SelectionPredicate
 from masthead_server.verbs.watch import WatchLimits
+from masthead_server.web.connection import abort_connection
+from masthead_server.web.server import HttpServer
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import CollectionOptions, FeatureGates
 
@@ -76,7 +75,7 @@ long."""
 _STOP_WITHIN: Final = 0.5
 """Seconds for responses to be sent when the server stops."""
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
-"""aiohttp's logger for errors."""
+"""Errors of the server itself, outside of what it responds with a Status."""
 _ITERATIONS_TO_ACCEPT: Final = 8
 """Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
 _IDLE_TIMEOUT: Final = 30.0
@@ -84,14 +83,6 @@ _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 """The errors for an address that the host table has and the machine has not: IPv6 is often disabled."""
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Wildcard addresses, and one to connect to instead."""
-
-
-def _is_about_the_server(record: logging.LogRecord) -> bool:
-    """Whether a log record is about the server, not about a malformed request or a closed connection."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
-
-
-_CONNECTIONS.addFilter(_is_about_the_server)
 
 
 @set_module("masthead.server")
@@ -260,9 +251,8 @@ class Server:
             connection.cancel()
         self._lifecycle.close()
         self._runtime.close()
-        transports = [each.transport for each in self._http.connections]
-        self._http.pre_shutdown()  # or the shutdown would wait for idle connections
-        await self._http.shutdown(_STOP_WITHIN)
+        transports = [connection.transport for connection in self._http.connections]
+        await self._http.shut_down(_STOP_WITHIN)
         for transport in transports:
             if transport is not None:
                 abort_connection(transport)  # or one whose client does not read would stay open

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from aiohttp.web_response import StreamResponse
-
 from masthead_server.faults import Effect
 from masthead_server.verbs.events import error_line
 from masthead_server.verbs.watch import too_old
 
 if TYPE_CHECKING:
-    from aiohttp.web_request import BaseRequest
+    from collections.abc import Sequence
 
     from masthead_server.faults import Fault
     from masthead_server.verbs.watch import Watcher
+    from masthead_server.web.request import Request
+    from masthead_server.web.response import ResponseStream
     from masthead_server.wire.failures import StatusFailure
 
 __all__ = [
@@ -61,39 +61,40 @@ class StreamTruncator:
         return b"".join(sent)
 
 
-async def open_stream(incoming: BaseRequest, headers: tuple[tuple[str, str], ...]) -> StreamResponse:
-    """Start a stream; its headers are sent at once."""
-    response = StreamResponse()
-    for name, value in (*_HEADERS, *headers):
-        response.headers.add(name, value)
-    response.enable_chunked_encoding()
-    await response.prepare(incoming)
-    return response
+async def open_stream(incoming: Request, headers: tuple[tuple[str, str], ...]) -> ResponseStream:
+    """Start a stream; its headers are sent at once.
+
+    Raises:
+        ConnectionError: If the client went away.
+    """
+    return await incoming.stream(200, (*_HEADERS, *headers))
 
 
-async def send_body(incoming: BaseRequest, response: StreamResponse, body: bytes) -> None:
+async def send_body(incoming: Request, code: int, headers: Sequence[tuple[str, str]], body: bytes) -> None:
     """Send a large body piece by piece, as the client reads it, so that no more than a piece is buffered.
 
     Raises:
         ConnectionError: If the client went away.
     """
-    response.content_length = len(body)
-    await response.prepare(incoming)
+    response = await incoming.stream(code, headers, length=len(body))
     view = memoryview(body)
     for start in range(0, len(body), LARGE):
         await response.write(view[start : start + LARGE])
-    await response.write_eof()
+    await response.finish()
 
 
-async def send_error_event(incoming: BaseRequest, failure: StatusFailure) -> StreamResponse:
-    """Start a stream, and end it with an error event."""
+async def send_error_event(incoming: Request, failure: StatusFailure) -> None:
+    """Start a stream, and end it with an error event.
+
+    Raises:
+        ConnectionError: If the client went away.
+    """
     response = await open_stream(incoming, ())
     await response.write(error_line(failure))
-    await response.write_eof()
-    return response
+    await response.finish()
 
 
-async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, fault: Fault | None) -> None:
+async def send(incoming: Request, response: ResponseStream, watch: Watcher, fault: Fault | None) -> None:
     """Send a watch to its end, or until its fault is due.
 
     Args:
@@ -105,8 +106,7 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, 
     Raises:
         ConnectionError: If the client went away.
     """
-    if incoming.transport is not None:
-        watch.abort = incoming.transport.abort
+    watch.abort = incoming.connection.abort
     spoiler = StreamTruncator(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
     while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
         sent = spoiler.truncate(piece) if spoiler else piece
@@ -118,12 +118,12 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, 
         await _inject(incoming, response, watch, fault.effect)
 
 
-async def _inject(incoming: BaseRequest, response: StreamResponse, watch: Watcher, effect: Effect) -> None:
+async def _inject(incoming: Request, response: ResponseStream, watch: Watcher, effect: Effect) -> None:
     if effect is Effect.EXPIRE:
         await response.write(error_line(too_old(watch.cursor, watch.newest)))
     elif effect is Effect.SILENCE:
         watch.silence()
         await watch.ended.wait()
-    elif incoming.transport is not None:
+    else:
         # What was written is still sent, but not the last chunk: so the client knows that the stream broke.
-        incoming.transport.close()
+        incoming.connection.close()

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from masthead_server.faults import Effect
 from masthead_server.stream_counters import BodyCounter, ChunkCounter, MessageCounter, StreamHead
+from masthead_server.web.frames import Opcode, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aiohttp.base_protocol import BaseProtocol
-
     from masthead_server.faults import Fault
     from masthead_server.stream_counters import StreamCounter
+    from masthead_server.web.connection import HttpConnection
 
-__all__ = ["CONNECTION_EFFECTS", "FaultyTransport", "websocket_frame"]
+__all__ = ["CONNECTION_EFFECTS", "FaultyTransport"]
 
 CONNECTION_EFFECTS: Final = (
     Effect.DROP_STREAM,
@@ -25,18 +25,6 @@ CONNECTION_EFFECTS: Final = (
     Effect.INSERT_MESSAGE,
 )
 _BETWEEN_MESSAGES: Final = frozenset({Effect.CLOSE_STREAM, Effect.INSERT_MESSAGE})
-_BINARY: Final = 0x2
-_CLOSE: Final = 0x8
-
-
-def websocket_frame(opcode: int, payload: bytes) -> bytes:
-    """Return a frame of a WebSocket, as a server sends it."""
-    size = len(payload)
-    if size < 126:
-        return bytes((0x80 | opcode, size)) + payload
-    if size < 2**16:
-        return bytes((0x80 | opcode, 126)) + size.to_bytes(2) + payload
-    return bytes((0x80 | opcode, 127)) + size.to_bytes(8) + payload
 
 
 class FaultyTransport(asyncio.Transport):
@@ -44,7 +32,7 @@ class FaultyTransport(asyncio.Transport):
 
     Args:
         transport: The connection.
-        protocol: What aiohttp writes with, which is made to wait.
+        protocol: Writes to the connection, and is made to wait.
         fault: The fault.
 
     Attributes:
@@ -52,7 +40,7 @@ class FaultyTransport(asyncio.Transport):
         is_silent: Whether the connection is silenced.
     """
 
-    def __init__(self, transport: asyncio.Transport, protocol: BaseProtocol, fault: Fault) -> None:
+    def __init__(self, transport: asyncio.Transport, protocol: HttpConnection, fault: Fault) -> None:
         super().__init__()
         self.inner = transport
         self.is_silent = False
@@ -90,8 +78,8 @@ class FaultyTransport(asyncio.Transport):
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview[Any]]) -> None:
         """Send several pieces."""
-        for each in list_of_data:
-            self.write(each)
+        for data in list_of_data:
+            self.write(data)
 
     def _find(self, view: memoryview[int]) -> int | None:
         """Where in the stream's next bytes the fault is due."""
@@ -112,13 +100,13 @@ class FaultyTransport(asyncio.Transport):
         self._is_pending = False
         effect = self._fault.effect
         if effect is Effect.INSERT_MESSAGE:
-            self.inner.write(websocket_frame(_BINARY, self._fault.data))
+            self.inner.write(encode_frame(Opcode.BINARY, self._fault.data))
             return True
         self._is_over = True
         if effect is Effect.SILENCE_STREAM:
             self._silence()
         elif effect is Effect.CLOSE_STREAM and self._head.is_websocket:
-            self.inner.write(websocket_frame(_CLOSE, self._fault.data))
+            self.inner.write(encode_frame(Opcode.CLOSE, self._fault.data))
             self._end()
         else:
             # What was written is still sent.

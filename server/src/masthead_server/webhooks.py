@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -11,15 +12,18 @@ from urllib.parse import urlsplit, urlunsplit
 
 from masthead._meta.quoting import quoted
 from masthead._meta.tls import make_client_context
+from masthead_server.web.client import MalformedResponseError, TruncatedResponseError, dial, encode_request, exchange
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse
+    from collections.abc import AsyncIterator
+
+    from masthead_server.web.client import ClientResponse
 
 __all__ = ["Webhook", "WebhookError", "call_webhook"]
 
 _TIMEOUT: Final = 30.0
 """Seconds for a call, in real time whatever the server's clock: the other side lives in real time."""
-_MOST_BYTES: Final = 64 * 1024 * 1024
+_MAX_BYTES: Final = 64 * 1024 * 1024
 """The longest response that is read."""
 _OK: Final = range(200, 207)
 _SERVER_ERRORS: Final = 500
@@ -33,11 +37,11 @@ _MEANINGS: Final = {
     504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }
 """What a client of Kubernetes says about the codes of a response that has no Status."""
-_HEADERS: Final = {
-    "User-Agent": "kube-apiserver-admission",
-    "Accept": "application/json, */*",
-    "Content-Type": "application/json",
-}
+_HEADERS: Final = (
+    ("User-Agent", "kube-apiserver-admission"),
+    ("Accept", "application/json, */*"),
+    ("Content-Type", "application/json"),
+)
 
 
 class WebhookError(Exception):
@@ -65,29 +69,41 @@ async def call_webhook(webhook: Webhook, body: bytes) -> bytes:
     Raises:
         WebhookError: If there is no response in time, or if it is an error or too long.
     """
-    # Imported with the first call: the client side of aiohttp is large.
-    import aiohttp
-
     parts = urlsplit(webhook.url)
     query = "&".join(filter(None, (parts.query, f"timeout={_TIMEOUT:g}s")))
     url = urlunsplit(parts._replace(query=query))
-    target, name = url, None
-    if webhook.address is not None:
-        host, port = webhook.address
-        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        target, name = urlunsplit(parts._replace(netloc=place, query=query)), parts.hostname
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    address = webhook.address or (host, port)
+    tls = _trust(webhook) if parts.scheme == "https" else None
+    head = encode_request(
+        "POST",
+        urlunsplit(("", "", parts.path or "/", query, "")),
+        [
+            ("Host", parts.netloc.rpartition("@")[2]),
+            *_HEADERS,
+            ("Content-Length", str(len(body))),
+            ("Connection", "close"),
+        ],
+    )
     try:
-        async with (
-            asyncio.timeout(_TIMEOUT),
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=_trust(webhook))) as session,
-            session.post(target, data=body, headers=_HEADERS, server_hostname=name) as response,
-        ):
-            return await _read(response)
+        async with asyncio.timeout(_TIMEOUT):
+            try:
+                connection = await dial(*address, tls, host)
+            except OSError as error:
+                raise WebhookError(f'Post "{url}": {_explain_dial(error, *address)}') from None
+            async with exchange(connection, "POST", head, _one_piece(body)) as response:
+                return await _read(response)
     except TimeoutError:
         problem = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
-    except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
-        problem = _problem(error)
+    except TruncatedResponseError:
+        problem = "EOF"
+    except MalformedResponseError as error:
+        problem = f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error}"
     raise WebhookError(f'Post "{url}": {problem}')
+
+
+async def _one_piece(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 def _trust(webhook: Webhook) -> ssl.SSLContext:
@@ -99,34 +115,28 @@ def _trust(webhook: Webhook) -> ssl.SSLContext:
 
 async def _read(response: ClientResponse) -> bytes:
     body = bytearray()
-    async for chunk in response.content.iter_any():
+    async for chunk in response:
         body += chunk
-        if len(body) > _MOST_BYTES:
-            raise WebhookError(f"http: response body too large: more than {_MOST_BYTES} bytes")
-    if response.status in _OK:
+        if len(body) > _MAX_BYTES:
+            raise WebhookError(f"http: response body too large: more than {_MAX_BYTES} bytes")
+    if response.code in _OK:
         return bytes(body)
-    if meaning := _MEANINGS.get(response.status):
+    if meaning := _MEANINGS.get(response.code):
         raise WebhookError(meaning)
-    if response.status >= _SERVER_ERRORS:
-        said = bytes(body[:2048]).decode("utf-8", "replace")
-        raise WebhookError(f"an error on the server ({quoted(said)}) has prevented the request from succeeding")
-    raise WebhookError(
-        f"the server responded with the status code {response.status} but did not return more information"
-    )
+    if response.code >= _SERVER_ERRORS:
+        text = bytes(body[:2048]).decode("utf-8", "replace")
+        raise WebhookError(f"an error on the server ({quoted(text)}) has prevented the request from succeeding")
+    raise WebhookError(f"the server responded with the status code {response.code} but did not return more information")
 
 
-def _problem(error: Exception) -> str:
-    import aiohttp
-
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        reason = error.certificate_error
-        is_unknown = isinstance(reason, ssl.SSLCertVerificationError) and "hostname" not in str(reason).lower()
-        detail = "certificate signed by unknown authority" if is_unknown else str(reason)
+def _explain_dial(error: OSError, host: str, port: int) -> str:
+    """Explain as Go's client does why there is no connection."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        is_unknown = "hostname" not in str(error).lower()
+        detail = "certificate signed by unknown authority" if is_unknown else str(error)
         return f"tls: failed to verify certificate: x509: {detail}"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return f"dial tcp: lookup {error.host}: no such host"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        code = error.os_error.errno
-        reason_text = os.strerror(code).lower() if code else str(error.os_error)
-        return f"dial tcp {error.host}:{error.port}: connect: {reason_text}"
-    return "EOF" if isinstance(error, aiohttp.ServerDisconnectedError) else str(error)
+    if isinstance(error, socket.gaierror):
+        return f"dial tcp: lookup {host}: no such host"
+    if isinstance(error, ssl.SSLError) or not error.errno:
+        return str(error)
+    return f"dial tcp {host}:{port}: connect: {os.strerror(error.errno).lower()}"

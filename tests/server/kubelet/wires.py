@@ -89,7 +89,10 @@ class WebSocketWire(Upgraded):
     def send(self, payload: bytes, opcode: int = 2) -> None:
         """Send one message."""
         size = len(payload)
-        length = bytes((0x80 | size,)) if size < 126 else b"\xff" + struct.pack(">Q", size)
+        if size < 126:
+            length = bytes((0x80 | size,))
+        else:
+            length = b"\xfe" + struct.pack(">H", size) if size < 2**16 else b"\xff" + struct.pack(">Q", size)
         mask = os.urandom(4)
         masked = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
         self.socket.sendall(bytes((0x80 | opcode,)) + length + mask + masked)

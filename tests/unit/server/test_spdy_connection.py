@@ -10,7 +10,7 @@ import pytest
 
 from masthead._spdy.events import GoneAway, StreamData
 from masthead._spdy.session import SpdySession
-from masthead_server.kubelet.byte_queue import QUEUE_LIMIT, ByteQueue
+from masthead_server.web.byte_queue import QUEUE_LIMIT, ByteQueue
 from masthead_server.kubelet.spdy import SpdyConnection
 
 if TYPE_CHECKING:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
-from aiohttp.web_response import StreamResponse
-from aiohttp.web_server import Server
-
+from masthead_server.clock import SystemClock
 from masthead_server.stream import LARGE, send_body
+from masthead_server.web.server import HttpServer
 
 if TYPE_CHECKING:
-    from aiohttp.web_request import BaseRequest
+    from masthead_server.web.request import Request
 
 BODY = bytes(range(256)) * (LARGE // 2)  # more than sockets hold
 
@@ -19,14 +19,12 @@ BODY = bytes(range(256)) * (LARGE // 2)  # more than sockets hold
 async def test_unread_bytes_of_a_slow_reader_are_not_copied() -> None:
     transports: list[asyncio.Transport] = []
 
-    async def handle(incoming: BaseRequest) -> StreamResponse:
-        assert incoming.transport is not None
-        transports.append(incoming.transport)
-        response = StreamResponse()
-        await send_body(incoming, response, BODY)
-        return response
+    async def handle(incoming: Request) -> None:
+        assert incoming.connection.transport is not None
+        transports.append(incoming.connection.transport)
+        await send_body(incoming, 200, (), BODY)
 
-    front = Server(handle)
+    front = HttpServer(handle, clock=SystemClock(), logger=logging.getLogger(__name__))
     listening = await asyncio.get_running_loop().create_server(front, "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname(), limit=1024)
     writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -39,4 +37,4 @@ async def test_unread_bytes_of_a_slow_reader_are_not_copied() -> None:
     assert body == BODY
     writer.close()
     listening.close()
-    await front.shutdown(1)
+    await front.shut_down(1)

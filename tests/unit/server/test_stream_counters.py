@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead_server.stream_counters import BodyCounter, ChunkCounter, MessageCounter, StreamHead
-from masthead_server.stream_faults import websocket_frame
+from masthead_server.web.frames import encode_frame
 
 if TYPE_CHECKING:
     from masthead_server.stream_counters import StreamCounter
@@ -66,7 +66,7 @@ def unchunked(data: bytes) -> bytes:
 
 @given(PIECES, CUTS, st.integers(0, 2000))
 def test_a_message_is_never_torn_apart(payloads: list[bytes], cuts: list[int], after: int) -> None:
-    frames = [websocket_frame(2, payload) for payload in payloads]
+    frames = [encode_frame(2, payload) for payload in payloads]
     data = b"".join(frames)
     found = position(MessageCounter(after), split(data, cuts) or [b""])
     edges = [sum(map(len, frames[:count])) for count in range(len(frames) + 1)]
@@ -74,7 +74,7 @@ def test_a_message_is_never_torn_apart(payloads: list[bytes], cuts: list[int], a
 
 
 def test_long_messages_are_whole_too() -> None:
-    frames = [websocket_frame(2, bytes(size)) for size in (125, 126, 65535, 65536, 70000)]
+    frames = [encode_frame(2, bytes(size)) for size in (125, 126, 65535, 65536, 70000)]
     sizes = [len(frame) for frame in frames]
     for count in range(1, len(frames)):
         assert position(MessageCounter(sum(sizes[:count]) - 1), [b"".join(frames)]) == sum(sizes[:count])

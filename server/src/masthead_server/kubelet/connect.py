@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aiohttp.web_request import BaseRequest
-    from aiohttp.web_response import StreamResponse
-
+    from masthead_server.web.request import Request
     from masthead_server.wire.request import ApiRequest, ApiResponse
     from masthead_server.wire.request_info import RequestInfo
 
@@ -23,7 +21,7 @@ __all__ = ["ConnectHandler", "Connecter"]
 class ConnectHandler(Protocol):
     """Responds to one request that was found to be valid."""
 
-    async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
+    async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         """Respond, and return when the stream has ended. It is cancelled when the client goes away, or the server stops.
 
         Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.kubelet import phases
-from masthead_server.kubelet.mains import MainProcesses
+from masthead_server.kubelet.main_process import MainProcesses
 from masthead_server.kubelet.nodes import NODE_NAME, register_node
 from masthead_server.kubelet.phases import Transition
 from masthead_server.kubelet.pods import (

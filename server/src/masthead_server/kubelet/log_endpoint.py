@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from aiohttp.web_response import StreamResponse
-
 from masthead._schema.errors import forbidden, invalid, not_supported
 from masthead_server.kubelet.pods import choose_container, log_problem
 from masthead_server.kubelet.records import STDERR, STDOUT, LogFormatter, log_stamp
@@ -22,17 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from aiohttp.web_request import BaseRequest
-
     from masthead._schema.errors import FieldError
     from masthead_server.kubelet.logs import LogStore
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.web.request import Request
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.request_info import RequestInfo
 
 __all__ = ["LogConnecter", "LogOptions"]
 
+_HEADERS: Final = (("Content-Type", "text/plain"), ("Cache-Control", "no-cache, private"))
 _STREAMS: Final = {"All": "", "Stdout": STDOUT, "Stderr": STDERR}
 
 
@@ -168,19 +166,16 @@ class LogHandler:
         self._options = options
         self._formatter = formatter
 
-    async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
+    async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         """Send the log as the client reads it, to its end or for as long as the container runs."""
         options, log = self._options, self._log
         start = log.start if options.tail_lines is None else await log.find_tail(options.tail_lines)
-        response = StreamResponse(headers={"Content-Type": "text/plain", "Cache-Control": "no-cache, private"})
-        response.enable_chunked_encoding()
         on_response(200)
         with suppress(ConnectionError):  # the client went away
-            await response.prepare(incoming)
+            response = await incoming.stream(200, _HEADERS)
             async for records in log.records(start, follow=options.follow):
                 if shown := self._formatter.format(records):
                     await response.write(shown)
                 if self._formatter.is_full:
                     break
-            await response.write_eof()
-        return response
+            await response.finish()

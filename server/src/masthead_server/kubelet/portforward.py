@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from masthead._meta.quoting import quoted
 from masthead_server.kubelet.ports import PortAddress
 from masthead_server.kubelet.spdy import SpdyConnection
-from masthead_server.kubelet.target_connection import TargetConnection
+from masthead_server.web.byte_stream import TargetConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead_server.clock import Clock, Timer
     from masthead_server.kubelet.ports import Ports
     from masthead_server.kubelet.spdy import SpdyStream
-    from masthead_server.kubelet.upgraded import ByteCarrier
+    from masthead_server.web.byte_stream import ByteStream
 
 __all__ = ["ForwardedStream", "PodPorts", "PortForwardSession", "Sandbox", "forward"]
 
@@ -144,7 +144,7 @@ class PortForwardSession:
         clock: Times out a stream without its pair.
     """
 
-    def __init__(self, carrier: ByteCarrier, ports: PodPorts, clock: Clock) -> None:
+    def __init__(self, carrier: ByteStream, ports: PodPorts, clock: Clock) -> None:
         self._connection = SpdyConnection(carrier, self._accept)
         self._ports = ports
         self._clock = clock

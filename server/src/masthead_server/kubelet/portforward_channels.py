@@ -12,16 +12,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
-from masthead_server.kubelet.byte_queue import ByteQueue
+from masthead_server.kubelet.first_completed import until_first_ends
 from masthead_server.kubelet.portforward import forward
-from masthead_server.kubelet.racing import until_first_ends
+from masthead_server.web.byte_queue import ByteQueue
 from masthead_server.wire.failures import bad_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from masthead_server.kubelet.portforward import PodPorts
-    from masthead_server.kubelet.upgraded import ByteCarrier
+    from masthead_server.web.byte_stream import ByteStream
 
 __all__ = ["CHANNEL_PROTOCOLS", "ChannelSession", "parse_ports"]
 
@@ -62,7 +62,7 @@ class ChannelSession:
         ports: The ports to forward.
     """
 
-    def __init__(self, carrier: ByteCarrier, pod: PodPorts, ports: list[int]) -> None:
+    def __init__(self, carrier: ByteStream, pod: PodPorts, ports: list[int]) -> None:
         self._carrier = carrier
         self._pod = pod
         self._ports = ports
@@ -106,7 +106,7 @@ class ChannelSession:
 class _Channel:
     """One channel."""
 
-    def __init__(self, carrier: ByteCarrier, number: int, on_read: Callable[[], None]) -> None:
+    def __init__(self, carrier: ByteStream, number: int, on_read: Callable[[], None]) -> None:
         self.received = ByteQueue(lambda _: on_read())
         self._carrier = carrier
         self._head = bytes((number,))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from aiohttp.web_exceptions import HTTPException
-from aiohttp.web_response import Response
-
+from masthead_server.kubelet.error_responses import build_text_response, send_error
+from masthead_server.kubelet.first_completed import until_first_ends
 from masthead_server.kubelet.pod_observer import PodObserver, is_up
 from masthead_server.kubelet.pods import check_assigned
 from masthead_server.kubelet.portforward import PodPorts, PortForwardSession, Sandbox
@@ -16,26 +15,25 @@ from masthead_server.kubelet.portforward_channels import (
     ChannelSession,
     parse_ports,
 )
-from masthead_server.kubelet.racing import until_first_ends
-from masthead_server.kubelet.refusal import send, text_refusal
 from masthead_server.kubelet.spdy_upgrade import SPDY, negotiate, upgrade_headers
-from masthead_server.kubelet.upgraded import RawCarrier, WebSocketCarrier, is_websocket
+from masthead_server.kubelet.websocket_stream import WebSocketStream
+from masthead_server.web.request_head import BadRequestError
+from masthead_server.web.response import Response
 from masthead_server.wire.failures import StatusFailure, bad_request
 from masthead_server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aiohttp.web_request import BaseRequest
-    from aiohttp.web_response import StreamResponse
-
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.web.byte_stream import ClientStream
+    from masthead_server.web.request import Request
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.request_info import RequestInfo
 
     ForwardSession: TypeAlias = PortForwardSession | ChannelSession
-    UpgradedCarrier: TypeAlias = RawCarrier | WebSocketCarrier
+    Carrier: TypeAlias = ClientStream | WebSocketStream
 
 __all__ = ["PortForwardConnecter", "subprotocols"]
 
@@ -87,7 +85,7 @@ class PortForwardHandler:
         where = Sandbox(self._namespace, self._name, sandbox)
         self._pod_ports = PodPorts(runtime.ports, where, lambda: is_up(runtime.load(self._namespace, self._name)))
 
-    async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
+    async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         """Upgrade the connection, and forward until the client goes away or the pod ends.
 
         Args:
@@ -99,22 +97,22 @@ class PortForwardHandler:
         """
         try:
             upgraded = await self._upgrade(incoming)
-        except HTTPException as refused:  # the handshake of the WebSocket is invalid
-            upgraded = text_refusal(refused.status, refused.text or "")
+        except BadRequestError as error:  # the handshake of the WebSocket is invalid
+            upgraded = build_text_response(error.code, error.text)
         if isinstance(upgraded, Response):
-            return await send(incoming, upgraded, on_response)
+            await send_error(incoming, upgraded, on_response)
+            return
         on_response(101)
         carrier, session = upgraded
         try:
             await self._run(session)
         finally:
             await carrier.close()
-        return carrier.response
 
-    async def _upgrade(self, incoming: BaseRequest) -> Response | tuple[UpgradedCarrier, ForwardSession]:
+    async def _upgrade(self, incoming: Request) -> Response | tuple[Carrier, ForwardSession]:
         if text(part(self._pod, "status"), "phase") != "Running":
-            return text_refusal(500, f'pod not found ("{self._name}_{self._namespace}")')
-        if not is_websocket(incoming):
+            return build_text_response(500, f'pod not found ("{self._name}_{self._namespace}")')
+        if not incoming.is_websocket:
             return await self._upgrade_to_spdy(incoming)
         protocols = subprotocols(incoming)
         tunnelled = [protocol for protocol in protocols if protocol.startswith(_TUNNEL) and protocol.endswith(_SUFFIX)]
@@ -122,35 +120,35 @@ class PortForwardHandler:
             return await self._upgrade_to_tunnel(incoming, tunnelled)
         return await self._upgrade_to_channels(incoming, protocols)
 
-    async def _upgrade_to_spdy(self, incoming: BaseRequest) -> Response | tuple[RawCarrier, PortForwardSession]:
-        chosen = negotiate(incoming.headers.getall("X-Stream-Protocol-Version", []), _PROTOCOLS)
+    async def _upgrade_to_spdy(self, incoming: Request) -> Response | tuple[ClientStream, PortForwardSession]:
+        chosen = negotiate(incoming.headers.get_all("X-Stream-Protocol-Version"), _PROTOCOLS)
         if isinstance(chosen, Response):
             return chosen
-        if SPDY.lower() not in incoming.headers["Upgrade"].lower():
-            return text_refusal(400, "unable to upgrade: missing upgrade headers in request")
-        carrier = await RawCarrier.open(incoming, upgrade_headers(chosen))
+        if SPDY.lower() not in incoming.headers.get("Upgrade").lower():
+            return build_text_response(400, "unable to upgrade: missing upgrade headers in request")
+        carrier = await incoming.switch(upgrade_headers(chosen))
         return carrier, PortForwardSession(carrier, self._pod_ports, self._runtime.cluster.clock)
 
     async def _upgrade_to_tunnel(
-        self, incoming: BaseRequest, protocols: list[str]
-    ) -> Response | tuple[WebSocketCarrier, PortForwardSession]:
+        self, incoming: Request, protocols: list[str]
+    ) -> Response | tuple[WebSocketStream, PortForwardSession]:
         chosen = negotiate([protocol.removeprefix(_TUNNEL) for protocol in protocols], _PROTOCOLS)
         if isinstance(chosen, Response):
             return chosen
-        carrier = await WebSocketCarrier.open(incoming, f"{_TUNNEL}{chosen}")
+        carrier = await WebSocketStream.open(incoming, f"{_TUNNEL}{chosen}")
         return carrier, PortForwardSession(carrier, self._pod_ports, self._runtime.cluster.clock)
 
     async def _upgrade_to_channels(
-        self, incoming: BaseRequest, protocols: list[str]
-    ) -> Response | tuple[WebSocketCarrier, ChannelSession]:
+        self, incoming: Request, protocols: list[str]
+    ) -> Response | tuple[WebSocketStream, ChannelSession]:
         try:
             wanted = parse_ports(self._wanted)
         except StatusFailure as failure:
-            return text_refusal(400, failure.message)
+            return build_text_response(400, failure.message)
         chosen = next((protocol for protocol in protocols or [""] if protocol in CHANNEL_PROTOCOLS), None)
         if chosen is None:
-            return Response(status=403)
-        carrier = await WebSocketCarrier.open(incoming, chosen)
+            return Response(403)
+        carrier = await WebSocketStream.open(incoming, chosen)
         return carrier, ChannelSession(carrier, self._pod_ports, wanted)
 
     async def _run(self, session: ForwardSession) -> None:
@@ -163,7 +161,7 @@ class PortForwardHandler:
             await until_first_ends(session.run(), observer.ended.wait())
 
 
-def subprotocols(incoming: BaseRequest) -> list[str]:
+def subprotocols(incoming: Request) -> list[str]:
     """Return the subprotocols that the client of a WebSocket offers, in its order."""
-    lines = incoming.headers.getall("Sec-WebSocket-Protocol", [])
+    lines = incoming.headers.get_all("Sec-WebSocket-Protocol")
     return [name for line in lines for each in line.split(",") if (name := each.strip())]

@@ -5,10 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING, Final
 
-import aiohttp
-from aiohttp.web_response import Response, StreamResponse
-from yarl import URL
-
+from masthead_server.kubelet.error_responses import build_status_response, send_error
 from masthead_server.kubelet.proxy_rules import (
     ProxyPath,
     forwarded_headers,
@@ -17,22 +14,21 @@ from masthead_server.kubelet.proxy_rules import (
 )
 from masthead_server.kubelet.proxy_targets import ProxyTargets
 from masthead_server.kubelet.proxy_upgrade import relay_upgrade
-from masthead_server.kubelet.refusal import refusal, send
-from masthead_server.kubelet.upgraded import is_upgrade
 from masthead_server.verbs.paths import not_allowed
+from masthead_server.web.byte_stream import TargetConnection
+from masthead_server.web.client import MalformedResponseError, TruncatedResponseError, encode_request, exchange
+from masthead_server.web.response import Response
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from aiohttp.client_proto import ResponseHandler
-    from aiohttp.client_reqrep import ClientRequest
-    from aiohttp.tracing import Trace
-    from aiohttp.web_request import BaseRequest
+    from collections.abc import AsyncIterable, AsyncIterator, Callable
 
     from masthead_server.kubelet.ports import Ports, ProtocolT
     from masthead_server.kubelet.proxy_targets import ProxyTarget
     from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.web.client import ClientResponse
+    from masthead_server.web.request import Request
+    from masthead_server.web.response import ResponseStream
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.request_info import RequestInfo
 
@@ -40,9 +36,6 @@ __all__ = ["ProxyConnecter"]
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _REDIRECTED: Final = frozenset({"GET", "HEAD"})
-_OWN_HEADERS: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-"""Headers that aiohttp would send by itself."""
-_MOST_HEADERS: Final = 64 * 1024
 
 
 class ProxyConnecter:
@@ -83,7 +76,7 @@ class ProxyHandler:
         self._target = target
         self._path = path
 
-    async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
+    async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         """Relay the request, and then the response as it comes.
 
         Args:
@@ -94,21 +87,19 @@ class ProxyHandler:
             ConnectionError: If the client is gone.
         """
         try:
-            if is_upgrade(incoming):
-                return await relay_upgrade(incoming, self._dial, self._path, on_response)
-            if not self._path.rest and incoming.method in _REDIRECTED:
-                return await send(incoming, self._redirect(incoming), on_response)
-            return await self._relay(incoming, on_response)
+            if incoming.is_upgrade:
+                await relay_upgrade(incoming, self._dial, self._path, on_response)
+            elif not self._path.rest and incoming.method in _REDIRECTED:
+                await send_error(incoming, self._redirect(incoming), on_response)
+            else:
+                await self._relay(incoming, on_response)
         except StatusFailure as failure:
-            return await send(incoming, refusal(failure), on_response)
+            await send_error(incoming, build_status_response(failure), on_response)
 
-    def _redirect(self, incoming: BaseRequest) -> Response:
+    def _redirect(self, incoming: Request) -> Response:
         """Lead a client that asks for no path to the root, so that relative links of pages work."""
-        query = incoming.rel_url.raw_query_string
-        response = Response(status=301)
-        response.headers["Cache-Control"] = "no-cache, private"
-        response.headers["Location"] = f"{self._path.prefix}/{f'?{query}' if query else ''}"
-        return response
+        location = f"{self._path.prefix}/{f'?{incoming.query}' if incoming.query else ''}"
+        return Response(301, headers=[("Cache-Control", "no-cache, private"), ("Location", location)])
 
     async def _dial(self, make_protocol: Callable[[], ProtocolT]) -> ProtocolT:
         """Connect to the target.
@@ -127,79 +118,59 @@ class ProxyHandler:
         except OSError:
             raise _refused(target) from None
 
-    async def _relay(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
-        async with (
-            aiohttp.ClientSession(
-                connector=_TargetConnector(self._dial),
-                auto_decompress=False,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=_OWN_HEADERS,
-                timeout=aiohttp.ClientTimeout(total=None),
-                max_field_size=_MOST_HEADERS,
-                max_line_size=_MOST_HEADERS,
-            ) as session,
-            await self._request(incoming, session) as answer,
-        ):
-            response = StreamResponse(status=answer.status, reason=answer.reason)
-            for name, value in returned_headers(answer.headers.items(), self._path, self._target.host, incoming.host):
-                response.headers.add(name, value)
-            on_response(answer.status)
-            await response.prepare(incoming)
-            await self._copy(incoming, answer, response)
-            return response
-
-    async def _request(self, incoming: BaseRequest, session: aiohttp.ClientSession) -> aiohttp.ClientResponse:
-        if incoming.headers.get("Expect", "").lower() == "100-continue":
-            await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            incoming.writer.output_size = 0
-        client = incoming.remote or ""
-        query = incoming.rel_url.raw_query_string
-        path = f"{self._path.target}?{query}" if query else self._path.target
-        # The scheme is for aiohttp only: what speaks TLS is the connection.
-        url = URL(f"http://target{path}", encoded=True)
+    async def _relay(self, incoming: Request, on_response: Callable[[int], None]) -> None:
+        connection = await self._dial(TargetConnection)
+        body = self._frame_body(incoming)
         try:
-            return await session.request(
-                incoming.method,
-                url,
-                headers=forwarded_headers(incoming.headers.items(), self._path, client),
-                data=incoming.content if incoming.body_exists else None,
-                allow_redirects=False,
-            )
-        except aiohttp.ServerDisconnectedError:
+            async with exchange(connection, incoming.method, self._request_head(incoming), body) as answer:
+                length = answer.headers.get("Content-Length")
+                host = incoming.headers.get("Host")
+                headers = returned_headers(answer.headers.pairs, self._path, self._target.host, host)
+                on_response(answer.code)
+                response = await incoming.stream(
+                    answer.code,
+                    [pair for pair in headers if pair[0].lower() != "content-length"],
+                    length=int(length) if length else None,
+                    reason=answer.reason,
+                )
+                await self._copy(incoming, answer, response)
+        except TruncatedResponseError:
             raise _unreachable("EOF") from None
-        except aiohttp.ClientResponseError as error:
+        except MalformedResponseError as error:
             raise _unreachable(
-                f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error.message}"
+                f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error}"
             ) from None
-        except aiohttp.ClientError as error:
-            raise _unreachable(str(error)) from None
 
-    async def _copy(self, incoming: BaseRequest, answer: aiohttp.ClientResponse, response: StreamResponse) -> None:
+    def _request_head(self, incoming: Request) -> bytes:
+        headers = forwarded_headers(incoming.headers.pairs, self._path, incoming.remote)
+        names = {name.lower() for name, _ in headers}
+        if "host" not in names:
+            headers.append(("Host", self._target.host))
+        if incoming.head.has_body and "content-length" not in names:
+            headers.append(("Transfer-Encoding", "chunked"))
+        target = f"{self._path.target}?{incoming.query}" if incoming.query else self._path.target
+        return encode_request(incoming.method, target, [*headers, ("Connection", "close")])
+
+    def _frame_body(self, incoming: Request) -> AsyncIterable[bytes] | None:
+        if not incoming.head.has_body:
+            return None
+        return incoming.body if incoming.head.content_length is not None else _split_into_chunks(incoming.body)
+
+    async def _copy(self, incoming: Request, answer: ClientResponse, response: ResponseStream) -> None:
         try:
-            async for piece in answer.content.iter_any():
+            async for piece in answer:
                 await response.write(piece)
-        except aiohttp.ClientPayloadError:
+        except (MalformedResponseError, TruncatedResponseError):
             # The client has to know that the body is not whole.
-            if incoming.transport is not None:
-                incoming.transport.close()
+            incoming.connection.close()
             return
-        await response.write_eof()
+        await response.finish()
 
 
-class _TargetConnector(aiohttp.BaseConnector):
-    """Connects aiohttp to what listens on the port of a pod, whatever the URL."""
-
-    def __init__(self, dial: Callable[[Callable[[], ResponseHandler]], Awaitable[ResponseHandler]]) -> None:
-        super().__init__(force_close=True)
-        self._dial = dial
-
-    async def _create_connection(
-        self,
-        req: ClientRequest,  # noqa: ARG002 - the signature is aiohttp's
-        traces: list[Trace],  # noqa: ARG002
-        timeout: aiohttp.ClientTimeout,  # noqa: ARG002, ASYNC109
-    ) -> ResponseHandler:
-        return await self._dial(self._factory)
+async def _split_into_chunks(body: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    async for piece in body:
+        yield b"%x\r\n%b\r\n" % (len(piece), piece)
+    yield b"0\r\n\r\n"
 
 
 def _trusting() -> ssl.SSLContext:

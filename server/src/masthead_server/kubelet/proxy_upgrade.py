@@ -5,27 +5,26 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aiohttp.web_response import StreamResponse
-
 from masthead._meta.quoting import quoted
+from masthead_server.kubelet.first_completed import until_first_ends
 from masthead_server.kubelet.proxy_rules import forwarded_headers
-from masthead_server.kubelet.racing import until_first_ends
-from masthead_server.kubelet.target_connection import TargetConnection
-from masthead_server.kubelet.upgraded import RawCarrier
+from masthead_server.web.byte_stream import TargetConnection
+from masthead_server.web.client import encode_request
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from aiohttp.web_request import BaseRequest
-
     from masthead_server.kubelet.proxy_rules import ProxyPath
+    from masthead_server.web.byte_stream import ClientStream
+    from masthead_server.web.request import Request
 
 __all__ = ["relay_upgrade"]
 
-_MOST_HEAD: Final = 64 * 1024
+_MAX_HEAD: Final = 64 * 1024
 _END: Final = b"\r\n\r\n"
 _SWITCHING: Final = 101
+_FRAMING: Final = frozenset({"connection", "content-length", "transfer-encoding"})
 _FAILURES: Final = range(400, 1000)
 _UNTIL_THE_END: Final = 2**62
 """The length of a body that ends with its connection."""
@@ -41,11 +40,11 @@ class _Head(NamedTuple):
 
 
 async def relay_upgrade(
-    incoming: BaseRequest,
+    incoming: Request,
     dial: Callable[[Callable[[], TargetConnection]], Awaitable[TargetConnection]],
     path: ProxyPath,
     on_response: Callable[[int], None],
-) -> StreamResponse:
+) -> None:
     """Ask the target to switch protocols; if it does, copy bytes both ways until either side has ended.
 
     Args:
@@ -65,24 +64,20 @@ async def relay_upgrade(
             raise StatusFailure(500, "", f"invalid upgrade response: status code {head.code}")
         on_response(head.code)
         if head.code != _SWITCHING:
-            return await _pass_on(incoming, target, head)
-        carrier = await RawCarrier.open(
-            incoming, [header for header in head.headers if header[0].lower() != "connection"]
-        )
+            await _pass_on(incoming, target, head)
+            return
+        carrier = await incoming.switch([header for header in head.headers if header[0].lower() != "connection"])
         if head.rest:
             await carrier.send(head.rest)
         await _copy_both_ways(carrier, target)
-        return carrier.response
     finally:
         target.release()
 
 
-def _request_head(incoming: BaseRequest, path: ProxyPath) -> bytes:
-    query = incoming.rel_url.raw_query_string
-    lines = [f"{incoming.method} {path.target}{f'?{query}' if query else ''} HTTP/1.1"]
-    headers = forwarded_headers(incoming.headers.items(), path, incoming.remote or "", is_upgrade=True)
-    lines += [f"{name}: {value}" for name, value in headers]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "surrogateescape")
+def _request_head(incoming: Request, path: ProxyPath) -> bytes:
+    target = f"{path.target}?{incoming.query}" if incoming.query else path.target
+    headers = forwarded_headers(incoming.headers.pairs, path, incoming.remote, is_upgrade=True)
+    return encode_request(incoming.method, target, headers)
 
 
 async def _ask(target: TargetConnection, request: bytes) -> _Head:
@@ -96,7 +91,7 @@ async def _ask(target: TargetConnection, request: bytes) -> _Head:
         await target.write(request)
         while _END not in received:
             piece = await target.read()
-            if not piece or len(received) > _MOST_HEAD:
+            if not piece or len(received) > _MAX_HEAD:
                 raise StatusFailure(500, "", "unexpected EOF")
             received += piece
     except OSError:
@@ -110,27 +105,23 @@ async def _ask(target: TargetConnection, request: bytes) -> _Head:
     return _Head(int(code), reason, [(name.strip(), value.strip()) for name, _, value in pairs], rest)
 
 
-async def _pass_on(incoming: BaseRequest, target: TargetConnection, head: _Head) -> StreamResponse:
+async def _pass_on(incoming: Request, target: TargetConnection, head: _Head) -> None:
     """Pass on what a target says that does not switch protocols, until it ends."""
-    response = StreamResponse(status=head.code, reason=head.reason)
-    length = _UNTIL_THE_END
-    for name, value in head.headers:
-        if name.lower() == "content-length" and value.isdecimal():
-            length = int(value)
-        if name.lower() not in {"connection", "transfer-encoding"}:
-            response.headers.add(name, value)
-    response.force_close()
-    await response.prepare(incoming)
+    lengths = [value for name, value in head.headers if name.lower() == "content-length" and value.isdecimal()]
+    length = int(lengths[0]) if lengths else None
+    headers = [pair for pair in head.headers if pair[0].lower() not in _FRAMING]
+    incoming.close_after_response()
+    response = await incoming.stream(head.code, headers, length=length, reason=head.reason)
+    left = _UNTIL_THE_END if length is None else length
     piece: bytes | memoryview = head.rest or await target.read()
-    while piece and length > 0:
-        await response.write(piece[:length])
-        length -= len(piece)
-        piece = await target.read() if length > 0 else b""
-    await response.write_eof()
-    return response
+    while piece and left > 0:
+        await response.write(piece[:left])
+        left -= len(piece)
+        piece = await target.read() if left > 0 else b""
+    await response.finish()
 
 
-async def _copy_both_ways(carrier: RawCarrier, target: TargetConnection) -> None:
+async def _copy_both_ways(carrier: ClientStream, target: TargetConnection) -> None:
     """Copy until either side has ended, as kube-apiserver does."""
 
     async def up() -> None:

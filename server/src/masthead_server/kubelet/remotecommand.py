@@ -7,9 +7,6 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aiohttp.web_exceptions import HTTPException
-from aiohttp.web_response import Response
-
 from masthead_server.kubelet.attach import attach
 from masthead_server.kubelet.handlers import describe, invoke
 from masthead_server.kubelet.pods import (
@@ -30,6 +27,8 @@ from masthead_server.kubelet.streams import (
     run_session,
 )
 from masthead_server.kubelet.websocket import V4, WebSocketStreams, choose_protocol, open_websocket
+from masthead_server.web.request_head import BadRequestError
+from masthead_server.web.response import Response
 from masthead_server.wire.failures import StatusFailure, bad_request
 from masthead_server.wire.plain import metadata, text
 from masthead_server.wire.request import ApiResponse
@@ -37,13 +36,11 @@ from masthead_server.wire.request import ApiResponse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aiohttp.web_request import BaseRequest
-    from aiohttp.web_response import StreamResponse
-
     from masthead_server.kubelet.connect import ConnectHandler
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.runtime import PodRuntime
     from masthead_server.kubelet.streams import RemoteCommandStreams
+    from masthead_server.web.request import Request
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.request_info import RequestInfo
@@ -170,7 +167,7 @@ class WebSocketCommand:
         self._command = command
         self._protocol = protocol
 
-    async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
+    async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         """Upgrade the connection, and run the command over it.
 
         Raises:
@@ -178,14 +175,14 @@ class WebSocketCommand:
         """
         try:
             socket = await open_websocket(incoming, self._protocol)
-        except HTTPException as refusal:
-            on_response(refusal.status)
-            return Response(status=refusal.status, text=refusal.text)
+        except BadRequestError as error:
+            on_response(error.code)
+            await incoming.send(Response.of_text(error.code, error.text))
+            return
         on_response(101)
         streams = WebSocketStreams(socket, self._command.options)
         await streams.greet()
         await self._command.run(streams)
-        return socket
 
 
 def _line(pod: Plain, container: str, options: RemoteCommandOptions, *, is_exec: bool) -> CommandLine:

@@ -11,13 +11,13 @@ from masthead._spdy.events import StreamData, StreamEnded, StreamOpened, StreamR
 from masthead._spdy.frames import ResetStatus
 from masthead._spdy.session import SpdySession
 from masthead.errors import ClosedError
-from masthead_server.kubelet.byte_queue import ByteQueue
+from masthead_server.web.byte_queue import ByteQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._spdy.events import SpdyEvent
-    from masthead_server.kubelet.upgraded import ByteCarrier
+    from masthead_server.web.byte_stream import ByteStream
 
 __all__ = ["SpdyConnection", "SpdyStream"]
 
@@ -94,7 +94,7 @@ class SpdyConnection:
         on_stream: Called with each stream that the client opens; returns whether it is accepted.
     """
 
-    def __init__(self, carrier: ByteCarrier, on_stream: Callable[[SpdyStream], bool]) -> None:
+    def __init__(self, carrier: ByteStream, on_stream: Callable[[SpdyStream], bool]) -> None:
         self.session = SpdySession(is_client=False)
         self._carrier = carrier
         self._on_stream = on_stream

@@ -13,26 +13,23 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead_server.kubelet.racing import until_first_ends
-from masthead_server.kubelet.refusal import send, text_refusal
+from masthead_server.kubelet.error_responses import build_text_response, send_error
+from masthead_server.kubelet.first_completed import until_first_ends
 from masthead_server.kubelet.spdy import SpdyConnection
 from masthead_server.kubelet.spdy_upgrade import negotiate, upgrade_headers
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
 from masthead_server.kubelet.streams import parse_terminal_size
-from masthead_server.kubelet.upgraded import RawCarrier
 from masthead_server.wire.plain import text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from aiohttp.web_request import BaseRequest
-    from aiohttp.web_response import StreamResponse
-
     from masthead_server.clock import Clock
     from masthead_server.kubelet.remotecommand import RemoteCommand
     from masthead_server.kubelet.spdy import SpdyStream
     from masthead_server.kubelet.streams import RemoteCommandOptions
-    from masthead_server.kubelet.upgraded import ByteCarrier
+    from masthead_server.web.byte_stream import ByteStream
+    from masthead_server.web.request import Request
     from masthead_server.wire.plain import Plain
 
 __all__ = ["SpdyCommand", "SpdyStreams"]
@@ -42,7 +39,7 @@ _PROTOCOLS: Final = (_V4, "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s
 _WITH_SIZES: Final = frozenset(_PROTOCOLS[:2])
 _OPENED_WITHIN: Final = 30.0
 """Time for the client to open all streams, as of the kubelet."""
-_MOST_RESIZE_BYTES: Final = 4096
+_MAX_RESIZE_BYTES: Final = 4096
 
 
 class SpdyCommand:
@@ -57,7 +54,7 @@ class SpdyCommand:
         self._command = command
         self._clock = clock
 
-    async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
+    async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         """Upgrade the connection, and run the command over it.
 
         Args:
@@ -68,19 +65,20 @@ class SpdyCommand:
             ConnectionError: If the client is gone.
         """
         if self._command.problem:
-            return await send(incoming, text_refusal(500, self._command.problem), on_response)
-        chosen = negotiate(incoming.headers.getall("X-Stream-Protocol-Version", []), _PROTOCOLS)
+            await send_error(incoming, build_text_response(500, self._command.problem), on_response)
+            return
+        chosen = negotiate(incoming.headers.get_all("X-Stream-Protocol-Version"), _PROTOCOLS)
         if not isinstance(chosen, str):
-            return await send(incoming, chosen, on_response)
+            await send_error(incoming, chosen, on_response)
+            return
         on_response(101)
-        carrier = await RawCarrier.open(incoming, upgrade_headers(chosen))
+        carrier = await incoming.switch(upgrade_headers(chosen))
         streams = SpdyStreams(carrier, self._command.options, chosen)
         expiry = self._clock.call_later(_OPENED_WITHIN, streams.give_up)
         try:
             await streams.serve(self._command.run)
         finally:
             expiry.cancel()
-        return carrier.response
 
 
 class SpdyStreams:
@@ -92,7 +90,7 @@ class SpdyStreams:
         protocol: The version of the protocol.
     """
 
-    def __init__(self, carrier: ByteCarrier, options: RemoteCommandOptions, protocol: str) -> None:
+    def __init__(self, carrier: ByteStream, options: RemoteCommandOptions, protocol: str) -> None:
         self._connection = SpdyConnection(carrier, self._accept)
         self._protocol = protocol
         asked = {"stdin": options.stdin, "stdout": options.stdout, "stderr": options.stderr}
@@ -176,7 +174,7 @@ class SpdyStreams:
         decoder, received = json.JSONDecoder(), ""
         with suppress(ConnectionError):
             while piece := await stream.read():
-                received = (received + bytes(piece).decode("latin-1"))[-_MOST_RESIZE_BYTES:].lstrip()
+                received = (received + bytes(piece).decode("latin-1"))[-_MAX_RESIZE_BYTES:].lstrip()
                 with suppress(ValueError):  # the rest of an object is still to come
                     while received:
                         message, end = decoder.raw_decode(received)

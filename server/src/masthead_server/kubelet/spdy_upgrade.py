@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.kubelet.refusal import text_refusal
+from masthead_server.kubelet.error_responses import build_text_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from aiohttp.web_response import Response
-
+    from masthead_server.web.response import Response
     from masthead_server.wire.request import ApiRequest
 
 __all__ = ["SPDY", "is_spdy", "negotiate", "upgrade_headers"]
 
 SPDY: Final = "SPDY/3.1"
 _VERSION: Final = "X-Stream-Protocol-Version"
+_ACCEPTED: Final = "X-Accepted-Stream-Protocol-Versions"
 
 
 def is_spdy(request: ApiRequest) -> bool:
@@ -34,17 +35,15 @@ def negotiate(wanted: Iterable[str], accepted: Sequence[str]) -> str | Response:
     """
     lines = list(wanted)
     if not lines:
-        return _refused(400, f"header {_VERSION} does not exist in request")
+        return _refuse(400, f"header {_VERSION} does not exist in request")
     names = [name for line in lines for each in line.split(",") if (name := each.strip())]
     if not names:
-        return _refused(400, f"header {_VERSION} contains [{' '.join(lines)}], but no valid protocols")
+        return _refuse(400, f"header {_VERSION} contains [{' '.join(lines)}], but no valid protocols")
     if (chosen := next((each for each in names if each in accepted), None)) is not None:
         return chosen
     problem = f"client supports [{' '.join(names)}], server accepts [{' '.join(accepted)}]"
-    refused = _refused(403, f"unable to negotiate protocol: {problem}")
-    for name in accepted:
-        refused.headers.add("X-Accepted-Stream-Protocol-Versions", name)
-    return refused
+    response = _refuse(403, f"unable to negotiate protocol: {problem}")
+    return replace(response, headers=[*response.headers, *((_ACCEPTED, name) for name in accepted)])
 
 
 def upgrade_headers(protocol: str) -> list[tuple[str, str]]:
@@ -52,5 +51,5 @@ def upgrade_headers(protocol: str) -> list[tuple[str, str]]:
     return [("Upgrade", SPDY), (_VERSION, protocol)]
 
 
-def _refused(code: int, problem: str) -> Response:
-    return text_refusal(code, f"unable to upgrade: {problem}")
+def _refuse(code: int, problem: str) -> Response:
+    return build_text_response(code, f"unable to upgrade: {problem}")

@@ -6,23 +6,20 @@ The first byte of a message is its channel. In version 5, the client ends a chan
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from aiohttp import WSMsgType
-from aiohttp.web_ws import WebSocketResponse
 
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
 from masthead_server.kubelet.streams import parse_terminal_size
-from masthead_server.kubelet.upgraded import MESSAGES_AT_ONCE
+from masthead_server.web.websocket import accept_websocket
 
 if TYPE_CHECKING:
-    from aiohttp.web_request import BaseRequest
-
     from masthead_server.kubelet.streams import RemoteCommandOptions
+    from masthead_server.web.request import Request
+    from masthead_server.web.websocket import WebSocket
     from masthead_server.wire.plain import Plain
 
 __all__ = ["V4", "V5", "WebSocketStreams", "choose_protocol", "open_websocket"]
@@ -31,11 +28,9 @@ V5: Final = "v5.channel.k8s.io"
 V4: Final = "v4.channel.k8s.io"
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE = range(5)
 _CLOSE: Final = 255
-_MOST_BYTES: Final = 32 * 1024 * 1024
+_MAX_BYTES: Final = 32 * 1024 * 1024
 """Bytes of a message from a client, as Go's library limits it."""
-_CLOSE_SECONDS: Final = 5.0
-"""Time for the client to confirm the end of the connection."""
-_MOST_RESIZE_BYTES: Final = 4096
+_MAX_RESIZE_BYTES: Final = 4096
 
 
 def choose_protocol(requested: str) -> str | None:
@@ -44,22 +39,14 @@ def choose_protocol(requested: str) -> str | None:
     return next((each for each in (V5, V4) if each in names), None)
 
 
-async def open_websocket(incoming: BaseRequest, protocol: str) -> WebSocketResponse:
+async def open_websocket(incoming: Request, protocol: str) -> WebSocket:
     """Accept an upgrade.
 
     Raises:
-        HTTPException: If the handshake is invalid.
+        BadRequestError: If the handshake is invalid.
         ConnectionError: If the client is gone.
     """
-    response = WebSocketResponse(
-        protocols=(protocol,),
-        compress=False,
-        max_msg_size=_MOST_BYTES,
-        timeout=_CLOSE_SECONDS,
-        decode_text=False,
-    )
-    await response.prepare(incoming)
-    return response
+    return await accept_websocket(incoming, protocol, max_size=_MAX_BYTES)
 
 
 class WebSocketStreams:
@@ -70,10 +57,10 @@ class WebSocketStreams:
         options: The streams that the client asks for.
     """
 
-    def __init__(self, socket: WebSocketResponse, options: RemoteCommandOptions) -> None:
+    def __init__(self, socket: WebSocket, options: RemoteCommandOptions) -> None:
         self._socket = socket
         self._options = options
-        self._has_close_signal = socket.ws_protocol == V5
+        self._has_close_signal = socket.protocol == V5
         self._is_broken = False
         self._receiver: asyncio.Task[object] | None = None
         self.stdin = StdinPipe()
@@ -99,14 +86,9 @@ class WebSocketStreams:
     async def receive(self) -> None:
         """Feed what the client sends to stdin and sizes, until it goes away or breaks the protocol."""
         self._receiver = asyncio.current_task()
-        for number in itertools.count(1):
-            message = await self._socket.receive()
-            if number % MESSAGES_AT_ONCE == 0:
-                await asyncio.sleep(0)  # a queue of messages is taken without waiting
-            # Text is bytes, too: the official Python client sends stdin so.
-            if message.type not in {WSMsgType.BINARY, WSMsgType.TEXT}:
-                return
-            data: bytes = message.data
+        # Text is bytes, too: the official Python client sends stdin so.
+        while (message := await self._socket.receive()) is not None:
+            data = message.data
             if data and not await self._take(data[0], data[1:]):
                 return
 
@@ -124,7 +106,7 @@ class WebSocketStreams:
         return True  # what else there is, is ignored
 
     def _resize(self, data: bytes) -> None:
-        if len(data) > _MOST_RESIZE_BYTES:
+        if len(data) > _MAX_RESIZE_BYTES:
             return
         with suppress(ValueError):
             size = parse_terminal_size(json.loads(data))
@@ -139,8 +121,7 @@ class WebSocketStreams:
         """
         await self._send(_ERROR, msgspec.json.encode(status))
         if self._receiver is not None:
-            # While it receives, aiohttp would not wait for the client's answer; and a connection that is closed while the
-            # client still sends is reset, which may cost the client the Status.
+            # One coroutine receives: closing waits for the client's answer.
             self._receiver.cancel()
             await asyncio.wait([self._receiver])
         await self._socket.close()
@@ -152,12 +133,12 @@ class WebSocketStreams:
         self.sizes.close()
 
     async def _send(self, channel: int | None, data: bytes) -> None:
-        if self._is_broken or self._socket.closed:
+        if self._is_broken or self._socket.is_closed:
             raise BrokenPipeError("the client is gone")
         if channel is None:
             return
         try:
-            await self._socket.send_bytes(bytes((channel,)) + data)
+            await self._socket.send(bytes((channel,)) + data)
         except ConnectionError:
             self._is_broken = True
             raise BrokenPipeError("the client is gone") from None

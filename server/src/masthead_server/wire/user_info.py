@@ -53,24 +53,24 @@ ADMIN: Final = UserInfo("kubernetes-admin", groups=("system:masters", _AUTHENTIC
 """The user of every request that impersonates no other."""
 
 
-def impersonated_user(names: Iterable[str], values: Callable[[str, list[str]], list[str]]) -> UserInfo:
+def impersonated_user(names: Iterable[str], values: Callable[[str], list[str]]) -> UserInfo:
     """Return the user that the ``Impersonate-`` headers of a request name; `ADMIN` if there are none.
 
     Args:
         names: The names of all headers.
-        values: Returns all values of a header, or the default that it is given.
+        values: Returns all values of a header.
 
     Raises:
         StatusFailure: If they name groups, a uid or more, but no user.
     """
     extra = {
-        unquote(lower.removeprefix(_EXTRA)): tuple(values(lower, []))
+        unquote(lower.removeprefix(_EXTRA)): tuple(values(lower))
         for lower in dict.fromkeys(each.lower() for each in names)
         if lower.startswith(_EXTRA)
     }
-    name = values("impersonate-user", [""])[0]
-    uid = values("impersonate-uid", [""])[0]
-    groups = tuple(values("impersonate-group", []))
+    name = next(iter(values("impersonate-user")), "")
+    uid = next(iter(values("impersonate-uid")), "")
+    groups = tuple(values("impersonate-group"))
     if name:
         return UserInfo(name, uid, _completed(name, groups), extra)
     if uid or groups or extra:

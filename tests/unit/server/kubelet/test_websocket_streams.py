@@ -1,41 +1,41 @@
-"""The messages of an exec over a WebSocket, as aiohttp queues them."""
+"""The messages of an exec over a WebSocket."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from aiohttp import WSMessage, WSMsgType
+from tests.unit.server.web.masked_frames import mask_frame
 
 from masthead_server.kubelet.streams import RemoteCommandOptions
 from masthead_server.kubelet.websocket import V5, WebSocketStreams
+from masthead_server.web.websocket import WebSocket
 
 if TYPE_CHECKING:
-    from aiohttp.web_ws import WebSocketResponse
+    from collections.abc import Iterable
 
 OPTIONS = RemoteCommandOptions("app", ("sh",), stdin=True, stdout=True, stderr=True, tty=False)
 
 
-class QueuedMessages:
-    """A WebSocket whose messages have all arrived, so that receiving them never waits."""
+class ArrivedBytes:
+    """A connection whose bytes have all arrived, so that receiving them never waits."""
 
-    ws_protocol = V5
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
 
-    def __init__(self, messages: list[WSMessage]) -> None:
-        self._messages = deque(messages)
+    async def receive(self) -> bytes:
+        return next(self._pieces, b"")
 
-    async def receive(self) -> WSMessage:
-        return self._messages.popleft()
+    async def send(self, data: bytes) -> None:
+        raise AssertionError(data)
 
-
-def streams_of(*messages: WSMessage) -> WebSocketStreams:
-    closed = WSMessage(WSMsgType.CLOSED, None, None)
-    return WebSocketStreams(cast("WebSocketResponse", QueuedMessages([*messages, closed])), OPTIONS)
+    async def close(self) -> None:
+        pass
 
 
 async def test_a_flood_of_tiny_messages_is_received_in_turns_with_other_work() -> None:
-    streams = streams_of(*[WSMessage(WSMsgType.BINARY, b"\x04{}", None)] * 20_000)
+    flood = mask_frame(2, b"\x04{}") * 20_000
+    streams = WebSocketStreams(WebSocket(ArrivedBytes([flood]), V5, max_size=1024), OPTIONS)
     turns = 0
     async with asyncio.TaskGroup() as group:
         receiving = group.create_task(streams.receive())

@@ -1,15 +1,84 @@
-"""A connection to what listens on a port of a pod."""
+"""Streams of plain bytes: a client's behind a switch of protocols, and one to a target."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import os
-from typing import cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from masthead_server.kubelet.byte_queue import ByteQueue
+from masthead_server.web.byte_queue import ByteQueue
 
-__all__ = ["TargetConnection"]
+if TYPE_CHECKING:
+    from masthead_server.web.connection import HttpConnection
+
+__all__ = ["ByteStream", "ClientStream", "TargetConnection"]
+
+
+class ByteStream(Protocol):
+    """A connection that carries bytes; how they are split has no meaning."""
+
+    async def receive(self) -> bytes | memoryview:
+        """Return the next piece; empty when the client has gone."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Send a piece; waits while the client reads too slowly.
+
+        Raises:
+            ConnectionError: If the client has gone.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End the connection once all is sent."""
+        ...
+
+
+class ClientStream:
+    """Plain bytes on the connection of a request that has switched protocols. `Request.switch` makes one.
+
+    Args:
+        connection: The connection.
+    """
+
+    def __init__(self, connection: HttpConnection) -> None:
+        self._connection = connection
+        self._received = ByteQueue(self._resume)
+        self._is_paused = False
+
+    def feed(self, data: bytes) -> None:
+        """Take what the client sends."""
+        self._received.feed(data)
+        if self._received.is_full and not self._is_paused:
+            self._is_paused = True
+            self._connection.pause_reading()
+
+    def end(self) -> None:
+        """The client has gone."""
+        self._received.end()
+
+    async def receive(self) -> bytes | memoryview:
+        """Return the next bytes; empty when the client has gone."""
+        return await self._received.read()
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes; waits while the client reads too slowly.
+
+        Raises:
+            ConnectionError: If the client has gone.
+        """
+        self._connection.write(data)
+        await self._connection.drain()
+
+    async def close(self) -> None:
+        """End the connection once all is sent."""
+        self._connection.close()
+
+    def _resume(self, _: int) -> None:
+        if self._is_paused and not self._received.is_full:
+            self._is_paused = False
+            self._connection.resume_reading()
 
 
 class TargetConnection(asyncio.Protocol):
@@ -24,28 +93,34 @@ class TargetConnection(asyncio.Protocol):
         self._error: Exception | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
+        """Queue what arrives; a full queue holds the other side back."""
         self._received.feed(data)
         if self._received.is_full and not self._is_paused and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
+        """End one direction."""
         self._received.end()
         return True  # the other direction stays open
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """End both directions."""
         self._transport = None
         self._error = exc or ConnectionResetError("the connection is closed")
         self._received.end(exc)
         self._can_write.set()
 
     def pause_writing(self) -> None:
+        """Let writers wait."""
         self._can_write.clear()
 
     def resume_writing(self) -> None:
+        """Let writers go on."""
         self._can_write.set()
 
     async def read(self) -> bytes | memoryview:

@@ -1,0 +1,427 @@
+"""One client's connection: requests in, responses out, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead_server.limits import HEAD_LIMIT, HEAD_SECONDS
+from masthead_server.web.byte_stream import ClientStream
+from masthead_server.web.head_meter import HeadMeter
+from masthead_server.web.request import Request
+from masthead_server.web.request_body import RequestBody
+from masthead_server.web.request_head import BadRequestError
+from masthead_server.web.request_parser import TOO_LARGE, RequestParser
+from masthead_server.web.response import Response, encode_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.clock import Timer
+    from masthead_server.web.request_head import RequestHead
+    from masthead_server.web.server import HttpServer
+
+__all__ = ["HttpConnection", "abort_connection"]
+
+_MAX_PIPELINED: Final = 1_000
+"""Requests that a client may send before the first of them is answered; each takes far more memory than its bytes."""
+_KEEP_ALIVE_SECONDS: Final = 3630.0
+"""Time until an idle connection is closed: more than the hour after which load balancers forget one."""
+_LINGER_SECONDS: Final = 0.5
+"""Time for which a refused connection stays open: a reset would discard the response."""
+_DISCARD_SECONDS: Final = 10.0
+"""Time for the rest of a body that no handler reads."""
+
+
+def abort_connection(transport: asyncio.BaseTransport) -> None:
+    """Abort a connection, whatever is still to be sent."""
+    with suppress(AttributeError):  # of early 3.11, where a TLS connection that was closed has lost its protocol
+        cast("asyncio.Transport", transport).abort()
+
+
+class HttpConnection(asyncio.Protocol):
+    """One client's connection. `HttpServer` makes them.
+
+    Args:
+        server: The server.
+
+    Attributes:
+        server: The server.
+        transport: The connection itself, or what injects faults into it; None when it is lost.
+        writing_paused: Whether the client reads too slowly.
+        filter_received: Drops some of the bytes behind a switch of protocols, if a fault does.
+    """
+
+    def __init__(self, server: HttpServer) -> None:
+        self.server = server
+        self.transport: asyncio.Transport | None = None
+        self.writing_paused = False
+        self.filter_received: Callable[[bytes], bytes] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._parser = RequestParser(self)
+        self._meter = HeadMeter(server.heads)
+        self._queue: deque[Request | BadRequestError] = deque()
+        self._arriving: Request | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._current: Request | None = None
+        self._drainers: set[asyncio.Future[None]] = set()
+        self._head_timer: Timer | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+        self._ignores_input = False
+        self._pause_count = 0
+        self._stream: ClientStream | None = None
+        # Behind a request for another protocol, bytes wait until it is known which one they speak.
+        self._undecided: bytearray | None = None
+        self._raw_body_left = 0
+
+    # Called by asyncio:
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start to time the first head."""
+        self.transport = cast("asyncio.Transport", transport)
+        self.server.connections.add(self)
+        self._start_head_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel the handler, and release whatever the connection holds."""
+        self.server.connections.discard(self)
+        self.transport = None
+        self._stop_head_timer()
+        self._stop_idle_timer()
+        if self._linger_timer is not None:
+            self._linger_timer.cancel()
+        self._meter.release_all()
+        self._queue.clear()
+        self._parser.close()
+        lost = exc or ConnectionResetError("the client went away")
+        for request in (self._current, self._arriving):
+            if request is not None:
+                request.body.fail(lost)
+        for drainer in self._drainers:
+            if not drainer.done():
+                drainer.set_exception(ConnectionResetError("the client went away"))
+        if self._stream is not None:
+            self._stream.end()
+        if self._task is not None:
+            self._task.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what arrives, and have it handled."""
+        if self._stream is not None:
+            self._stream.feed(data if self.filter_received is None else self.filter_received(data))
+        elif self._undecided is not None:
+            self._keep_undecided(data)
+        elif not self._ignores_input:
+            self._parse(data)
+
+    def pause_writing(self) -> None:
+        """Let writers wait."""
+        self.writing_paused = True
+
+    def resume_writing(self) -> None:
+        """Let writers go on."""
+        self.writing_paused = False
+        for drainer in self._drainers:
+            if not drainer.done():
+                drainer.set_result(None)
+
+    # Called by the parser:
+
+    def on_request(self, head: RequestHead) -> None:
+        """Queue a request whose head is complete.
+
+        Raises:
+            BadRequestError: If too many wait.
+        """
+        if len(self._queue) >= _MAX_PIPELINED:
+            raise BadRequestError(431, TOO_LARGE)
+        expects = head.has_body and head.version != "1.0" and head.headers.get("Expect").lower() == "100-continue"
+        request = Request(self, head, RequestBody(self, expects_continue=expects))
+        self._arriving = request
+        self._queue.append(request)
+
+    def on_body(self, piece: bytes) -> None:
+        """Feed the body of the last request."""
+        if self._arriving is not None:
+            self._arriving.body.feed(piece)
+
+    def on_end(self) -> None:
+        """End the body of the last request."""
+        request = self._arriving
+        if request is None:
+            return
+        if request.head.is_upgrade and request.head.content_length:
+            # llhttp expects no body before another protocol.
+            self._raw_body_left = request.head.content_length
+            return
+        request.body.end()
+        self._arriving = None
+
+    # For requests and streams:
+
+    @property
+    def remote(self) -> str:
+        """The client's address; empty if it is unknown."""
+        peer = self.transport.get_extra_info("peername") if self.transport is not None else None
+        return str(peer[0]) if isinstance(peer, tuple) else ""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is being handled, or waits for that."""
+        return self._task is not None
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Send bytes.
+
+        Raises:
+            ConnectionError: If the client went away.
+        """
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the client went away")
+        transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait while the client reads too slowly.
+
+        Raises:
+            ConnectionError: If the client went away.
+        """
+        if not self.writing_paused:
+            return
+        drainer = self._loop.create_future()
+        self._drainers.add(drainer)
+        try:
+            await drainer
+        finally:
+            self._drainers.discard(drainer)
+
+    def pause_reading(self) -> None:
+        """Read no more for now; every pause needs a `resume_reading`."""
+        self._pause_count += 1
+        if self._pause_count == 1 and self.transport is not None:
+            self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again, unless another pause lasts."""
+        self._pause_count -= 1
+        if not self._pause_count and self.transport is not None:
+            self.transport.resume_reading()
+
+    def switch_protocol(self) -> ClientStream:
+        """Hand all further bytes to a stream, those included that came with the request."""
+        self._stream = ClientStream(self)
+        held, self._undecided = self._undecided, None
+        if held:
+            self._stream.feed(bytes(held))
+        return self._stream
+
+    def close(self) -> None:
+        """Close the connection once all is sent."""
+        if self.transport is not None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Abort the connection, whatever is still to be sent."""
+        if self.transport is not None:
+            abort_connection(self.transport)
+
+    async def shut_down(self, seconds: float) -> None:
+        """Take no more requests, let the present one be answered within some time, and close.
+
+        Args:
+            seconds: The time for that.
+        """
+        self._ignores_input = True
+        for queued in self._queue:
+            if isinstance(queued, Request):
+                queued.body.fail(ConnectionResetError("the server stops"))
+        self._queue.clear()
+        if self._task is not None:
+            # `wait` neither raises nor cancels what it waits for.
+            await asyncio.wait([self._task], timeout=seconds)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=seconds)
+        self.close()
+
+    # Parsing:
+
+    def _parse(self, data: bytes) -> None:
+        parser, meter = self._parser, self._meter
+        was_in_body = parser.is_in_body
+        try:
+            rest = parser.feed(data)
+        except BadRequestError as refusal:
+            self._refuse(refusal)
+            return
+        if rest is not None:
+            self._undecided = bytearray()
+        framing = len(data) - parser.body_size
+        if parser.heads:
+            meter.count_heads(framing)
+            self._stop_head_timer()
+        elif parser.is_in_body or was_in_body:
+            if not meter.count_body(parser.body_size, framing):
+                self._refuse(BadRequestError(431, TOO_LARGE))
+                return
+        else:
+            if not meter.has_begun:
+                self._start_head_timer()
+            meter.count_part(framing)
+        if meter.is_exceeded(len(self.server.connections)):
+            self._refuse_head()
+            return
+        self._start_handler()
+        if rest:
+            self._keep_undecided(rest)
+
+    def _keep_undecided(self, data: bytes) -> None:
+        """Keep bytes until the request before them is answered: they may be HTTP or another protocol."""
+        assert self._undecided is not None
+        if self._raw_body_left and self._arriving is not None:
+            piece, data = data[: self._raw_body_left], data[self._raw_body_left :]
+            self._raw_body_left -= len(piece)
+            self._arriving.body.feed(piece)
+            if not self._raw_body_left:
+                self._arriving.body.end()
+                self._arriving = None
+        self._undecided += data
+        if len(self._undecided) > HEAD_LIMIT:
+            self.abort()
+
+    def _refuse_head(self) -> None:
+        """The client holds too much: have its only request refused, or end the connection."""
+        request = self._queue[-1] if self._queue else None
+        if isinstance(request, Request) and len(self._queue) == 1 and not self.is_busy:
+            # The handler responds, so that the request is logged.
+            request.is_too_large = True
+            self._ignores_input = True
+            self._start_handler()
+            return
+        self._refuse(BadRequestError(431, TOO_LARGE))
+
+    def _refuse(self, refusal: BadRequestError) -> None:
+        """Read no more. A malformed request is answered in its turn; one that is too large ends the connection."""
+        self._ignores_input = True
+        self._stop_head_timer()
+        if self._arriving is not None:
+            # The framing of a body is malformed, and its handler responds.
+            self._arriving.body.fail(ConnectionResetError("the body is malformed"))
+            self._arriving.close_after_response()
+            self._arriving = None
+            if refusal.code != 431:
+                self._start_handler()
+                return
+        if refusal.code == 431 and (self.is_busy or len(self._queue) > 0):
+            self.abort()
+            return
+        self._queue.append(refusal)
+        self._start_handler()
+
+    # Handling:
+
+    def _start_handler(self) -> None:
+        if self._task is None and self._queue:
+            self._stop_idle_timer()
+            self._task = self._loop.create_task(self._handle_queue())
+
+    async def _handle_queue(self) -> None:
+        try:
+            while self._queue and self.transport is not None:
+                request = self._queue.popleft()
+                if not self._queue:
+                    self._meter.release_waiting()
+                if isinstance(request, BadRequestError):
+                    self._send_refusal(request)
+                    return
+                self._current = request
+                await self._handle(request)
+                if not await self._can_go_on(request):
+                    return
+        finally:
+            self._task = self._current = None
+            if self.transport is not None:
+                self._idle_timer = self._loop.call_later(_KEEP_ALIVE_SECONDS, self.close)
+
+    async def _handle(self, request: Request) -> None:
+        try:
+            await self.server.handler(request)
+        except ConnectionError:
+            self.close()
+        except Exception:
+            self.server.logger.exception("%s %s failed", request.method, request.path)
+            request.close_after_response()
+            if request.response is None and not request.is_switched:
+                with suppress(ConnectionError):
+                    await request.send(Response.of_text(500, "500 Internal Server Error"))
+
+    async def _can_go_on(self, request: Request) -> bool:
+        """Tell whether the next request may be handled; otherwise the connection ends."""
+        if self.transport is None or self.transport.is_closing():
+            return False
+        if request.is_switched or request.response is None or not request.response.is_finished:
+            self.close()
+            return False
+        if not request.keep_alive or request.is_too_large:
+            self._close_slowly(is_body_complete=request.body.is_complete)
+            return False
+        if not request.body.is_complete:
+            try:
+                async with asyncio.timeout(_DISCARD_SECONDS):
+                    await request.body.wait_complete()
+            except (TimeoutError, ConnectionError):
+                self.close()
+                return False
+        if self._undecided is not None and request.head.is_upgrade:
+            # The client speaks HTTP after all.
+            held, self._undecided = self._undecided, None
+            if held:
+                self._parse(bytes(held))
+        return True
+
+    def _send_refusal(self, refusal: BadRequestError) -> None:
+        reason = f"{refusal.code} {refusal.text}" if refusal.code != 431 else refusal.text
+        headers = [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")]
+        with suppress(ConnectionError):
+            self.write(encode_head(refusal.code, headers) + reason.encode("utf-8", "replace"))
+        self._close_slowly(is_body_complete=False)
+
+    def _close_slowly(self, *, is_body_complete: bool) -> None:
+        """Close the connection; while the client still sends, only its one half, and soon the other."""
+        self._ignores_input = True
+        transport = self.transport
+        if transport is None:
+            return
+        if is_body_complete or not transport.can_write_eof():
+            transport.close()
+            return
+        self._meter.release_all()
+        if self._arriving is not None:
+            self._arriving.body.fail(ConnectionResetError("nobody reads the body"))
+        transport.write_eof()
+        self._linger_timer = self._loop.call_later(_LINGER_SECONDS, abort_connection, transport)
+
+    # Timers:
+
+    def _start_head_timer(self) -> None:
+        self._stop_head_timer()
+        self._head_timer = self.server.clock.call_later(HEAD_SECONDS, self._on_head_timeout)
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _on_head_timeout(self) -> None:
+        """Abort a connection whose head has taken too long, without a response, as Go's server does."""
+        if not self.is_busy:
+            self.abort()
+
+    def _stop_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None

@@ -1,0 +1,117 @@
+"""The body of a request, as it arrives."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from masthead_server.web.connection import HttpConnection
+
+__all__ = ["RequestBody"]
+
+_PAUSE_ABOVE: Final = 128 * 1024
+"""Bytes that may wait for the handler before the client is held back."""
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class RequestBody:
+    """Holds what has arrived and was not read. One coroutine reads.
+
+    Args:
+        connection: Where it comes from.
+        expects_continue: Whether the client waits for permission to send it.
+
+    Attributes:
+        is_complete: Whether all of it has arrived.
+        expects_continue: Whether the client still waits for permission to send it.
+    """
+
+    __slots__ = (
+        "_connection", "_error", "_is_discarded", "_is_paused", "_pieces", "_size", "_waiter", "expects_continue", "is_complete",
+    )  # fmt: skip
+
+    def __init__(self, connection: HttpConnection, *, expects_continue: bool) -> None:
+        self.is_complete = False
+        self.expects_continue = expects_continue
+        self._connection = connection
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._error: Exception | None = None
+        self._is_discarded = False
+        self._is_paused = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Iterate over the pieces; permission to send the body is given first.
+
+        Raises:
+            Exception: What `fail` was given.
+        """
+        if self.expects_continue and not self.is_complete:
+            self._connection.write(_CONTINUE)
+        self.expects_continue = False
+        while True:
+            if self._error is not None:
+                raise self._error
+            if self._pieces:
+                piece = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+                self._drop()
+                yield piece
+            elif self.is_complete:
+                return
+            else:
+                await self._wait()
+
+    async def wait_complete(self) -> None:
+        """Drop all that arrives until the body is complete.
+
+        Raises:
+            Exception: What `fail` was given.
+        """
+        self._is_discarded = True
+        self._drop()
+        while not self.is_complete:
+            if self._error is not None:
+                raise self._error
+            await self._wait()
+
+    def feed(self, piece: bytes) -> None:
+        """Take bytes that have arrived."""
+        if self._is_discarded or self._error is not None:
+            return
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > _PAUSE_ABOVE and not self._is_paused:
+            self._is_paused = True
+            self._connection.pause_reading()
+        self._wake()
+
+    def end(self) -> None:
+        """All of it has arrived."""
+        self.is_complete = True
+        self._wake()
+
+    def fail(self, error: Exception) -> None:
+        """Give up: the reader gets this error."""
+        if not self.is_complete and self._error is None:
+            self._error = error
+            self._drop()
+            self._wake()
+
+    def _drop(self) -> None:
+        self._pieces.clear()
+        self._size = 0
+        if self._is_paused:
+            self._is_paused = False
+            self._connection.resume_reading()
+
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        await self._waiter
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
