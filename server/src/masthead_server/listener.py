@@ -93,7 +93,7 @@ class ServerListener:
                 self._loop.remove_reader(self._listening.fileno())
                 self._retry = self._loop.call_later(_RETRY_SECONDS, self.start)
                 return
-            connection.setblocking(False)
+            _configure(connection)
             drop = functools.partial(self._drop, connection)
             self._silent[connection] = self._clock.call_later(HEAD_SECONDS, drop)
             self._loop.add_reader(connection.fileno(), self._look, connection)
@@ -127,3 +127,12 @@ class ServerListener:
     def _drop(self, connection: socket.socket) -> None:
         self._forget(connection)
         connection.close()
+
+
+def _configure(connection: socket.socket) -> None:
+    connection.setblocking(False)
+    # asyncio sets this for sockets that name their protocol only, and accepted ones do not. Without, the last chunk of a
+    # response waits until the client has acknowledged the one before.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # A client that has vanished is noticed in the end.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -19,7 +19,7 @@ __all__ = ["BadRequestError", "RequestHead", "check_head", "split_target"]
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
 _SINGLE: Final = (
     "content-length", "content-location", "content-range", "content-type", "etag", "host", "max-forwards",
-    "transfer-encoding", "user-agent",
+    "server", "transfer-encoding", "user-agent",
 )  # fmt: skip
 """Headers that may occur once: two servers in a row could disagree about which one counts."""
 
@@ -100,6 +100,8 @@ def check_head(
     for name in _SINGLE:
         if len(headers.get_all(name)) > 1:
             raise BadRequestError(400, f"Bad Request: duplicate {name} header")
+    if version == "1.1" and "host" not in headers:
+        raise BadRequestError(400, "Bad Request: missing required Host header")
     codings, length = headers.get_all("transfer-encoding"), headers.get_all("content-length")
     content_length = int(length[0]) if length else 0
     if codings:
