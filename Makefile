@@ -61,6 +61,7 @@ lint: audit ## Check format, style, types (also of the documents), the import co
 	$(BIN)/pyright
 	$(BIN)/python -m tools.document_types
 	$(BIN)/python -m tools.verify_types
+	$(BIN)/python -m tools.signature_types
 	$(BIN)/python -m tools.public_api
 	$(BIN)/python -m tools.traced_calls
 

@@ -25,11 +25,22 @@ if TYPE_CHECKING:
 
     from tools.scopes import Scope
 
-__all__ = ["Finding", "Sources", "find_private_types", "main"]
+__all__ = ["FOLDERS", "Finding", "Sources", "find_private_types", "main"]
 
 _ROOT: Final = Path(__file__).parents[1]
-_SOURCES: Final = (_ROOT / "src", _ROOT / "server" / "src")
+FOLDERS: Final = (_ROOT / "src", _ROOT / "server" / "src")
+"""The folders of the packages."""
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+# ``list[...]`` where a method called ``list`` hides the builtin.
+_BUILTINS: Final = frozenset({"ListOf"})
+# Bases that only complete generated or private classes: users see their members as those of the class.
+_PLUMBING: Final = frozenset({"ContextFacade", "ElectorFacade", "RedactedRepr", "StreamFacade"})
+# Classes whose objects users receive and do not construct.
+_NOT_CONSTRUCTED: Final = frozenset(
+    {"BaseResource", "Faults", "ListWatch", "ProbeServer", "ReconcileLoop", "Store", "WebSocket"}
+)
+# Called by the embedded server itself.
+_INTERNAL: Final = frozenset({"masthead.server.Fault.respond"})
 # Called by Python, with signatures that users see.
 _OPERATORS: Final = frozenset(
     {"__init__", "__call__", "__enter__", "__aenter__", "__iter__", "__aiter__", "__getitem__"}
@@ -59,7 +70,7 @@ class Sources:
         folders: The folders that contain the packages.
     """
 
-    def __init__(self, folders: Iterable[Path] = _SOURCES) -> None:
+    def __init__(self, folders: Iterable[Path] = FOLDERS) -> None:
         self._folders = tuple(folders)
         self.scope = functools.cache(self._read)
 
@@ -119,17 +130,15 @@ class _Walk:
 
     def _visit_base(self, scope: Scope, base: ast.expr, public_name: str) -> None:
         head, arguments = (base.value, base.slice) if isinstance(base, ast.Subscript) else (base, None)
-        self._visit_annotation(scope, arguments, public_name)
         for reference in self._references(scope, head):
-            if reference in self._exported or (base_scope := self._sources.scope(reference.module)) is None:
-                continue
-            cls = base_scope.classes.get(reference.name)
-            if cls is None:
-                continue
-            if any(_is_public_member(name) and name != "__init__" for name in _members(cls)):
-                self._report(reference, f"the bases of {public_name}")
-            else:
+            base_scope = self._sources.scope(reference.module)
+            cls = base_scope.classes.get(reference.name) if base_scope else None
+            if reference in self._exported or base_scope is None or cls is None:
+                self._visit_annotation(scope, arguments, public_name)
+            elif _is_private_base(cls, public_name):
                 self._visit_class(base_scope, cls, public_name)
+            else:
+                self._report(reference, f"the bases of {public_name}")
 
     def _visit_function(self, scope: Scope, function: ast.FunctionDef | ast.AsyncFunctionDef, public_name: str) -> None:
         arguments = function.args
@@ -139,14 +148,35 @@ class _Walk:
             *arguments.kwonlyargs,
             *filter(None, (arguments.vararg, arguments.kwarg)),
         ):
-            if not argument.arg.startswith("_"):
+            if not argument.arg.startswith("_") and argument.arg != "self":
                 self._visit_annotation(scope, argument.annotation, public_name)
         self._visit_annotation(scope, function.returns, public_name)
 
     def _visit_annotation(self, scope: Scope, annotation: ast.expr | None, public_name: str) -> None:
         for reference in self._references(scope, annotation):
-            if reference not in self._exported:
+            if reference in self._exported or reference.name in _BUILTINS:
+                continue
+            if not self._visit_descriptor(reference, public_name):
                 self._report(reference, public_name)
+
+    def _visit_descriptor(self, reference: Reference, public_name: str) -> bool:
+        """Visit the value of a descriptor, which users see in place of its class. Returns False for another class."""
+        scope = self._sources.scope(reference.module)
+        cls = scope.classes.get(reference.name) if scope else None
+        if scope is None or cls is None:
+            return False
+        for node in cls.body:
+            if isinstance(node, ast.FunctionDef) and node.name == "__get__":
+                self._visit_function(scope, node, public_name)
+                return True
+        for base in cls.bases:
+            # ``SecretField(ConvertedField[str, Secret])``: the arguments are the types of the value.
+            if isinstance(base, ast.Subscript) and any(
+                self._visit_descriptor(parent, public_name) for parent in self._references(scope, base.value)
+            ):
+                self._visit_annotation(scope, base.slice, public_name)
+                return True
+        return False
 
     def _references(self, scope: Scope, annotation: ast.expr | None) -> Iterator[Reference]:
         """The types of the packages that an annotation names; not type variables, which every module has of its own."""
@@ -163,7 +193,8 @@ class _Walk:
                 yield reference
 
     def _report(self, reference: Reference, public_name: str) -> None:
-        self.findings.add(Finding(f"{reference.module}.{reference.name}", public_name))
+        if public_name not in _INTERNAL:
+            self.findings.add(Finding(f"{reference.module}.{reference.name}", public_name))
 
 
 def _name_nodes(annotation: ast.expr | None) -> Iterator[ast.expr]:
@@ -217,6 +248,15 @@ def _members(cls: ast.ClassDef) -> Iterator[str]:
             yield statement.target.id
 
 
+def _is_private_base(cls: ast.ClassDef, public_name: str) -> bool:
+    """Whether a base may stay private: one without public members, or one that a public namesake completes."""
+    return (
+        cls.name in _PLUMBING
+        or cls.name == public_name.rpartition(".")[2]
+        or not any(_is_public_member(name) and name != "__init__" for name in _members(cls))
+    )
+
+
 def _is_public_member(name: str) -> bool:
     return not name.startswith("_") or name in _OPERATORS
 
@@ -224,7 +264,8 @@ def _is_public_member(name: str) -> bool:
 def _is_shown(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether users see a method. They call a constructor only if it, or its class, describes the arguments."""
     if method.name == "__init__":
-        return bool(ast.get_docstring(method)) or "Args:" in (ast.get_docstring(cls) or "")
+        is_described = ast.get_docstring(method) or "Args:" in (ast.get_docstring(cls) or "")
+        return bool(is_described) and cls.name not in _NOT_CONSTRUCTED
     return _is_public_member(method.name)
 
 

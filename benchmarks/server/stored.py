@@ -24,7 +24,7 @@ from masthead_server.storage import Storage
 from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.watch import WatchLimits
 from masthead_server.wire.request import ApiRequest, ApiResponse
-from masthead_server.wire.request_info import RequestInfo
+from masthead_server.wire.request_info import read_request_info
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def empty_store() -> Callable[[ApiRequest], bytes]:
     rest = Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
 
     def handle(request: ApiRequest) -> bytes:
-        response = rest.handle(request, RequestInfo.of(request))
+        response = rest.handle(request, read_request_info(request))
         if not isinstance(response, ApiResponse) or response.code not in {200, 201}:
             raise RuntimeError(f"{request.method} {request.path} was not answered as it should be: {response}")
         return response.body

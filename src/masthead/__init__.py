@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from masthead._meta.patch import Patch as Patch
     from masthead._meta.quantity import Quantity as Quantity
     from masthead._meta.unstructured import Unstructured as Unstructured
+    from masthead._sansio.backoff import Attempts as Attempts
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sync.client import Client as Client
     from masthead._sync.conflicts import retry_on as retry_on
@@ -90,6 +91,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "AlreadyExistsError": "masthead.errors",
             "ApplyConflictError": "masthead.errors",
+            "Attempts": "masthead._sansio.backoff",
             "Backoff": "masthead._sansio.backoff",
             "Client": "masthead._sync.client",
             "ClosedError": "masthead.errors",

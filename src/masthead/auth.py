@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from masthead._auth.credentials import Credentials as Credentials
     from masthead._auth.exec import ExecPlugin as ExecPlugin
     from masthead._auth.execcredential import cluster_info as cluster_info
+    from masthead._auth.oidc import OidcFetch as OidcFetch
+    from masthead._auth.oidc import OidcSave as OidcSave
     from masthead._auth.oidc import OidcToken as OidcToken
     from masthead._auth.tls import TlsContexts as TlsContexts
     from masthead._auth.tokens import AnonymousCredentials as AnonymousCredentials
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from masthead._auth.tokens import BearerToken as BearerToken
     from masthead._auth.tokens import TokenFile as TokenFile
     from masthead._meta.secret import Secret as Secret
+    from masthead._meta.secret import SecretValue as SecretValue
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
@@ -31,8 +34,11 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Certificate": "masthead._auth.credentials",
             "Credentials": "masthead._auth.credentials",
             "ExecPlugin": "masthead._auth.exec",
+            "OidcFetch": "masthead._auth.oidc",
+            "OidcSave": "masthead._auth.oidc",
             "OidcToken": "masthead._auth.oidc",
             "Secret": "masthead._meta.secret",
+            "SecretValue": "masthead._meta.secret",
             "TlsContexts": "masthead._auth.tls",
             "TokenFile": "masthead._auth.tokens",
             "cluster_info": "masthead._auth.execcredential",

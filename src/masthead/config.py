@@ -10,6 +10,8 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._config.incluster import in_cluster as in_cluster
+    from masthead._config.kubeconfig import KubeconfigContent as KubeconfigContent
+    from masthead._config.loader import KubeconfigSource as KubeconfigSource
     from masthead._config.loader import KubeContext as KubeContext
     from masthead._config.loader import from_kubeconfig as from_kubeconfig
     from masthead._config.loader import list_contexts as list_contexts
@@ -30,6 +32,8 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "ExecConfig": "masthead._config.model",
             "Impersonation": "masthead._config.model",
             "KubeContext": "masthead._config.loader",
+            "KubeconfigContent": "masthead._config.kubeconfig",
+            "KubeconfigSource": "masthead._config.loader",
             "OidcConfig": "masthead._config.model",
             "Overrides": "masthead._config.overrides",
             "from_kubeconfig": "masthead._config.loader",

@@ -18,20 +18,33 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._controller.cache_reader import CacheReader as CacheReader
     from masthead._controller.controller import Controller as Controller
+    from masthead._controller.declarations import Declaration as Declaration
+    from masthead._controller.declarations import KindLike as KindLike
+    from masthead._controller.declarations import Mapper as Mapper
     from masthead._controller.declarations import Owns as Owns
     from masthead._controller.declarations import Reads as Reads
+    from masthead._controller.declarations import ReconcileFunction as ReconcileFunction
     from masthead._controller.declarations import Reconciler as Reconciler
+    from masthead._controller.declarations import Role as Role
     from masthead._controller.declarations import Watches as Watches
+    from masthead._controller.declarations import WatchSpec as WatchSpec
     from masthead._controller.log_formatters import JsonFormatter as JsonFormatter
     from masthead._controller.log_formatters import TextFormatter as TextFormatter
     from masthead._controller.logs import ReconcileFilter as ReconcileFilter
     from masthead._controller.logs import setup_logging as setup_logging
+    from masthead._controller.options import LogFormat as LogFormat
     from masthead._controller.options import RunOptions as RunOptions
     from masthead._controller.options import RunOverrides as RunOverrides
     from masthead._controller.permissions import Permission as Permission
+    from masthead._controller.probe_server import ProbeServer as ProbeServer
+    from masthead._controller.reconcile_loop import ReconcileLoop as ReconcileLoop
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
+    from masthead._controller.sources import SourceSpec as SourceSpec
+    from masthead._controller.timers import TimerSpec as TimerSpec
+    from masthead._controller.user_errors import RepeatedFailure as RepeatedFailure
+    from masthead._sansio.own_writes import OwnWrite as OwnWrite
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
@@ -39,18 +52,31 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "CacheReader": "masthead._controller.cache_reader",
             "Controller": "masthead._controller.controller",
+            "Declaration": "masthead._controller.declarations",
             "JsonFormatter": "masthead._controller.log_formatters",
+            "KindLike": "masthead._controller.declarations",
+            "LogFormat": "masthead._controller.options",
             "ManagerRuntime": "masthead._controller.runtime",
+            "Mapper": "masthead._controller.declarations",
+            "OwnWrite": "masthead._sansio.own_writes",
             "Owns": "masthead._controller.declarations",
             "Permission": "masthead._controller.permissions",
+            "ProbeServer": "masthead._controller.probe_server",
             "Reads": "masthead._controller.declarations",
             "ReconcileFilter": "masthead._controller.logs",
+            "ReconcileFunction": "masthead._controller.declarations",
+            "ReconcileLoop": "masthead._controller.reconcile_loop",
             "Reconciler": "masthead._controller.declarations",
+            "RepeatedFailure": "masthead._controller.user_errors",
             "Request": "masthead._controller.requests",
             "Result": "masthead._controller.requests",
+            "Role": "masthead._controller.declarations",
             "RunOptions": "masthead._controller.options",
             "RunOverrides": "masthead._controller.options",
+            "SourceSpec": "masthead._controller.sources",
             "TextFormatter": "masthead._controller.log_formatters",
+            "TimerSpec": "masthead._controller.timers",
+            "WatchSpec": "masthead._controller.declarations",
             "Watches": "masthead._controller.declarations",
             "setup_logging": "masthead._controller.logs",
         },

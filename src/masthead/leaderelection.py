@@ -6,6 +6,7 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._leaderelection.leadership import FencingToken as FencingToken
+    from masthead._leaderelection.leadership import LeadershipView as LeadershipView
     from masthead._sync.leader_elector import LeaderElector as LeaderElector
     from masthead._sync.leadership import Leadership as Leadership
 
@@ -16,5 +17,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "FencingToken": "masthead._leaderelection.leadership",
             "LeaderElector": "masthead._sync.leader_elector",
             "Leadership": "masthead._sync.leadership",
+            "LeadershipView": "masthead._leaderelection.leadership",
         },
     )

@@ -36,13 +36,14 @@ __all__ = [
     "Gauge",
     "Histogram",
     "Metric",
+    "MetricKind",
     "Metrics",
     "NoMetrics",
     "PrometheusMetrics",
     "version_number",
 ]
 
-Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
+MetricKind: TypeAlias = Literal["counter", "gauge", "histogram"]
 """The type of a metric, as Prometheus defines it."""
 
 
@@ -59,7 +60,7 @@ class Metric:
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     help: str
     labels: tuple[str, ...]
     buckets: tuple[float, ...] = ()
@@ -501,7 +502,7 @@ class PrometheusMetrics:
         """
         return cast("Histogram", self._instrument("histogram", metric, labels))
 
-    def _instrument(self, kind: Kind, metric: Metric, labels: dict[str, str]) -> object:
+    def _instrument(self, kind: MetricKind, metric: Metric, labels: dict[str, str]) -> object:
         if metric.kind != kind:
             raise ArgumentError(f"{metric.name} is a {metric.kind}, not a {kind}", value=metric)
         if set(labels) != set(metric.labels):

@@ -17,6 +17,7 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._controller.predicates import ChangeEvent as ChangeEvent
     from masthead._controller.predicates import Predicate as Predicate
+    from masthead._controller.predicates import PredicateLike as PredicateLike
     from masthead._controller.predicates import always as always
     from masthead._controller.predicates import annotations_changed as annotations_changed
     from masthead._controller.predicates import fields_changed as fields_changed
@@ -31,6 +32,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "ChangeEvent": "masthead._controller.predicates",
             "Predicate": "masthead._controller.predicates",
+            "PredicateLike": "masthead._controller.predicates",
             "always": "masthead._controller.predicates",
             "annotations_changed": "masthead._controller.predicates",
             "fields_changed": "masthead._controller.predicates",

@@ -18,6 +18,7 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._printers.printer import Cell as Cell
     from masthead._printers.printer import Column as Column
+    from masthead._printers.table import Printable as Printable
     from masthead._printers.table import PrintedRow as PrintedRow
     from masthead._printers.table import PrintedTable as PrintedTable
     from masthead._printers.table import table as table
@@ -28,6 +29,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "Cell": "masthead._printers.printer",
             "Column": "masthead._printers.printer",
+            "Printable": "masthead._printers.table",
             "PrintedRow": "masthead._printers.table",
             "PrintedTable": "masthead._printers.table",
             "table": "masthead._printers.table",

@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._record.buffer import EventCounts as EventCounts
     from masthead._record.recorder import ObjectEventRecorder as ObjectEventRecorder
+    from masthead._record.references import EventSubject as EventSubject
     from masthead._record.references import HasReference as HasReference
     from masthead._sansio.event_limits import CorrelatorOptions as CorrelatorOptions
 
@@ -19,6 +20,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "CorrelatorOptions": "masthead._sansio.event_limits",
             "EventCounts": "masthead._record.buffer",
+            "EventSubject": "masthead._record.references",
             "HasReference": "masthead._record.references",
             "ObjectEventRecorder": "masthead._record.recorder",
         },

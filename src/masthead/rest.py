@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from masthead._rest.rate_limiter import RateLimit as RateLimit
     from masthead._rest.response import Response as Response
     from masthead._rest.settings import RestSettings as RestSettings
+    from masthead._sansio.token_bucket import Reservation as Reservation
     from masthead._sansio.warnings import ServerWarning as ServerWarning
     from masthead._sync.response_stream import ResponseStream as ResponseStream
     from masthead._sync.rest import RestClient as RestClient
@@ -20,6 +21,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "Call": "masthead._rest.call",
             "RateLimit": "masthead._rest.rate_limiter",
+            "Reservation": "masthead._sansio.token_bucket",
             "Response": "masthead._rest.response",
             "ResponseStream": "masthead._sync.response_stream",
             "RestClient": "masthead._sync.rest",

@@ -6,9 +6,11 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._client.cp.progress import CopyProgress as CopyProgress
+    from masthead._client.cp.progress import ProgressCallback as ProgressCallback
     from masthead._client.log_line import LogLine as LogLine
     from masthead._client.portforward.port_specs import ForwardedPort as ForwardedPort
     from masthead._client.remotecommand.results import ExecResult as ExecResult
+    from masthead._client.remotecommand.stdin import InputSource as InputSource
     from masthead._rest.proxied import ProxyResponse as ProxyResponse
     from masthead._sync.log_group import MergedLogs as MergedLogs
     from masthead._sync.logs import LogStream as LogStream
@@ -26,11 +28,13 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "CopyProgress": "masthead._client.cp.progress",
             "ExecResult": "masthead._client.remotecommand.results",
             "ForwardedPort": "masthead._client.portforward.port_specs",
+            "InputSource": "masthead._client.remotecommand.stdin",
             "LogLine": "masthead._client.log_line",
             "LogStream": "masthead._sync.logs",
             "MergedLogs": "masthead._sync.log_group",
             "PodConnection": "masthead._sync.pod_connection",
             "PortForward": "masthead._sync.port_forward",
+            "ProgressCallback": "masthead._client.cp.progress",
             "ProxyResponse": "masthead._rest.proxied",
             "ProxyStream": "masthead._sync.proxy_stream",
             "RemoteInput": "masthead._sync.remote_streams",

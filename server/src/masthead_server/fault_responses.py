@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FaultContext",
     "FaultResponder",
-    "to_response",
-    "status_responder",
     "conflict_response",
     "expired_response",
     "object_name",
+    "status_responder",
     "throttle_responder",
+    "to_response",
     "version_too_large_response",
 ]
 

@@ -30,7 +30,7 @@ from masthead_server.wire.request import (
     parse_query,
     status_response,
 )
-from masthead_server.wire.request_info import RequestInfo
+from masthead_server.wire.request_info import RequestInfo, read_request_info
 from masthead_server.wire.user_info import impersonated_user
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class HttpHandler:
             return
         headers = incoming.headers
         request = ApiRequest(incoming.method, incoming.path, parse_query(incoming.query), headers.to_dict())
-        info = RequestInfo.of(request)
+        info = read_request_info(request)
         recorded = RecordedRequest(request.method, request.path, incoming.query, info, _without_token(request), b"")
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.

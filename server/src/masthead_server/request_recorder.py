@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from masthead_server.wire.request_info import RequestInfo
 
-__all__ = ["RequestRecorder", "RecordedRequest"]
+__all__ = ["RecordedRequest", "RequestRecorder"]
 
 _MEBIBYTE: Final = 1024 * 1024
 _STRING_OVERHEAD: Final = 64

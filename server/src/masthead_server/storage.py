@@ -22,7 +22,7 @@ from masthead_server.wire.failures import StatusFailure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CompactedError", "Journal", "JournalError", "Record", "Storage", "RecordTable"]
+__all__ = ["CompactedError", "Journal", "JournalError", "Record", "RecordTable", "Storage"]
 
 FIRST_REVISION: Final = 1
 """The revision of an empty store: above 0, which means "any" in requests."""

@@ -23,9 +23,9 @@ __all__ = [
     "STREAM_EFFECTS",
     "StreamTruncator",
     "open_stream",
-    "send_error_event",
     "send",
     "send_body",
+    "send_error_event",
 ]
 
 STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)

@@ -25,16 +25,12 @@ if TYPE_CHECKING:
 
     from masthead._auth.credentials import Certificate
 
-    Fetch: TypeAlias = Callable[
-        [str, str, Mapping[str, str | Secret], SecretValue[bytes] | None],
-        Awaitable[tuple[int, SecretValue[bytes]]],
-    ]
-    """Sends method, URL, headers and body; returns status and body. Does not follow redirects."""
+__all__ = ["OidcFetch", "OidcSave", "OidcToken", "expiry_of"]
 
-    Save: TypeAlias = Callable[[Secret, Secret], Awaitable[None]]
-    """Receives the new ID token and refresh token, and writes them back to the kubeconfig."""
-
-__all__ = ["OidcToken", "expiry_of"]
+OidcFetch: TypeAlias = "Callable[[str, str, Mapping[str, str | Secret], SecretValue[bytes] | None], Awaitable[tuple[int, SecretValue[bytes]]]]"
+"""Sends method, URL, headers and body; returns status and body. Does not follow redirects."""
+OidcSave: TypeAlias = "Callable[[Secret, Secret], Awaitable[None]]"
+"""Receives the new ID token and refresh token, and writes them back to the kubeconfig."""
 
 _log: Final = logging.getLogger("masthead.auth")
 
@@ -125,9 +121,9 @@ class OidcToken:
         id_token: Secret,
         refresh_token: Secret,
         *,
-        fetch: Fetch,
+        fetch: OidcFetch,
         now: Callable[[], datetime],
-        save: Save | None = None,
+        save: OidcSave | None = None,
     ) -> None:
         self._issuer = issuer
         self._client_id = client_id

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CATALOG", "Entry", "EXTRA", "GLOBAL_OPTIONS", "hint_for_unknown", "usage"]
+__all__ = ["CATALOG", "EXTRA", "GLOBAL_OPTIONS", "Entry", "hint_for_unknown", "usage"]
 
 EXTRA: Final = "pip install 'masthead-k8s[cli]'"
 """What installs what the commands need that talk to a cluster."""

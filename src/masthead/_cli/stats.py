@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from masthead._cli.document import Line, Span
 
-__all__ = ["KindStats", "ORDERS", "as_data", "stats_lines"]
+__all__ = ["ORDERS", "KindStats", "as_data", "stats_lines"]
 
 _HEAD: Final = ("KIND", "OBJECTS", "SIZE", "MEAN", "CHANGES/S", "BYTES/S", "NOTE")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import masthead
-    from masthead._client.documents import Source
+    from masthead._client.documents import ManifestSource
     from masthead._meta.object import Object
     from masthead._meta.unstructured import Unstructured
 
@@ -118,7 +118,7 @@ def seconds_to_wait(given: float | None, default: float) -> float:
 
 def wait_for_each(
     client: masthead.Client,
-    source: Source,
+    source: ManifestSource,
     conditions: Sequence[WaitCondition[Object]],
     *,
     total: int,
@@ -149,7 +149,7 @@ def wait_for_each(
 
 def wait_for(
     client: masthead.Client,
-    source: Source,
+    source: ManifestSource,
     condition: WaitCondition[Object],
     *,
     total: int,

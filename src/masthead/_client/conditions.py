@@ -13,7 +13,7 @@ typed and untyped objects and decide as ``kubectl wait`` and ``kubectl rollout s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar, cast, overload
 
 from masthead._client.rollouts import daemon_set_lacks, deployment_lacks, stateful_set_lacks
 from masthead._module import set_module
@@ -21,7 +21,6 @@ from masthead._schema.field_paths import parse_path, plain, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
     from masthead._meta.object import Object
     from masthead._meta.unstructured import Unstructured
@@ -30,15 +29,13 @@ if TYPE_CHECKING:
     from masthead.api.batch.v1 import Job
     from masthead.api.core.v1 import Pod
 
-    # Typed or untyped: a condition of deployments makes no sense for pods, and type checkers reject it.
-    AnyPod: TypeAlias = Pod | Unstructured
-    AnyDeployment: TypeAlias = Deployment | Unstructured
-    AnyStatefulSet: TypeAlias = StatefulSet | Unstructured
-    AnyDaemonSet: TypeAlias = DaemonSet | Unstructured
-    AnyJob: TypeAlias = Job | Unstructured
-    AnyDefinition: TypeAlias = CustomResourceDefinition | Unstructured
-
 __all__ = [
+    "AnyDaemonSet",
+    "AnyDefinition",
+    "AnyDeployment",
+    "AnyJob",
+    "AnyPod",
+    "AnyStatefulSet",
     "ObjectWaitCondition",
     "WaitCondition",
     "condition_is",
@@ -63,6 +60,14 @@ __all__ = [
     "pod_succeeded",
     "stateful_set_rolled_out",
 ]
+
+# Typed or untyped. Type checkers reject a condition of deployments for pods.
+AnyPod: TypeAlias = "Pod | Unstructured"
+AnyDeployment: TypeAlias = "Deployment | Unstructured"
+AnyStatefulSet: TypeAlias = "StatefulSet | Unstructured"
+AnyDaemonSet: TypeAlias = "DaemonSet | Unstructured"
+AnyJob: TypeAlias = "Job | Unstructured"
+AnyDefinition: TypeAlias = "CustomResourceDefinition | Unstructured"
 
 # Not bound to Object: a test of an object or None is a condition of either, and so of objects too.
 T_contra = TypeVar("T_contra", contravariant=True)

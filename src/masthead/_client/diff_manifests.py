@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from masthead._client.apply_sets import ApplySet
-    from masthead._client.documents import Source
+    from masthead._client.documents import ManifestSource
     from masthead._client.manifest_calls import ManifestOptions
     from masthead._client.manifest_resources import Manifest, ManifestClient
 
@@ -50,7 +50,7 @@ _ATTEMPTS: Final = 4
 
 async def diff_manifests(
     client: ManifestClient,
-    source: Source,
+    source: ManifestSource,
     options: ManifestOptions,
     *,
     namespace: str | None = None,
@@ -60,7 +60,7 @@ async def diff_manifests(
 
     Args:
         client: The client.
-        source: The manifests; see `Source`.
+        source: The manifests; see `ManifestSource`.
         options: How they would be applied.
         namespace: The namespace of objects that name none; None for the client's default.
         apply_set: The apply set of which the objects would become members; the result includes members to be pruned.

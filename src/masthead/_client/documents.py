@@ -27,8 +27,8 @@ __all__ = [
     "MANIFEST_SUFFIXES",
     "KindScope",
     "ManifestDocument",
+    "ManifestSource",
     "Readable",
-    "Source",
     "defined_kinds",
     "defined_namespaces",
     "known_kind",
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 
+@set_module("masthead.manifests")
 @runtime_checkable
 class Readable(Protocol):
     """An open file."""
@@ -47,7 +48,9 @@ class Readable(Protocol):
         ...
 
 
-Source: TypeAlias = "os.PathLike[str] | str | bytes | Readable | Mapping[str, object] | Struct | Iterable[Source]"
+ManifestSource: TypeAlias = (
+    "os.PathLike[str] | str | bytes | Readable | Mapping[str, object] | Struct | Iterable[ManifestSource]"
+)
 """A source of manifests: the path of a file or directory, YAML or JSON text, an open file, plain data, an object or a
 list of objects, or several of these. A ``str`` is text, never a path."""
 
@@ -88,7 +91,7 @@ class ManifestDocument:
 
 
 @set_module("masthead")
-def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
+def load_manifests(source: ManifestSource, *, strict: bool = False) -> list[Object]:
     """Decode manifests into objects: typed, or `Unstructured` if no class of the kind is registered. Nothing is sent.
 
     ::
@@ -136,7 +139,7 @@ def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
     return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
 
 
-def read_documents(source: Source, *, identity_only: bool = False) -> tuple[list[ManifestDocument], list[str]]:
+def read_documents(source: ManifestSource, *, identity_only: bool = False) -> tuple[list[ManifestDocument], list[str]]:
     """Read all documents, and check what can be checked without a server.
 
     Args:

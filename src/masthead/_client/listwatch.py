@@ -121,6 +121,7 @@ class ListerWatcher(Protocol[T]):
         ...
 
 
+@set_module("masthead.aio.cache")
 class WatchConnection(Generic[T]):
     """One connection of a watch: an async iterator of batches of events.
 

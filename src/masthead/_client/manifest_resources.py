@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from masthead._client.documents import (
     KindScope,
     ManifestDocument,
-    Source,
+    ManifestSource,
     defined_kinds,
     defined_namespaces,
     known_kind,
@@ -94,7 +94,7 @@ class Manifest:
 
 async def resolve_manifests(
     client: ManifestClient,
-    source: Source,
+    source: ManifestSource,
     namespace: str | None,
     *,
     skip_unknown_kinds: bool = False,
@@ -104,7 +104,7 @@ async def resolve_manifests(
 
     Args:
         client: The client.
-        source: The manifests; see `Source`.
+        source: The manifests; see `ManifestSource`.
         namespace: The namespace of objects that name none; None for the client's default.
         skip_unknown_kinds: Leave out objects of kinds that the cluster does not serve.
         identity_only: Check only kind and name, so that objects from the server are valid, too.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masthead._client.apply_sets import ApplySet
     from masthead._client.conditions import WaitCondition
     from masthead._client.diffs import DiffResult
-    from masthead._client.manifests import ManifestClient, Source
+    from masthead._client.manifests import ManifestClient, ManifestSource
     from masthead._client.options import FieldValidation
     from masthead._customresource.resource import CustomResource
     from masthead._meta.unstructured import Unstructured
@@ -36,7 +36,7 @@ class ManifestVerbs(Clientset):
 
     async def apply_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
@@ -153,7 +153,7 @@ class ManifestVerbs(Clientset):
 
     async def diff_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
@@ -212,7 +212,7 @@ class ManifestVerbs(Clientset):
 
     async def delete_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         grace_period_seconds: int | None = None,
@@ -257,7 +257,7 @@ class ManifestVerbs(Clientset):
 
     async def restart_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         dry_run: bool = False,
@@ -299,7 +299,7 @@ class ManifestVerbs(Clientset):
 
     async def wait_for_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         condition: WaitCondition[Unstructured] | None = None,
         *,
         namespace: str | None = None,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._client.apply_results import ApplyResult, outcome_of
 from masthead._client.conditions import crd_established, deleted
-from masthead._client.documents import Source
+from masthead._client.documents import ManifestSource
 from masthead._client.install_order import is_definition
 from masthead._client.manifest_calls import ManifestOptions, apply_one, read_one
 from masthead._client.manifest_resources import Manifest, ManifestClient, resolve_manifests
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
 
-__all__ = ["ManifestClient", "Source", "apply_manifests", "delete_manifests", "restart_manifests"]
+__all__ = ["ManifestClient", "ManifestSource", "apply_manifests", "delete_manifests", "restart_manifests"]
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ _log: Final = logging.getLogger("masthead.client")
 
 async def apply_manifests(
     client: ManifestClient,
-    source: Source,
+    source: ManifestSource,
     options: ManifestOptions,
     *,
     namespace: str | None = None,
@@ -61,7 +61,7 @@ async def apply_manifests(
 
     Args:
         client: The client.
-        source: The manifests; see `Source`.
+        source: The manifests; see `ManifestSource`.
         options: How each of them is applied.
         namespace: The namespace of objects that name none; None for the client's default. An object that
             names another is a problem.
@@ -100,7 +100,7 @@ async def apply_manifests(
 
 async def delete_manifests(
     client: ManifestClient,
-    source: Source,
+    source: ManifestSource,
     *,
     namespace: str | None = None,
     grace_period_seconds: int | None = None,
@@ -116,7 +116,7 @@ async def delete_manifests(
 
     Args:
         client: The client.
-        source: The manifests; see `Source`.
+        source: The manifests; see `ManifestSource`.
         namespace: The namespace of objects that name none; None for the client's default. An object that
             names another is a problem.
         grace_period_seconds: The grace period of each object; None for its own.
@@ -157,7 +157,7 @@ async def delete_manifests(
 
 async def restart_manifests(
     client: ManifestClient,
-    source: Source,
+    source: ManifestSource,
     *,
     namespace: str | None = None,
     dry_run: bool = False,

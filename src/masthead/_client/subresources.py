@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldValidation
     from masthead.api.autoscaling.v1 import Scale
 
-__all__ = ["SubresourceBase", "ScaleVerbs", "StatusVerbs"]
+__all__ = ["ScaleVerbs", "StatusVerbs", "SubresourceBase"]
 
 _DEFAULT_KINDS: Final = {"scale": GroupVersionKind("autoscaling", "v1", "Scale")}
 """The kind of a subresource that a resource description leaves out: custom kinds need not repeat it."""

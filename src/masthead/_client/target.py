@@ -9,6 +9,7 @@ from masthead._meta.object import Object, ObjectList
 from masthead._meta.registry import registry
 from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead._meta.v1 import PartialObjectMetadata, PartialObjectMetadataList
+from masthead._module import set_module
 from masthead._rest.call import JSON
 from masthead.errors import UnknownKindError
 
@@ -23,6 +24,7 @@ T = TypeVar("T", bound=Object)
 _AS: Final = "application/json;as={};g=meta.k8s.io;v=v1"
 
 
+@set_module("masthead.aio.clientset")
 @dataclass(frozen=True, slots=True)
 class ResourceTarget(Generic[T]):
     """A resource, and the classes that its responses are decoded into.

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from masthead._schema.schema import Schema
 
     Plain: TypeAlias = dict[str, Any]
-    ObjectOrData: TypeAlias = Object | Mapping[str, object]
 
-__all__ = ["validate", "validate_by_cluster"]
+__all__ = ["ObjectOrData", "validate", "validate_by_cluster"]
+
+ObjectOrData: TypeAlias = "Object | Mapping[str, object]"
+"""An object, or its plain data."""
 
 
 class _SchemaReader(Protocol):

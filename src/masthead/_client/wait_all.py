@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from masthead._client.conditions import WaitCondition
-    from masthead._client.documents import Source
+    from masthead._client.documents import ManifestSource
     from masthead._client.manifest_resources import Manifest, ManifestClient
     from masthead._meta.unstructured import Unstructured
 
@@ -40,7 +40,7 @@ _SHOWN: Final = 20
 
 async def wait_for_manifests(
     client: ManifestClient,
-    source: Source,
+    source: ManifestSource,
     condition: WaitCondition[Unstructured] | None,
     *,
     namespace: str | None,

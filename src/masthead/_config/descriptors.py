@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConvertedField",
+    "PathField",
     "RedactedField",
     "RedactedTextField",
     "RedactedTextsField",
-    "PathField",
     "SecretField",
     "TextsField",
 ]

@@ -21,18 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    Content: TypeAlias = str | bytes | Mapping[str, object]
-
 __all__ = [
     "AuthProvider",
-    "KubeconfigCluster",
-    "KubeconfigContext",
     "Kubeconfig",
+    "KubeconfigCluster",
+    "KubeconfigContent",
+    "KubeconfigContext",
     "KubeconfigUser",
     "merge",
     "parse",
     "read_document",
 ]
+
+KubeconfigContent: TypeAlias = "str | bytes | Mapping[str, object]"
+"""A kubeconfig as text, or as plain data."""
 
 _EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 _TELLABLE: Final = re.compile(
@@ -116,7 +118,7 @@ class Kubeconfig:
         return bool(self.current_context or self.clusters or self.users or self.contexts)
 
 
-def parse(content: Content | SecretValue[Content], source: YamlSource) -> Kubeconfig:
+def parse(content: KubeconfigContent | SecretValue[KubeconfigContent], source: YamlSource) -> Kubeconfig:
     """Parse a kubeconfig: YAML, JSON, or plain data.
 
     Raises:
@@ -184,7 +186,7 @@ def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSo
     )
 
 
-def _plain(content: SecretValue[Content], source: YamlSource) -> SecretValue[object]:
+def _plain(content: SecretValue[KubeconfigContent], source: YamlSource) -> SecretValue[object]:
     if isinstance(content.reveal(), str | bytes):
         return read_document(cast("SecretValue[str]", content), source)
     return SecretValue(dict(cast("Mapping[str, object]", content.reveal())))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Unpack
 
-    from masthead._config.kubeconfig import Content, Kubeconfig
+    from masthead._config.kubeconfig import Kubeconfig, KubeconfigContent
     from masthead._config.model import Config
 
 __all__ = ["KubeContext", "KubeconfigSource", "conceal", "from_kubeconfig", "list_contexts", "load"]
@@ -139,7 +139,7 @@ def list_contexts(
 
 @set_module("masthead.config")
 def from_kubeconfig(
-    content: Content | SecretValue[Content],
+    content: KubeconfigContent | SecretValue[KubeconfigContent],
     *,
     folder: str | PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
@@ -183,7 +183,7 @@ def _read(
     return found, tried if listed_in(environ) else ["KUBECONFIG is not set", *tried]
 
 
-def _parse_given(content: SecretValue[Content], folder: Path | None = None) -> Kubeconfig:
+def _parse_given(content: SecretValue[KubeconfigContent], folder: Path | None = None) -> Kubeconfig:
     found = parse(content, YamlSource("the kubeconfig", folder=folder))
     if not found:
         raise ConfigError(f"{found.name}: names no cluster, user or context, nor which context is current")

@@ -58,6 +58,7 @@ def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
     return given
 
 
+@set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class WatchSpec:
     """A kind that a controller watches or reads.
@@ -88,7 +89,8 @@ class WatchSpec:
         return resource_of(self.kind)
 
 
-class _Declared(Generic[T]):
+@set_module("masthead.controller")
+class Declaration(Generic[T]):
     """The base of `Owns`, `Watches` and `Reads`."""
 
     def __init__(self, spec: WatchSpec) -> None:
@@ -104,7 +106,7 @@ class _Declared(Generic[T]):
 
 
 @set_module("masthead.controller")
-class Owns(_Declared[T]):
+class Owns(Declaration[T]):
     """A kind of objects that the reconciled objects own: a change of one reconciles its owner.
 
     Args:
@@ -146,7 +148,7 @@ class Owns(_Declared[T]):
 
 
 @set_module("masthead.controller")
-class Watches(_Declared[T]):
+class Watches(Declaration[T]):
     """A kind of other objects, and which objects to reconcile when one of them changes.
 
     Args:
@@ -192,7 +194,7 @@ class Watches(_Declared[T]):
 
 
 @set_module("masthead.controller")
-class Reads(_Declared[T]):
+class Reads(Declaration[T]):
     """A kind of objects that a controller reads from the cache; their changes do not reconcile anything.
 
     Args:
@@ -308,6 +310,7 @@ class Reconciler(Protocol):
         ...
 
 
+@set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class ReconcileFunction:
     """The function that reconciles, or the class that has it as a method.

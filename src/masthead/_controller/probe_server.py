@@ -13,6 +13,7 @@ from masthead._controller.debug_pages import DebugPages
 from masthead._controller.http_requests import text_response
 from masthead._controller.http_server import EndpointServer
 from masthead._controller.metrics_page import MetricsPage
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -34,6 +35,7 @@ _WITHHELD: Final = "reason withheld"
 """What clients on other machines read in place of the text of an exception."""
 
 
+@set_module("masthead.controller")
 class ProbeServer:
     """Serves ``/healthz``, ``/livez``, ``/readyz``, ``/metrics`` and ``/debug`` while it is entered.
 

@@ -13,6 +13,7 @@ from masthead._controller.reconciler import Reconciler
 from masthead._controller.request_processor import RequestProcessor
 from masthead._controller.worker_tasks import WorkerTasks
 from masthead._errors.base import counted
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["ReconcileLoop"]
 
 
+@set_module("masthead.controller")
 class ReconcileLoop:
     """Runs a controller until it is stopped.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from masthead._controller.client_arguments import check_client_argument, client_arguments, function_name
 from masthead._controller.event_source import requests_of
 from masthead._controller.user_errors import describe_error, ends_caller, with_user_frames
+from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead.errors import ArgumentError
 
@@ -30,6 +31,7 @@ _MAX_BURST: Final = 64
 """Number of items taken from a source before the event loop gets a turn."""
 
 
+@set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
     """A declared source of external events.

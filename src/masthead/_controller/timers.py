@@ -12,6 +12,7 @@ from masthead._cache.callables import is_coroutine_function
 from masthead._controller.client_arguments import check_client_argument, client_arguments, function_name
 from masthead._controller.stacks import describe_task
 from masthead._controller.user_errors import describe_error, ends_caller, with_user_frames
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ TIMER_TASK_PREFIX: Final = "timer "
 _log: Final = logging.getLogger("masthead.controller")
 
 
+@set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class TimerSpec:
     """A declared timer.

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from masthead._errors.base import counted
+from masthead._module import set_module
 from masthead.errors import MastheadError, PermanentError, TemporaryError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _INSTALLED: Final = ("site-packages", "dist-packages")
 """Folders of the user's packages, which may be inside that of the standard library."""
 
 
+@set_module("masthead.controller")
 class RepeatedFailure(NamedTuple):
     """The failures of a user's function since it last succeeded; of a reconcile, for one object.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Never, Protocol, TypeVar, overload
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     from masthead._meta.object import Data, Object
 
@@ -39,6 +41,7 @@ class MakerOf(Generic[R_co]):
     """Makes objects. It is a class of its own because mypy compares `self` of an overload with its own class exactly."""
 
 
+@set_module("masthead.crd")
 class Maker(MakerOf[R_co]):
     """`CustomResource.new` of one class."""
 

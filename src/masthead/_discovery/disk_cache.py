@@ -39,6 +39,7 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _NAME_LENGTH: Final = 60
 
 
+@set_module("masthead.discovery")
 class StoredDocument(msgspec.Struct, frozen=True):
     """A document as it is stored.
 

@@ -100,6 +100,7 @@ class TermState:
                 call()
 
 
+@set_module("masthead.leaderelection")
 class LeadershipView:
     """The leadership of one term, for its work."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from masthead._meta.v1 import ConditionStatus
 
 
+@set_module("masthead.meta")
 class ConditionLike(Protocol):
     """A condition of any kind: those of pods, nodes and custom resources have types of their own."""
 

@@ -10,7 +10,7 @@ from masthead._module import set_module
 
 ListType: TypeAlias = Literal["atomic", "set", "map"]
 MapType: TypeAlias = Literal["", "atomic", "granular"]
-Strategy: TypeAlias = Literal["merge", "replace", "retainKeys"]
+MergeStrategy: TypeAlias = Literal["merge", "replace", "retainKeys"]
 
 
 @set_module("masthead.meta")
@@ -28,5 +28,5 @@ class Merge(msgspec.Struct, frozen=True):
     list_type: ListType = "atomic"
     keys: tuple[str, ...] = ()
     map_type: MapType = ""
-    strategy: tuple[Strategy, ...] = ()
+    strategy: tuple[MergeStrategy, ...] = ()
     merge_key: str = ""

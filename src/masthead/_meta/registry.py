@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-Kind: TypeAlias = "type[Object | ObjectList[Any]]"
+ObjectClass: TypeAlias = "type[Object | ObjectList[Any]]"
 KindT = TypeVar("KindT", bound="type[Object | ObjectList[Any]]")
 
 BUILT_IN: Final = "masthead.api.index"
@@ -51,7 +51,7 @@ class Registry:
         """Indexes that have not been read; one leaves only when all of its kinds can be found."""
         self._modules: dict[GroupVersionKind, str] = {}
         self._resources: dict[GroupVersionResource, GroupVersionKind] = {}
-        self._classes: dict[GroupVersionKind, Kind] = {}
+        self._classes: dict[GroupVersionKind, ObjectClass] = {}
         self._removed = Registry(removed) if removed else None
 
     def add_index(self, module: str) -> None:
@@ -79,7 +79,7 @@ class Registry:
                 self._resources[cls.GVK.group_version.resource(resource.name)] = cls.GVK
         return cls
 
-    def class_of(self, gvk: GroupVersionKind) -> Kind:
+    def class_of(self, gvk: GroupVersionKind) -> ObjectClass:
         """The class of a kind or list kind.
 
         Raises:
@@ -92,7 +92,7 @@ class Registry:
         if module is None:
             raise UnknownKindError(f"there is no class for {gvk}; {self._nearest(gvk)}")
         # Not kept: if the module is imported a second time, its class is another one.
-        return cast("Kind", getattr(importlib.import_module(module), gvk.kind))
+        return cast("ObjectClass", getattr(importlib.import_module(module), gvk.kind))
 
     def object_class(self, gvk: GroupVersionKind) -> type[Object]:
         """The class of a kind of objects.

@@ -6,7 +6,7 @@ from typing import Final, Generic, Self, TypeVar, cast
 
 from masthead._module import set_module
 
-__all__ = ["SecretValue", "Secret", "reveal"]
+__all__ = ["Secret", "SecretValue", "reveal"]
 
 _HIDDEN: Final = "**********"
 
@@ -14,6 +14,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
+@set_module("masthead.auth")
 class SecretValue(Generic[T_co]):
     """A value that is or contains a secret: reprs, logs and captured variables show asterisks.
 

@@ -42,6 +42,7 @@ from masthead._meta.time import (
     parse_micro_time,
     truncate_to_second,
 )
+from masthead._module import set_module
 from masthead.errors import ArgumentError, TimeError
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ _MIN_BEGINNING: Final = 4
 _NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
 
 
+@set_module("masthead.meta")
 class ShapeError(Exception):
     """Invalid data. The path grows from the inside out as the exception propagates."""
 
@@ -89,6 +91,7 @@ class ShapeError(Exception):
         return "".join(reversed(self.steps)).removeprefix(".")
 
 
+@set_module("masthead.meta")
 class Rules(msgspec.Struct, frozen=True):
     """The strictness of decoding plain data.
 

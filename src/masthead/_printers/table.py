@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -19,14 +19,14 @@ from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import TypeAlias
 
     from masthead._printers.plain import Plain
     from masthead._printers.printer import Cell, Column, Printer
 
-    Printable: TypeAlias = Object | Mapping[str, object]
+__all__ = ["Printable", "PrintedRow", "PrintedTable", "table"]
 
-__all__ = ["PrintedRow", "PrintedTable", "table"]
+Printable: TypeAlias = "Object | Mapping[str, object]"
+"""An object, or its plain data."""
 
 _MOST_IN_HTML: Final = 200
 """How many rows a notebook shows; ``print`` shows all."""

@@ -110,6 +110,7 @@ def reconnect_backoff() -> Backoff:
     return Backoff(first=0.2, cap=MAX_RECONNECT_DELAY)
 
 
+@set_module("masthead")
 @dataclass(frozen=True, slots=True)
 class Attempts:
     """A retry schedule for operations that are expected to succeed soon.

@@ -166,6 +166,7 @@ Process: TypeAlias = Callable[[Sequence[Change[V]], bool], object]
 """Takes changes that are to be applied, in this order, and whether they belong to the initial state."""
 
 
+@set_module("masthead.cache")
 class Queue(Protocol[V]):
     """What a reflector writes to and a controller pops from.
 

@@ -32,6 +32,7 @@ V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
 
 
+@set_module("masthead.cache")
 class KeyListerGetter(Protocol[V_co]):
     """What has been popped so far: a store."""
 

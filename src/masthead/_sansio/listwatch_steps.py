@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
 
+from masthead._module import set_module
 from masthead._sansio.backoff import MAX_RECONNECT_DELAY
 
 __all__ = [
@@ -62,6 +63,7 @@ class Policy(Enum):
     VERIFY_SERVER = "verify the server"
 
 
+@set_module("masthead.aio.cache")
 class Phase(Enum):
     """The phase of a list-watch; `masthead._sansio.listwatch` has the transitions."""
 

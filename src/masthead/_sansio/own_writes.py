@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._meta import fields, labels
+from masthead._module import set_module
 from masthead._sansio.sharding import ShardRanges
 from masthead._sansio.versions import is_at_least
 
@@ -40,6 +41,7 @@ _parse_fields: Final = lru_cache(256)(fields.parse)
 _parse_shards: Final = lru_cache(256)(ShardRanges.parse)
 
 
+@set_module("masthead.controller")
 class OwnWrite(NamedTuple):
     """A write that the server has accepted.
 

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST_WAIT",
-    "Retry",
-    "ResponseHead",
     "Decision",
     "GiveUp",
     "Outcome",
+    "ResponseHead",
+    "Retry",
     "decide",
     "parse_retry_after",
 ]

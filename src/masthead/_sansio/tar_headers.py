@@ -13,9 +13,9 @@ from typing import Final
 __all__ = [
     "BLOCK",
     "Header",
-    "TarMember",
     "MemberType",
     "TarError",
+    "TarMember",
     "decode_header",
     "encode_header",
     "padded",

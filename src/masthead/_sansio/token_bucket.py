@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from masthead._module import set_module
+
 __all__ = ["Reservation", "TokenBucket"]
 
 
+@set_module("masthead.rest")
 @dataclass(eq=False, slots=True)
 class Reservation:
     """A reserved token.

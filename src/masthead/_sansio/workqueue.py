@@ -26,6 +26,7 @@ from heapq import heapify, heappop, heappush
 from math import isfinite
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _STALE_ENTRIES: Final = 64
 """How many outdated entries the heap of delays may have, beside as many as there are delayed keys."""
 
 
+@set_module("masthead.workqueue")
 class WorkQueueState(Generic[K]):
     """A deduplicating queue of keys with priorities and delays.
 

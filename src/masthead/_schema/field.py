@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from masthead._meta.shape import JSON
 
-__all__ = ["Field", "as_rules", "constraints_of_meta"]
+__all__ = ["DefaultValue", "Field", "as_rules", "constraints_of_meta"]
 
-_Plain: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
+DefaultValue: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
+"""The default of a field: plain data."""
 _IMMUTABLE: Final = Rule("self == oldSelf", message="is immutable")
 
 
@@ -56,7 +57,7 @@ class Field:
         nullable: bool = False,
         preserve_unknown: bool = False,
         required: bool | None = None,
-        default: _Plain | msgspec.UnsetType = UNSET,
+        default: DefaultValue | msgspec.UnsetType = UNSET,
         immutable: bool = False,
         rules: Sequence[Rule | str] = (),
     ) -> None:

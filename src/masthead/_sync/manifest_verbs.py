@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._client.conditions import WaitCondition
     from masthead._client.diffs import DiffResult
     from masthead._client.manifest_verbs import ManifestVerbs as AsyncManifestVerbs
-    from masthead._client.manifests import Source
+    from masthead._client.manifests import ManifestSource
     from masthead._client.options import FieldValidation
     from masthead._customresource.resource import CustomResource
     from masthead._meta.unstructured import Unstructured
@@ -36,7 +36,7 @@ class ManifestVerbs(Clientset):
 
     def apply_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
@@ -147,7 +147,7 @@ class ManifestVerbs(Clientset):
 
     def diff_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         field_manager: str | None = None,
@@ -202,7 +202,7 @@ class ManifestVerbs(Clientset):
 
     def delete_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         grace_period_seconds: int | None = None,
@@ -246,7 +246,7 @@ class ManifestVerbs(Clientset):
 
     def restart_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         *,
         namespace: str | None = None,
         dry_run: bool = False,
@@ -283,7 +283,7 @@ class ManifestVerbs(Clientset):
 
     def wait_for_manifests(
         self,
-        source: Source,
+        source: ManifestSource,
         condition: WaitCondition[Unstructured] | None = None,
         *,
         namespace: str | None = None,

@@ -9,15 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from masthead._module import set_module
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Sequence
 
     from masthead._meta.secret import Secret, SecretValue
 
-__all__ = ["TransportRequest", "TransportResponse", "TlsSource", "Transport", "UpgradedResponse"]
+__all__ = ["TlsSource", "Transport", "TransportRequest", "TransportResponse", "UpgradedResponse"]
 
 
+@set_module("masthead.aio.rest")
 @dataclass(frozen=True, slots=True)
 class TransportRequest:
     """One HTTP request.
@@ -45,6 +48,7 @@ class TransportRequest:
     is_upgrade: bool = False
 
 
+@set_module("masthead.aio.rest")
 class TransportResponse(Protocol):
     """A response whose head has arrived. Read it to the end, or close it."""
 
@@ -121,6 +125,7 @@ class UpgradedResponse(TransportResponse, Protocol):
         ...
 
 
+@set_module("masthead.aio.rest")
 class Transport(Protocol):
     """Sends requests to one server, over pooled connections."""
 

@@ -19,6 +19,7 @@ from websockets.frames import Close, Frame, Opcode
 from websockets.protocol import CLIENT, CLOSED, OPEN, Protocol
 from websockets.utils import accept_key, generate_key
 
+from masthead._module import set_module
 from masthead.errors import ClosedError, MastheadError, ProtocolError, TransportError
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Handshake:
         raise ProtocolError(f"{problem}; look for a proxy in between, or an API server without WebSockets")
 
 
+@set_module("masthead.aio.rest")
 class WebSocket:
     """A WebSocket that carries binary messages.
 

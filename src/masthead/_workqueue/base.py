@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from masthead._module import set_module
 from masthead._sansio.rate_limiters import QueueRateLimiter, default_rate_limiter
 from masthead._sansio.workqueue import OLDEST_EVERY, WorkQueueState
 from masthead._workqueue.metrics import QueueMetrics
-from masthead._workqueue.stats import WorkQueueStats
+from masthead._workqueue.stats import WorkQueueStats, describe_queue
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = ["WorkQueueBase"]
 K = TypeVar("K", bound=Hashable)
 
 
+@set_module("masthead.workqueue")
 class WorkQueueBase(ABC, Generic[K]):
     """The methods of a work queue that return at once. They may be called from any thread.
 
@@ -209,7 +211,7 @@ class WorkQueueBase(ABC, Generic[K]):
     def stats(self) -> WorkQueueStats[K]:
         """Describe the queue as it is now, for a debug page or a log. It may be called from any thread."""
         with self._lock:
-            return WorkQueueStats[K].of(self._name, self._state, self._clock())
+            return describe_queue(self._name, self._state, self._clock())
 
     def delays(self) -> dict[K, float]:
         """The keys that are delayed, and for how many more seconds. It may be called from any thread."""

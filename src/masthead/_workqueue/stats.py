@@ -11,7 +11,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from masthead._sansio.workqueue import WorkQueueState
 
-__all__ = ["WorkQueueStats"]
+__all__ = ["WorkQueueStats", "describe_queue"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -41,17 +41,17 @@ class WorkQueueStats(Generic[K]):
     next_due: float | None
     is_closed: bool
 
-    @classmethod
-    def of(cls, name: str, state: WorkQueueState[K], now: float) -> WorkQueueStats[K]:
-        """Describe a state."""
-        oldest, due = state.oldest, state.next_time()
-        return cls(
-            name=name,
-            ready=state.count_by_priority(),
-            delayed=state.delayed,
-            processing={key: now - since for key, since in state.in_flight.items()},
-            dirty=state.waiting - len(state),
-            oldest=None if oldest is None else (oldest[0], now - oldest[1]),
-            next_due=None if due is None else max(0.0, due - now),
-            is_closed=state.is_closed,
-        )
+
+def describe_queue(name: str, state: WorkQueueState[K], now: float) -> WorkQueueStats[K]:
+    """Describe the state of a queue."""
+    oldest, due = state.oldest, state.next_time()
+    return WorkQueueStats(
+        name=name,
+        ready=state.count_by_priority(),
+        delayed=state.delayed,
+        processing={key: now - since for key, since in state.in_flight.items()},
+        dirty=state.waiting - len(state),
+        oldest=None if oldest is None else (oldest[0], now - oldest[1]),
+        next_due=None if due is None else max(0.0, due - now),
+        is_closed=state.is_closed,
+    )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from masthead._meta.quantity import Quantity as Quantity
     from masthead._meta.unstructured import Unstructured as Unstructured
     from masthead._record.recorder import EventRecorder as EventRecorder
+    from masthead._sansio.backoff import Attempts as Attempts
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sync.manager import Manager as Manager
     from masthead._workqueue.queue import WorkQueue as WorkQueue
@@ -70,6 +71,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "AlreadyExistsError": "masthead.errors",
             "ApplyConflictError": "masthead.errors",
+            "Attempts": "masthead._sansio.backoff",
             "Backoff": "masthead._sansio.backoff",
             "Client": "masthead._client.client",
             "ClosedError": "masthead.errors",

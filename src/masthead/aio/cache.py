@@ -6,38 +6,63 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._cache.factory.factory import SharedInformerFactory as SharedInformerFactory
+    from masthead._cache.factory.selection import Form as Form
+    from masthead._cache.factory.selection import InformerKey as InformerKey
     from masthead._cache.factory.selection import ListSelectors as ListSelectors
+    from masthead._cache.factory.selection import Tweak as Tweak
     from masthead._cache.informer.controller import InformerController as InformerController
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
+    from masthead._cache.informer.handlers import OnAdd as OnAdd
+    from masthead._cache.informer.handlers import OnDelete as OnDelete
+    from masthead._cache.informer.handlers import OnUpdate as OnUpdate
     from masthead._cache.informer.health import InformerHealth as InformerHealth
     from masthead._cache.informer.informer import SharedInformer as SharedInformer
     from masthead._cache.informer.registration import Registration as Registration
     from masthead._cache.options import CommonInformerArguments as CommonInformerArguments
+    from masthead._cache.options import Hold as Hold
     from masthead._cache.options import InformerArguments as InformerArguments
     from masthead._cache.options import InformerOptions as InformerOptions
+    from masthead._cache.reflector.foreign import ForeignListWatch as ForeignListWatch
+    from masthead._cache.reflector.foreign import ForeignStream as ForeignStream
+    from masthead._cache.reflector.foreign import Source as Source
     from masthead._cache.reflector.ingest import Ingest as Ingest
+    from masthead._cache.reflector.metrics import HandlerMetrics as HandlerMetrics
+    from masthead._cache.reflector.metrics import InformerMetrics as InformerMetrics
     from masthead._cache.reflector.reflector import Reflector as Reflector
+    from masthead._cache.reflector.server_identity import KnownObjects as KnownObjects
+    from masthead._cache.reflector.server_identity import Sample as Sample
     from masthead._cache.reflector.sink import ChangeSink as ChangeSink
+    from masthead._cache.reflector.status import ReflectorStatus as ReflectorStatus
     from masthead._cache.store.indexer import Indexer as Indexer
     from masthead._cache.store.lister import Lister as Lister
     from masthead._cache.store.lister import NamespaceLister as NamespaceLister
     from masthead._cache.store.mutable_indexer import MutableIndexer as MutableIndexer
+    from masthead._cache.store.storage import ObjectStorage as ObjectStorage
+    from masthead._cache.store.storage import Stored as Stored
     from masthead._cache.store.store import Store as Store
+    from masthead._cache.store.transforms import Rewrite as Rewrite
+    from masthead._cache.store.transforms import Transform as Transform
     from masthead._cache.store.transforms import compose as compose
     from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
     from masthead._cache.store.transforms import keep_fields as keep_fields
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatch as ListWatch
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
+    from masthead._client.listwatch import WatchConnection as WatchConnection
     from masthead._sansio.changes import Bookmark as Bookmark
     from masthead._sansio.changes import Change as Change
     from masthead._sansio.changes import Delta as Delta
     from masthead._sansio.changes import DeltaType as DeltaType
+    from masthead._sansio.changes import Process as Process
+    from masthead._sansio.changes import Queue as Queue
     from masthead._sansio.changes import ReplacedAll as ReplacedAll
     from masthead._sansio.changes import Reselected as Reselected
     from masthead._sansio.changes import SyncAll as SyncAll
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
+    from masthead._sansio.deltafifo import KeyListerGetter as KeyListerGetter
+    from masthead._sansio.listwatch_steps import Phase as Phase
+    from masthead._sansio.store_indices import IndexFunc as IndexFunc
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
@@ -52,12 +77,22 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "DeltaType": "masthead._sansio.changes",
             "EventHandler": "masthead._cache.informer.handlers",
             "FilteringEventHandler": "masthead._cache.informer.handlers",
+            "ForeignListWatch": "masthead._cache.reflector.foreign",
+            "ForeignStream": "masthead._cache.reflector.foreign",
+            "Form": "masthead._cache.factory.selection",
+            "HandlerMetrics": "masthead._cache.reflector.metrics",
+            "Hold": "masthead._cache.options",
+            "IndexFunc": "masthead._sansio.store_indices",
             "Indexer": "masthead._cache.store.indexer",
             "InformerArguments": "masthead._cache.options",
             "InformerController": "masthead._cache.informer.controller",
             "InformerHealth": "masthead._cache.informer.health",
+            "InformerKey": "masthead._cache.factory.selection",
+            "InformerMetrics": "masthead._cache.reflector.metrics",
             "InformerOptions": "masthead._cache.options",
             "Ingest": "masthead._cache.reflector.ingest",
+            "KeyListerGetter": "masthead._sansio.deltafifo",
+            "KnownObjects": "masthead._cache.reflector.server_identity",
             "ListSelectors": "masthead._cache.factory.selection",
             "ListWatch": "masthead._client.listwatch",
             "ListWatchOptions": "masthead._client.listwatch",
@@ -65,14 +100,29 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "ListerWatcher": "masthead._client.listwatch",
             "MutableIndexer": "masthead._cache.store.mutable_indexer",
             "NamespaceLister": "masthead._cache.store.lister",
+            "ObjectStorage": "masthead._cache.store.storage",
+            "OnAdd": "masthead._cache.informer.handlers",
+            "OnDelete": "masthead._cache.informer.handlers",
+            "OnUpdate": "masthead._cache.informer.handlers",
+            "Phase": "masthead._sansio.listwatch_steps",
+            "Process": "masthead._sansio.changes",
+            "Queue": "masthead._sansio.changes",
             "Reflector": "masthead._cache.reflector.reflector",
+            "ReflectorStatus": "masthead._cache.reflector.status",
             "Registration": "masthead._cache.informer.registration",
             "ReplacedAll": "masthead._sansio.changes",
             "Reselected": "masthead._sansio.changes",
+            "Rewrite": "masthead._cache.store.transforms",
+            "Sample": "masthead._cache.reflector.server_identity",
             "SharedInformer": "masthead._cache.informer.informer",
             "SharedInformerFactory": "masthead._cache.factory.factory",
+            "Source": "masthead._cache.reflector.foreign",
             "Store": "masthead._cache.store.store",
+            "Stored": "masthead._cache.store.storage",
             "SyncAll": "masthead._sansio.changes",
+            "Transform": "masthead._cache.store.transforms",
+            "Tweak": "masthead._cache.factory.selection",
+            "WatchConnection": "masthead._client.listwatch",
             "compose": "masthead._cache.store.transforms",
             "drop_managed_fields": "masthead._cache.store.transforms",
             "keep_fields": "masthead._cache.store.transforms",

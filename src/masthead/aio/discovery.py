@@ -7,6 +7,7 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
     from masthead._discovery.disk_cache import DiskCache as DiskCache
+    from masthead._discovery.disk_cache import StoredDocument as StoredDocument
     from masthead._discovery.model import DiscoveryResult as DiscoveryResult
     from masthead._discovery.model import ServedGroup as ServedGroup
     from masthead._discovery.model import ServedResource as ServedResource
@@ -24,5 +25,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "ServedGroup": "masthead._discovery.model",
             "ServedResource": "masthead._discovery.model",
             "ServerVersion": "masthead._discovery.model",
+            "StoredDocument": "masthead._discovery.disk_cache",
         },
     )

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from masthead._leaderelection.leader_elector import LeaderElector as LeaderElector
     from masthead._leaderelection.leadership import FencingToken as FencingToken
     from masthead._leaderelection.leadership import Leadership as Leadership
+    from masthead._leaderelection.leadership import LeadershipView as LeadershipView
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
@@ -16,5 +17,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "FencingToken": "masthead._leaderelection.leadership",
             "LeaderElector": "masthead._leaderelection.leader_elector",
             "Leadership": "masthead._leaderelection.leadership",
+            "LeadershipView": "masthead._leaderelection.leadership",
         },
     )

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from masthead._rest.response import Response as Response
     from masthead._rest.response_stream import ResponseStream as ResponseStream
     from masthead._rest.settings import RestSettings as RestSettings
+    from masthead._sansio.token_bucket import Reservation as Reservation
     from masthead._sansio.warnings import ServerWarning as ServerWarning
+    from masthead._transport.contract import Transport as Transport
+    from masthead._transport.contract import TransportRequest as TransportRequest
+    from masthead._transport.contract import TransportResponse as TransportResponse
+    from masthead._transport.websocket import WebSocket as WebSocket
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
     __getattr__, __dir__, __all__ = exports(
@@ -21,12 +26,17 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "Call": "masthead._rest.call",
             "RateLimit": "masthead._rest.rate_limiter",
+            "Reservation": "masthead._sansio.token_bucket",
             "Response": "masthead._rest.response",
             "ResponseStream": "masthead._rest.response_stream",
             "RestClient": "masthead._rest.client",
             "RestSettings": "masthead._rest.settings",
             "ServerWarning": "masthead._sansio.warnings",
             "Subject": "masthead._rest.call",
+            "Transport": "masthead._transport.contract",
+            "TransportRequest": "masthead._transport.contract",
+            "TransportResponse": "masthead._transport.contract",
+            "WebSocket": "masthead._transport.websocket",
             "connect": "masthead._rest.connect",
         },
     )

@@ -6,6 +6,7 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._controller.shard_member import ShardMember as ShardMember
+    from masthead._sansio.sharding import ShardKey as ShardKey
     from masthead._sansio.sharding import ShardRanges as ShardRanges
     from masthead._sansio.sharding import ShardSet as ShardSet
 
@@ -13,6 +14,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
     __getattr__, __dir__, __all__ = exports(
         __name__,
         {
+            "ShardKey": "masthead._sansio.sharding",
             "ShardMember": "masthead._controller.shard_member",
             "ShardRanges": "masthead._sansio.sharding",
             "ShardSet": "masthead._sansio.sharding",

@@ -6,6 +6,7 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._client.cp.progress import CopyProgress as CopyProgress
+    from masthead._client.cp.progress import ProgressCallback as ProgressCallback
     from masthead._client.log_group import MergedLogs as MergedLogs
     from masthead._client.log_line import LogLine as LogLine
     from masthead._client.logs import LogStream as LogStream
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from masthead._client.proxy_stream import ProxyStream as ProxyStream
     from masthead._client.remotecommand.process import RemoteProcess as RemoteProcess
     from masthead._client.remotecommand.results import ExecResult as ExecResult
+    from masthead._client.remotecommand.stdin import InputSource as InputSource
     from masthead._client.remotecommand.streams import RemoteInput as RemoteInput
     from masthead._client.remotecommand.streams import RemoteOutput as RemoteOutput
     from masthead._rest.proxied import ProxyResponse as ProxyResponse
@@ -26,11 +28,13 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "CopyProgress": "masthead._client.cp.progress",
             "ExecResult": "masthead._client.remotecommand.results",
             "ForwardedPort": "masthead._client.portforward.port_specs",
+            "InputSource": "masthead._client.remotecommand.stdin",
             "LogLine": "masthead._client.log_line",
             "LogStream": "masthead._client.logs",
             "MergedLogs": "masthead._client.log_group",
             "PodConnection": "masthead._client.portforward.connection",
             "PortForward": "masthead._client.portforward.forward",
+            "ProgressCallback": "masthead._client.cp.progress",
             "ProxyResponse": "masthead._rest.proxied",
             "ProxyStream": "masthead._client.proxy_stream",
             "RemoteInput": "masthead._client.remotecommand.streams",

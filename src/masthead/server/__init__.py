@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from masthead_server.kubelet.container_files import ContainerFiles as ContainerFiles
     from masthead_server.kubelet.container_log import ContainerLog as ContainerLog
     from masthead_server.kubelet.kubelet import Kubelet as Kubelet
+    from masthead_server.kubelet.ports import PortAddress as PortAddress
     from masthead_server.kubelet.ports import PortHandler as PortHandler
     from masthead_server.kubelet.ports import PortListener as PortListener
     from masthead_server.kubelet.ports import PortTarget as PortTarget
@@ -72,6 +73,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Faults": "masthead_server.faults",
             "Kubelet": "masthead_server.kubelet.kubelet",
             "OutputStream": "masthead_server.kubelet.stdio",
+            "PortAddress": "masthead_server.kubelet.ports",
             "PortHandler": "masthead_server.kubelet.ports",
             "PortListener": "masthead_server.kubelet.ports",
             "PortTarget": "masthead_server.kubelet.ports",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from masthead.testing._blocking import BlockingReplica as BlockingReplica
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotIdleError as NotIdleError
+    from masthead.testing._failures import FailedCall as FailedCall
     from masthead.testing._failures import UnexpectedFailureError as UnexpectedFailureError
     from masthead.testing._replica import Replica as Replica
     from masthead.testing._writes import Write as Write
@@ -27,6 +28,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "BlockingEnvironment": "masthead.testing._blocking",
             "BlockingReplica": "masthead.testing._blocking",
             "Environment": "masthead.testing._environment",
+            "FailedCall": "masthead.testing._failures",
             "LoopClock": "masthead.testing.virtual_time",
             "NotIdleError": "masthead.testing._environment",
             "Replica": "masthead.testing._replica",

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
     from typing import Self, Unpack
 
-    from masthead import Client
+    from masthead import Client, Manager
     from masthead._config.model import Config
-    from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
     from masthead._meta.object import Object
     from masthead.testing._replica import Replica

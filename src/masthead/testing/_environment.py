@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from masthead._cache.informer import mutation_detector
 from masthead._client.client import Client
 from masthead._controller.controller_services import utc_now
-from masthead._controller.manager import Manager
+from masthead._controller.manager import Manager as BaseManager
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ManagerStateError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self, Unpack
 
+    from masthead import Manager
     from masthead._config.model import Config
     from masthead._controller.options import RunOverrides
     from masthead.testing._clusters import ClusterView
@@ -613,10 +614,10 @@ def _make(manager: Manager | Callable[[], Manager]) -> Manager:
     Raises:
         ArgumentError: If it is neither a manager nor a function that returns one.
     """
-    made = cast("object", manager if isinstance(manager, Manager) or not callable(manager) else manager())
-    if not isinstance(made, Manager):
+    made = cast("object", manager if isinstance(manager, BaseManager) or not callable(manager) else manager())
+    if not isinstance(made, BaseManager):
         raise ArgumentError(f"{made!r} is not a manager: pass one, or a function that makes one", value=manager)
-    return made
+    return cast("Manager", made)
 
 
 def _custom_resources(manager: Manager) -> tuple[type[Object], ...]:

@@ -31,6 +31,7 @@ class UnexpectedFailureError(AssertionError):
         )
 
 
+@set_module("masthead.testing")
 class FailedCall(NamedTuple):
     """A function that failed when it was last called.
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Container, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from masthead import Manager
     from masthead._cache.factory.selection import Form, InformerKey
     from masthead._cache.informer.health import InformerHealth
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
     from masthead._config.model import Config
-    from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
     from masthead._controller.requests import Request
     from masthead._controller.runtime import ManagerRuntime

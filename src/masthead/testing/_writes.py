@@ -66,24 +66,24 @@ class Write(str):  # noqa: SLOT000 - it has attributes
         """Whether the server has accepted it."""
         return self.code in _OK
 
-    @classmethod
-    def of(cls, request: TransportRequest, code: int, replica: str) -> Write:
-        """The write of a request that was answered with a code; 0 for no answer."""
-        address = urlsplit(request.target)
-        query = parse_qs(address.query)
-        content = _content_of(request)
-        where = _parse(address.path, content)
-        verb = _verb_of(request, where)
-        outcome = "" if code in _OK else f" ({code or 'no response'})"
-        is_dry_run = "dryRun" in query
-        made = cls(
-            f"{verb} {where.resource}{f' {where.key}' if where.key else ''}"
-            f"{' (dry run)' if is_dry_run else ''}{outcome}"
-        )
-        made.verb, made.resource, made.key, made.code = verb, where.resource, where.key, code
-        made.field_manager = query.get("fieldManager", [""])[0]
-        made.replica, made.is_dry_run, made._content = replica, is_dry_run, content
-        return made
+
+def read_write(request: TransportRequest, code: int, replica: str) -> Write:
+    """Describe the write of a request that was answered with a code; 0 for no answer."""
+    address = urlsplit(request.target)
+    query = parse_qs(address.query)
+    content = _content_of(request)
+    place = _parse(address.path, content)
+    verb = _verb_of(request, place)
+    outcome = "" if code in _OK else f" ({code or 'no response'})"
+    is_dry_run = "dryRun" in query
+    write = Write(
+        f"{verb} {place.resource}{f' {place.key}' if place.key else ''}{' (dry run)' if is_dry_run else ''}{outcome}"
+    )
+    write.verb, write.resource, write.key, write.code = verb, place.resource, place.key, code
+    write.field_manager = query.get("fieldManager", [""])[0]
+    write.replica, write.is_dry_run = replica, is_dry_run
+    write._content = content  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return write
 
 
 class _Place(NamedTuple):
@@ -222,7 +222,7 @@ class RecordingTransport:
             response = await self._transport.send(request)
             code = response.status
         finally:
-            self._log.add(Write.of(request, code, self._replica))
+            self._log.add(read_write(request, code, self._replica))
             self._permissions.observe(request, code)
         return response
 

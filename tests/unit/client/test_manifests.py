@@ -20,7 +20,7 @@ from tests.unit.client.scripted import (
     stream,
 )
 
-from masthead._client.documents import Source, read_documents
+from masthead._client.documents import ManifestSource, read_documents
 from masthead._client.dynamic import DynamicResource
 from masthead._client.install_order import installation_order
 from masthead._client.manifest_verbs import ManifestVerbs
@@ -151,7 +151,7 @@ def named(kind: str, api_version: str = "v1", **metadata: str) -> dict[str, Any]
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", **metadata}}
 
 
-def origins(source: Source) -> list[str]:
+def origins(source: ManifestSource) -> list[str]:
     documents, problems = read_documents(source)
     assert problems == []
     return [f"{document.obj.kind} {document.obj.metadata.name}: {document.origin}" for document in documents]
@@ -253,7 +253,7 @@ async def test_no_manifests_send_no_requests(text: str) -> None:
         (cast("Any", 5), "manifest: is of type int; use a path, text, data or an object"),
     ],
 )
-async def test_a_problem_names_its_origin_and_nothing_is_sent(source: Source, problem: str) -> None:
+async def test_a_problem_names_its_origin_and_nothing_is_sent(source: ManifestSource, problem: str) -> None:
     cluster = Cluster(FakeApi())
     with pytest.raises(ManifestError) as caught:
         await cluster.apply_manifests(source)

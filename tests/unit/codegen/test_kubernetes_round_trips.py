@@ -14,7 +14,7 @@ from masthead._meta.model import Struct
 from masthead._meta.registry import BUILT_IN, REMOVED, Registry
 
 if TYPE_CHECKING:
-    from masthead._meta.registry import Kind
+    from masthead._meta.registry import ObjectClass
 
 pytestmark = needs_documents
 
@@ -41,7 +41,7 @@ def touch_everything(value: object) -> None:
             touch_everything(item)
 
 
-def filled(kind: str, *, zeroes: bool = False) -> tuple[Kind, dict[str, Any]]:
+def filled(kind: str, *, zeroes: bool = False) -> tuple[ObjectClass, dict[str, Any]]:
     gvk, schema = KINDS[kind]
     return REGISTRY.class_of(gvk), Filler(schemas(), zeroes=zeroes).fill(schema)
 

@@ -21,7 +21,7 @@ from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.watch import WatchLimits
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.request import ApiRequest
-from masthead_server.wire.request_info import RequestInfo
+from masthead_server.wire.request_info import read_request_info
 
 if TYPE_CHECKING:
     from masthead_server.resources.resource import ServedResource
@@ -48,7 +48,7 @@ def server_of(catalog: Catalog) -> Rest:
 
 def get(server: Rest, path: str, accept: str = "application/json") -> Any:
     request = ApiRequest("GET", path, headers={"accept": accept})
-    response: Any = server.handle(request, RequestInfo.of(request))
+    response: Any = server.handle(request, read_request_info(request))
     assert response.code == 200, response.body
     return json.loads(response.body)
 
@@ -164,5 +164,5 @@ def test_two_servers_in_one_process_serve_different_catalogs() -> None:
     assert "pods" not in {each["name"] for each in get(second, "/api/v1")["resources"]}
     assert "pods" in {each["name"] for each in get(first, "/api/v1")["resources"]}
     request = ApiRequest("GET", widgets)
-    response: Any = second.handle(request, RequestInfo.of(request))
+    response: Any = second.handle(request, read_request_info(request))
     assert response.code == 404

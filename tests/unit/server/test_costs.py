@@ -24,7 +24,7 @@ from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.watch import WatchLimits
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.request import ApiRequest, ApiResponse, status_response
-from masthead_server.wire.request_info import RequestInfo
+from masthead_server.wire.request_info import read_request_info
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -419,7 +419,7 @@ def rest() -> Iterator[Rest]:
 
 
 def response_of(rest: Rest, request: ApiRequest) -> ApiResponse:
-    info = RequestInfo.of(request)
+    info = read_request_info(request)
     try:
         found = rest.handle(request, info)
     except StatusFailure as failure:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import read_version
 from masthead_server.wire.request import ApiRequest, parse_query
-from masthead_server.wire.request_info import RequestInfo
+from masthead_server.wire.request_info import read_request_info
 
 pieces = st.sampled_from(
     ["%3d", "%3D", "=", "a", "%20", "%0a", "%0D", "+", "é", "%C3%A9", "%ff", "%00", "%25", ".", "~"]
@@ -26,7 +26,7 @@ def test_the_values_of_a_query_are_unescaped(text: str) -> None:
 
 @given(texts)
 def test_the_names_in_a_path_are_unescaped(text: str) -> None:
-    info = RequestInfo.of(ApiRequest("GET", f"/api/v1/pods/{text}"))
+    info = read_request_info(ApiRequest("GET", f"/api/v1/pods/{text}"))
 
     assert info.name == urllib.parse.unquote(text)
 

@@ -10,8 +10,8 @@ import pytest
 
 from masthead._spdy.events import GoneAway, StreamData
 from masthead._spdy.session import SpdySession
-from masthead_server.web.byte_queue import QUEUE_LIMIT, ByteQueue
 from masthead_server.kubelet.spdy import SpdyConnection
+from masthead_server.web.byte_queue import QUEUE_LIMIT, ByteQueue
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
 
-__all__ = ["ServerController", "ObservedWrite"]
+__all__ = ["ObservedWrite", "ServerController"]
 
 
 class ObservedWrite(NamedTuple):

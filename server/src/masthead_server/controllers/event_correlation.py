@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["ServerEventCorrelator", "CorrelatedEvent", "ReportedEvent", "EventBudget", "component_bucket"]
+__all__ = ["CorrelatedEvent", "EventBudget", "ReportedEvent", "ServerEventCorrelator", "component_bucket"]
 
 _MAX_OBJECTS: Final = 4096
 _MAX_OBSERVATIONS: Final = 64

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead_server.controllers.objects import ObjectClient
     from masthead_server.resources.resource import ServedResource
 
-__all__ = ["NORMAL", "WARNING", "ServerEventRecorder", "SchedulerRecorder", "reference_to"]
+__all__ = ["NORMAL", "WARNING", "SchedulerRecorder", "ServerEventRecorder", "reference_to"]
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"

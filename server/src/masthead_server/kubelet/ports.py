@@ -33,6 +33,7 @@ _BUFFER: Final = 256 * 1024
 _log: Final = logging.getLogger("masthead.server.kubelet")
 
 
+@set_module("masthead.server")
 class PortAddress(NamedTuple):
     """A port of a pod, or of a node, which has no namespace."""
 

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 __all__ = [
     "BODY_LIMIT",
     "decode",
-    "yaml_document",
     "drop_unknown",
     "is_large",
     "is_slow",
     "media_type",
     "read_ahead",
     "read_options",
+    "yaml_document",
     "yaml_problems",
 ]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead_server.wire.options import CollectionOptions
     from masthead_server.wire.plain import Plain
 
-__all__ = ["Watcher", "WatchLimits", "too_old"]
+__all__ = ["WatchLimits", "Watcher", "too_old"]
 
 _CHUNK: Final = 65_536
 """Bytes after which a chunk of the stream is sent, so that long initial events do not block other

@@ -37,10 +37,10 @@ __all__ = [
     "JsonError",
     "check_delete_options",
     "decode",
+    "malformed",
     "problem_with",
     "refused_kind",
     "type_name",
-    "malformed",
     "wrong_name",
     "wrong_type",
 ]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from masthead_server.wire.request import ApiRequest
 
 __all__ = [
-    "DeletionOptions",
     "CollectionOptions",
+    "DeletionOptions",
     "FeatureGates",
     "WriteOptions",
     "manager_errors",

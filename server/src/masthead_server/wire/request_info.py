@@ -11,7 +11,7 @@ from masthead_server.wire.request import unescape
 if TYPE_CHECKING:
     from masthead_server.wire.request import ApiRequest
 
-__all__ = ["RequestInfo", "VersionedPath", "split_path"]
+__all__ = ["RequestInfo", "VersionedPath", "read_request_info", "split_path"]
 
 _OBJECT_VERBS: Final = {
     "GET": "get",
@@ -74,33 +74,6 @@ class RequestInfo:
     version: str = ""
     tail: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, request: ApiRequest) -> RequestInfo:
-        """Read method, path and query of a request."""
-        path = split_path(request.path)
-        if path is None or not path.segments:
-            return cls(request.method.lower())
-        segments = path.segments
-        is_watch_path = segments[0] == "watch"
-        if is_watch_path:
-            segments = segments[1:]
-        namespace = ""
-        if len(segments) > 2 and segments[0] == "namespaces" and segments[2] not in _NAMESPACE_SUBRESOURCES:
-            namespace, segments = segments[1], segments[2:]
-        resource, name, subresource, *_ = *segments, "", "", ""
-        if not resource:
-            return cls(request.method.lower())
-        return cls(
-            verb=_verb(request, is_watch_path=is_watch_path, has_name=bool(name)),
-            group=path.group,
-            resource=resource,
-            namespace=namespace,
-            name=name,
-            subresource=subresource,
-            version=path.version,
-            tail=tuple(segments[3:]),
-        )
-
     @property
     def is_resource_request(self) -> bool:
         """Whether the path names a resource."""
@@ -110,6 +83,33 @@ class RequestInfo:
         place = "/".join(each for each in (self.namespace, self.name) if each)
         what = "/".join(each for each in (self.resource, self.subresource) if each)
         return " ".join(each for each in (self.verb, what, place) if each)
+
+
+def read_request_info(request: ApiRequest) -> RequestInfo:
+    """Read method, path and query of a request."""
+    path = split_path(request.path)
+    if path is None or not path.segments:
+        return RequestInfo(request.method.lower())
+    segments = path.segments
+    is_watch_path = segments[0] == "watch"
+    if is_watch_path:
+        segments = segments[1:]
+    namespace = ""
+    if len(segments) > 2 and segments[0] == "namespaces" and segments[2] not in _NAMESPACE_SUBRESOURCES:
+        namespace, segments = segments[1], segments[2:]
+    resource, name, subresource, *_ = *segments, "", "", ""
+    if not resource:
+        return RequestInfo(request.method.lower())
+    return RequestInfo(
+        verb=_verb(request, is_watch_path=is_watch_path, has_name=bool(name)),
+        group=path.group,
+        resource=resource,
+        namespace=namespace,
+        name=name,
+        subresource=subresource,
+        version=path.version,
+        tail=tuple(segments[3:]),
+    )
 
 
 def _verb(request: ApiRequest, *, is_watch_path: bool, has_name: bool) -> str:

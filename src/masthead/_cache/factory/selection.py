@@ -74,6 +74,7 @@ Tweak: TypeAlias = Callable[[type[Object] | GroupVersionResource, ListSelectors]
 """
 
 
+@set_module("masthead.cache")
 @dataclass(frozen=True, slots=True)
 class InformerKey:
     """Identifies an informer of a factory.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 from masthead._client.listwatch import ListWatch
 from masthead._client.watch_event import EVENT_TYPES, WatchEvent
 from masthead._meta.object import Object, ObjectList
+from masthead._module import set_module
 from masthead._sansio.listwatch_steps import SILENCE_LIMIT
 from masthead.errors import DecodeError, ProtocolError
 
@@ -23,6 +24,7 @@ __all__ = ["ForeignListWatch", "Source", "as_source"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.cache")
 class ForeignListWatch(Generic[T]):
     """A `ListerWatcher` behind the interface of `ListWatch`; everything that it returns is checked.
 
@@ -102,6 +104,7 @@ class ForeignListWatch(Generic[T]):
         return stream
 
 
+@set_module("masthead.aio.cache")
 class ForeignStream(Generic[T]):
     """One connection of a foreign watch: an async iterator of batches of events."""
 

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from masthead import metrics as known
+from masthead._module import set_module
 from masthead.metrics import NO_METRICS, version_number
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _SHORT: Final = 1.0
 """A watch that lasted less than this, without an event, is a bad sign."""
 
 
+@set_module("masthead.aio.cache")
 class InformerMetrics:
     """What one informer counts.
 
@@ -85,6 +87,7 @@ class InformerMetrics:
         self._store_version.set(version_number(version))
 
 
+@set_module("masthead.aio.cache")
 class HandlerMetrics:
     """What is counted about one handler."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from masthead._client.listwatch import ListWatchOptions
 from masthead._meta.object import Object
+from masthead._module import set_module
 from masthead._sansio.versions import is_at_least
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = ["KnownObjects", "Sample", "is_same_server"]
 T = TypeVar("T", bound=Object)
 
 
+@set_module("masthead.aio.cache")
 @dataclass(frozen=True, slots=True)
 class Sample:
     """An object of the store, by which a server can be recognised."""
@@ -33,6 +35,7 @@ class Sample:
     version: str
 
 
+@set_module("masthead.aio.cache")
 class KnownObjects(Protocol):
     """The copy that a reflector keeps, as far as it has to know it."""
 

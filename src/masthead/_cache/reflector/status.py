@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from masthead._module import set_module
 from masthead._sansio.listwatch_steps import Phase
 
 __all__ = ["ReflectorStatus"]
@@ -12,6 +13,7 @@ __all__ = ["ReflectorStatus"]
 _NEVER: Final = float("inf")
 
 
+@set_module("masthead.aio.cache")
 @dataclass(slots=True)
 class ReflectorStatus:
     """What one reflector notes down about itself. Written on the loop, read from any thread.

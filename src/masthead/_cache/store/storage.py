@@ -20,6 +20,7 @@ from masthead._cache.options import Hold
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.walk import decode_lazy_fields
+from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ Stored: TypeAlias = object
 """What a cache keeps of an object. Only the storage that made it can say more."""
 
 
+@set_module("masthead.cache")
 class ObjectStorage(ABC, Generic[T]):
     """Turns objects into what a cache keeps of them, and back.
 

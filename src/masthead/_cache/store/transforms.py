@@ -123,6 +123,7 @@ def keep_fields(*paths: str) -> Rewrite:
     return _Keep(paths)
 
 
+@set_module("masthead.cache")
 class Rewrite(ABC):
     """A transform whose results have bytes of their own, which say what they say."""
 

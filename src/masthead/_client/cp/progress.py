@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from masthead._module import set_module
 
-__all__ = ["CopyProgress", "CopyCounter", "ProgressCallback", "Reporter"]
+__all__ = ["CopyCounter", "CopyProgress", "ProgressCallback", "Reporter"]
 
 _INTERVAL: Final = 0.1
 """Seconds between two calls of a callback."""

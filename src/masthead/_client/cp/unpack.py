@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead._client.cp.progress import CopyCounter
     from masthead._sansio.tar_decoder import TarEvent
 
-__all__ = ["ContentWriter", "FileUnpacker", "CopySink", "StreamWriter", "TreeUnpacker"]
+__all__ = ["ContentWriter", "CopySink", "FileUnpacker", "StreamWriter", "TreeUnpacker"]
 
 _MAX_SKIPPED: Final = 1000
 """How many members that were left out an error lists."""

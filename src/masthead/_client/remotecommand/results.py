@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead._sansio.remotecommand import ExitStatus
     from masthead.errors import RemoteCommandError, TransportError
 
-__all__ = ["ExecResult", "not_run", "non_zero", "unknown_end", "with_output"]
+__all__ = ["ExecResult", "non_zero", "not_run", "unknown_end", "with_output"]
 
 _SHOWN: Final = 500
 """How many characters of stderr a message repeats: the last ones, which mostly say why."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from masthead._client.log_verbs import LogVerbs as LogVerbs
     from masthead._client.manifest_verbs import ManifestVerbs as ManifestVerbs
     from masthead._client.metadata import MetadataResource as MetadataResource
+    from masthead._client.mutations import Mutate as Mutate
+    from masthead._client.mutations import OperationResult as OperationResult
     from masthead._client.options import FieldSelection as FieldSelection
     from masthead._client.options import FieldValidation as FieldValidation
     from masthead._client.options import LabelSelection as LabelSelection
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from masthead._client.stream_verbs import ExecVerbs as ExecVerbs
     from masthead._client.subresources import ScaleVerbs as ScaleVerbs
     from masthead._client.subresources import StatusVerbs as StatusVerbs
+    from masthead._client.target import ResourceTarget as ResourceTarget
     from masthead._client.typed import TypedResource as TypedResource
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
@@ -74,9 +77,11 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "LogVerbs": "masthead._client.log_verbs",
             "ManifestVerbs": "masthead._client.manifest_verbs",
             "MetadataResource": "masthead._client.metadata",
+            "Mutate": "masthead._client.mutations",
             "Namespaced": "masthead._client.scoped",
             "NamespacedResource": "masthead._client.scoped",
             "NamespacedReviews": "masthead._client.scoped",
+            "OperationResult": "masthead._client.mutations",
             "PatchVerbs": "masthead._client.patch_verbs",
             "PortForwardVerbs": "masthead._client.port_forward_verbs",
             "ProxyVerbs": "masthead._client.proxy_verbs",
@@ -84,6 +89,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "ResizeVerbs": "masthead._client.actions",
             "ResourceClient": "masthead._client.resource",
             "ResourceProxy": "masthead._client.proxy_verbs",
+            "ResourceTarget": "masthead._client.target",
             "RestartVerbs": "masthead._client.restarts",
             "RetryVerbs": "masthead._client.conflicts",
             "Reviews": "masthead._client.reviews",
