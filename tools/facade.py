@@ -43,17 +43,21 @@ class Mirror:
         classes: The classes; empty for all of the module.
         name: The name of the blocking module; empty for the source's own.
         functions: Functions that have a namesake, which runs in the caller's thread.
+        package: The package of the blocking module.
+        prefix: Begins the names of the blocking classes, where one module exports both.
     """
 
     source: str
     classes: tuple[str, ...] = ()
     name: str = ""
     functions: tuple[str, ...] = ()
+    package: str = _PACKAGE
+    prefix: str = ""
 
     @property
     def target(self) -> str:
         """The blocking module."""
-        return f"{_PACKAGE}.{self.name or self.source.rpartition('.')[2]}"
+        return f"{self.package}.{self.name or self.source.rpartition('.')[2]}"
 
 
 MIRRORS: Final = (
@@ -114,6 +118,19 @@ MIRRORS: Final = (
     Mirror("masthead._workqueue.queue", ("WorkQueue",), "work_queue"),
 )
 """Every class with a blocking namesake that is made here."""
+ENVIRONMENT: Final = (
+    Mirror(
+        "masthead.testing._environment",
+        ("Environment",),
+        "_blocking_environment",
+        package="masthead.testing",
+        prefix="Blocking",
+    ),
+    Mirror(
+        "masthead.testing._replica", ("Replica",), "_blocking_replica", package="masthead.testing", prefix="Blocking"
+    ),
+)
+"""The test environment, which has an event loop of its own: that of a thread, in virtual time."""
 _CLIENTSET: Final = {
     Reference("masthead._client.clientset", "Clientset"): Reference("masthead._sync.clientset", "Clientset"),
     Reference("masthead._cache.factory.groups", "InformerGroups"): Reference("masthead._sync.groups", "InformerGroups"),
@@ -121,6 +138,8 @@ _CLIENTSET: Final = {
 """The classes that `tools.clientset` writes, with their blocking namesakes."""
 
 _BASES: Final[Mapping[str, str]] = {
+    "Environment": "EnvironmentFacade",
+    "Replica": "ThreadFacade[AsyncReplica]",
     "LeaderElector": "ElectorFacade",
     "EventRecorder": "RecorderFacade",
     "Registration": "RegistrationFacade[AsyncRegistration]",
@@ -153,6 +172,8 @@ _NAMES: Final[Mapping[str, Reference]] = {
         for name in ("ElectorFacade", "PortalElector", "elector_client_of")
     },
     "ThreadQueue": Reference("masthead._workqueue.thread_queue", "ThreadQueue"),
+    "EnvironmentFacade": Reference("masthead.testing._environment_thread", "EnvironmentFacade"),
+    "ThreadFacade": Reference("masthead.testing._environment_thread", "ThreadFacade"),
     **{
         name: Reference("masthead._sync.recorder_facade", name)
         for name in ("PortalEventRecorder", "RecorderFacade", "recorder_client_of")
@@ -199,9 +220,43 @@ _LEFT_OUT: Final = frozenset(
         "SharedInformerFactory.check_at_end",
         "SharedInformerFactory.is_called_from_handler",
         "SharedInformerFactory.stop_nowait",
+        # Written by hand: the client of a blocking test blocks. A list of façades cannot be wrapped.
+        "Environment.client",
+        "Environment.replicas",
+        # For the thread that runs an environment.
+        "Environment.is_embedded",
+        # For the environment itself, on its loop.
+        "Replica.caches",
+        "Replica.check",
+        "Replica.error",
+        "Replica.failures",
+        "Replica.has_ended_by_itself",
+        "Replica.missing_permissions",
+        "Replica.mutations",
+        "Replica.reasons",
+        "Replica.recent_reconciles",
+        "Replica.reconciles",
+        "Replica.runtime",
+        "Replica.start",
     }
 )
-_ON_LOOP: Final = frozenset({"ResponseStream.close", "SharedInformer.add_event_handler", "SharedInformer.add_indexers"})
+_ON_LOOP: Final = frozenset(
+    {
+        "Environment.clear",
+        "Environment.events",
+        "Environment.failures",
+        "Environment.missing_permissions",
+        "Environment.now",
+        "Environment.shift_clock",
+        "Environment.writes",
+        "Replica.pause",
+        "Replica.resume",
+        "ResponseStream.close",
+        "SharedInformer.add_event_handler",
+        "SharedInformer.add_indexers",
+    }
+)
+_ENTERED: Final = frozenset({"Environment"})
 _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
     "EventRecorder.stop": ("_stop", ""),
     "Registration.remove": ("_end", "remove_nowait"),
@@ -249,6 +304,16 @@ _LIMITS: Final[Mapping[str, int]] = {
     "RemoteOutput.lines": 1024,
 }
 _SENTENCES: Final[Mapping[str, str]] = {
+    "import Environment, in_virtual_time": "import BlockingEnvironment",
+    "        @in_virtual_time\n": "",
+    "\n\n    Attributes:\n        manager: What runs.\n        client: The client that its controllers use.\n    ": "",
+    "Environment(app)": "BlockingEnvironment(app)",
+    "In virtual time (`masthead.testing.in_virtual_time`) hours pass in milliseconds, and every requeue, retry and timer\n"
+    "    runs at its time; so does every renewal of a lease, 1,800 an hour, which ``leader_election=False`` avoids. On any\n"
+    "    other event loop time passes as usual; there, `advance` refuses to wait for more than a few seconds.": (
+        "Server and managers run in a thread, in virtual time: it passes only in `wait_for_idle` and `advance`. With a\n"
+        "    `config`, time is real."
+    ),
     (
         "async def work(leadership: masthead.aio.leaderelection.Leadership) -> None:\n"
         "            while True:\n"
@@ -305,7 +370,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
 
 
 def files_for(root: Path) -> dict[str, str]:
-    """Generate every module of the façade, by file name.
+    """Generate every module of the façade, by its path below the root.
 
     Args:
         root: The folder that contains the package, such as ``src``.
@@ -313,13 +378,14 @@ def files_for(root: Path) -> dict[str, str]:
     Raises:
         GenerateError: If a class cannot be mirrored, or the formatter is missing.
     """
-    scopes = [_scope(root, each.source) for each in MIRRORS]
-    classes = [each.classes or tuple(scope.classes) for each, scope in zip(MIRRORS, scopes, strict=True)]
+    mirrors = (*MIRRORS, *ENVIRONMENT)
+    scopes = [_scope(root, mirror.source) for mirror in mirrors]
+    classes = [mirror.classes or tuple(scope.classes) for mirror, scope in zip(mirrors, scopes, strict=True)]
     _refuse_unused_sentences(scopes)
     rules = Rules(
         mirrored={
-            Reference(mirror.source, name): Reference(mirror.target, name)
-            for mirror, names in zip(MIRRORS, classes, strict=True)
+            Reference(mirror.source, name): Reference(mirror.target, f"{mirror.prefix}{name}")
+            for mirror, names in zip(mirrors, classes, strict=True)
             for name in (*names, *mirror.functions)
         }
         | _CLIENTSET,
@@ -330,6 +396,7 @@ def files_for(root: Path) -> dict[str, str]:
         stand_ins=_STAND_INS,
         left_out=_LEFT_OUT,
         on_loop=_ON_LOOP,
+        entered=_ENTERED,
         through=_THROUGH,
         adapted=_ADAPTED,
         in_caller=_IN_CALLER,
@@ -338,9 +405,9 @@ def files_for(root: Path) -> dict[str, str]:
         sentences=_SENTENCES,
     )
     files: dict[str, str] = {}
-    for mirror, scope, names in zip(MIRRORS, scopes, classes, strict=True):
+    for mirror, scope, names in zip(mirrors, scopes, classes, strict=True):
         path = root.joinpath(*mirror.target.split(".")).with_suffix(".py")
-        files[path.name] = _formatted(_module(scope, names, mirror.functions, rules), path)
+        files[path.relative_to(root).as_posix()] = _formatted(_module(scope, names, mirror, rules), path)
     return files
 
 
@@ -359,10 +426,11 @@ def _refuse_unused_sentences(scopes: Sequence[Scope]) -> None:
             raise GenerateError(f'nothing says "{sentence}" any more; take it out of the table of sentences')
 
 
-def _module(scope: Scope, names: Sequence[str], functions: Sequence[str], rules: Rules) -> str:
+def _module(scope: Scope, names: Sequence[str], mirror: Mirror, rules: Rules) -> str:
+    functions = mirror.functions
     mirrors = [ClassMirror(scope, name, rules) for name in names]
     made: list[ast.stmt] = [in_caller(scope.functions[name], rules) for name in functions]
-    made += [mirror.rewritten() for mirror in mirrors]
+    made += [class_mirror.rewritten(mirror.prefix) for class_mirror in mirrors]
     at_run_time, for_checkers = names_needed(made)
     variables = [
         statement
@@ -381,16 +449,17 @@ def _module(scope: Scope, names: Sequence[str], functions: Sequence[str], rules:
 
     checked = imports(for_checkers - at_run_time)
     guard = import_statements([("TYPE_CHECKING", Reference("typing", "TYPE_CHECKING"))]) if checked else []
+    exported = sorted([*(f"{mirror.prefix}{name}" for name in names), *functions])
     parts: list[list[ast.stmt]] = [
         [ast.ImportFrom("__future__", [ast.alias("annotations")], 0)],
         [*imports(at_run_time), *guard],
         [ast.If(ast.Name("TYPE_CHECKING"), checked, [])] if checked else [],
-        ast.parse(f"__all__ = {sorted([*names, *functions])!r}").body,
+        ast.parse(f"__all__ = {exported!r}").body,
         variables,
         *([each] for each in made),
     ]
     texts = [ast.unparse(ast.fix_missing_locations(ast.Module(part, []))) for part in parts if part]
-    head = [first_line(scope.title), *([_NARROWS] if any(mirror.narrows for mirror in mirrors) else [])]
+    head = [first_line(scope.title), *([_NARROWS] if any(class_mirror.narrows for class_mirror in mirrors) else [])]
     return "\n\n".join([*head, *texts]) + "\n"
 
 
@@ -422,9 +491,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, required=True, metavar="DIR", help="the folder that holds the package")
     options = parser.parse_args(arguments)
     try:
-        folder = options.root.joinpath(*_PACKAGE.split("."))
         for name, text in files_for(options.root).items():
-            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+            (options.root / name).write_text(text, encoding="utf-8", newline="\n")
     except (MastheadError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2

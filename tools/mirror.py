@@ -70,7 +70,8 @@ class Rules:
         names: What these three, and `adapted`, name.
         stand_ins: Bases without public methods, and the mirrored classes that replace them.
         left_out: Methods and attributes, as ``Class.name``, that only the async façade has.
-        on_loop: Plain methods, as ``Class.name``, that must run on the event loop.
+        on_loop: Plain methods and properties, as ``Class.name``, that must run on the event loop.
+        entered: Classes whose base takes the async object, and enters and leaves it.
         through: Methods, as ``Class.name``, whose coroutine goes to a method of the base, and not to the portal; with
             the method that does the same without waiting, if that is needed, too.
         adapted: Arguments of methods, as ``Class.name``, that are not passed on as they are, and what is passed on.
@@ -89,6 +90,7 @@ class Rules:
     stand_ins: Mapping[str, Reference] = field(default_factory=dict[str, Reference])
     left_out: frozenset[str] = frozenset()
     on_loop: frozenset[str] = frozenset()
+    entered: frozenset[str] = frozenset()
     through: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     adapted: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
     in_caller: frozenset[str] = frozenset()
@@ -128,12 +130,17 @@ class ClassMirror:
         self.source = scope.classes[name]
         methods = {method.name: method for method in _methods(self.source) if not _is_overload(method)}
         self.is_stream = "__anext__" in methods
-        self.is_root = "__aenter__" in methods and not self.is_stream and not self._is_in_caller("__aenter__")
+        self.is_entered = name in rules.entered
+        is_owner = "__aenter__" in methods and not self.is_stream and not self.is_entered
+        self.is_root = is_owner and not self._is_in_caller("__aenter__")
         self.methods = methods
         self.overloads = [method for method in _methods(self.source) if _is_overload(method)]
 
-    def rewritten(self) -> ast.ClassDef:
+    def rewritten(self, prefix: str = "") -> ast.ClassDef:
         """The blocking class.
+
+        Args:
+            prefix: Begins its name.
 
         Raises:
             GenerateError: If something in it has no blocking form.
@@ -146,6 +153,7 @@ class ClassMirror:
             body += _parsed(f"_async: {self._awaited()}")
         body += [each for each in self.source.body if self._is_public_attribute(each)]
         body += self._root() if self.is_root else []
+        body += [self._entered_constructor()] if self.is_entered else []
         if self.source.name in self.rules.constructions:
             body.append(self._constructor(self.rules.constructions[self.source.name]))
         for method in self.methods.values():
@@ -155,7 +163,7 @@ class ClassMirror:
         # Methods that type checkers do not see are the same in both façades.
         body += [each for each in self.source.body if isinstance(each, ast.If)]
         exported = _exported(self.source.decorator_list)
-        return ast.ClassDef(self.source.name, list(self._bases()), [], body, exported)
+        return ast.ClassDef(f"{prefix}{self.source.name}", list(self._bases()), [], body, exported)
 
     def _is_in_caller(self, name: str) -> bool:
         return f"{self.source.name}.{name}" in self.rules.in_caller
@@ -285,6 +293,12 @@ class ClassMirror:
             *_parsed("def __enter__(self) -> Self:\n    return self"),
             *_parsed("def __exit__(self, *exc: object) -> None:\n    self.close()"),
         ]
+
+    def _entered_constructor(self) -> ast.FunctionDef:
+        """The constructor of a class whose base enters the async object."""
+        source = self.methods["__init__"]
+        begin = _parsed(f"super().__init__({ASYNC}{self.source.name}({', '.join(_passed_on(source.args))}))")
+        return ast.FunctionDef("__init__", source.args, begin, [], source.returns)
 
     def _constructor(self, how: Construction) -> ast.FunctionDef:
         """The constructor of a class that users make."""

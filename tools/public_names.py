@@ -485,7 +485,8 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._sync.remote_streams": ["RemoteInput", "RemoteOutput"],
     },
     "masthead.testing": {
-        "masthead.testing._blocking": ["BlockingEnvironment", "BlockingReplica"],
+        "masthead.testing._blocking_environment": ["BlockingEnvironment"],
+        "masthead.testing._blocking_replica": ["BlockingReplica"],
         "masthead.testing._environment": ["Environment", "NotIdleError"],
         "masthead.testing._failures": ["FailedCall", "UnexpectedFailureError"],
         "masthead.testing._replica": ["Replica"],

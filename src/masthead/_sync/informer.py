@@ -300,8 +300,8 @@ class SharedInformer(InformerFacade[T], Generic[T]):
 
         ::
 
-            pod = client.core_v1.pods("default").create(pod)
-            informer.wait_for_version(pod)
+            created = client.core_v1.pods("default").create(pod)
+            informer.wait_for_version(created)
 
         Args:
             version: A written object of this kind, or its resource version.

@@ -163,6 +163,11 @@ class Environment:
         return self._server
 
     @property
+    def is_embedded(self) -> bool:
+        """Whether the cluster is an embedded server, whose time may be virtual."""
+        return self._config is None
+
+    @property
     def client(self) -> Client:
         """A client for the test itself, whose writes are not recorded.
 

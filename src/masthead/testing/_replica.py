@@ -39,7 +39,6 @@ class Replica:
     """One run of a manager in an environment, as one pod of its Deployment would run it; made by `Environment.start`.
 
     Attributes:
-        name: Its name, and its identity in elections.
         manager: What runs.
         client: The client that its controllers use.
     """
@@ -54,7 +53,7 @@ class Replica:
         overrides: RunOverrides,
         detects_mutations: bool,
     ) -> None:
-        self.name: str = name
+        self._name = name
         self.manager: Manager = manager
         options = manager.options.overridden(**overrides)
         self.client: Client = manager.make_client(config, options)
@@ -70,6 +69,11 @@ class Replica:
         self._task: asyncio.Task[None] | None = None
         self._is_paused = False
         self._last_failures: dict[str, FailedCall] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, and its identity in elections."""
+        return self._name
 
     @property
     def runtime(self) -> ManagerRuntime:

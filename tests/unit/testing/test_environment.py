@@ -559,6 +559,31 @@ def test_replicas_of_a_blocking_environment_can_be_started_and_killed() -> None:
         second.stop()
 
 
+def test_a_paused_replica_of_a_blocking_environment_does_nothing_until_it_resumes() -> None:
+    with BlockingEnvironment() as env:
+        replica = env.start(blocking_copies())
+        env.wait_for_idle()
+        replica.pause()
+        env.client.core_v1.secrets("default").create(Secret.new("a"))
+        env.advance(10)
+        assert (replica.is_paused, env.writes) == (True, [])
+        replica.resume()
+        env.wait_for_idle()
+        assert (replica.is_paused, env.writes) == (False, ["apply configmaps default/a"])
+
+
+def test_the_clock_and_the_server_of_a_blocking_environment_can_be_disturbed(tmp_path: Path) -> None:
+    with BlockingEnvironment(blocking_copies(), server_options={"data": tmp_path / "data"}) as env:
+        env.wait_for_idle()
+        env.shift_clock(3600)
+        env.stop_server()
+        env.advance(5)
+        env.start_server()
+        env.client.core_v1.secrets("default").create(Secret.new("a"))
+        env.wait_for_idle()
+        assert env.writes == ["apply configmaps default/a"]
+
+
 def test_a_blocking_environment_raises_what_its_managers_raise() -> None:
     with (
         pytest.raises(ManagerStateError, match="nothing to run"),

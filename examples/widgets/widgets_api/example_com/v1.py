@@ -3,17 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from masthead.meta import (
-    Data,
-    GroupVersionKind,
-    IntOrString,
-    Object,
-    ObjectList,
-    Resource,
-    Struct,
-    Subresource,
-    field,
-)
+from masthead.meta import Data, GroupVersionKind, IntOrString, Object, ObjectList, Resource, Struct, Subresource, field
 
 __all__ = ["Widget", "WidgetList", "WidgetSpec", "WidgetSpecParts", "WidgetStatus"]
 

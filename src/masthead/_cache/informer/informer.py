@@ -409,8 +409,8 @@ class SharedInformer(Generic[T]):
 
         ::
 
-            pod = await client.core_v1.pods("default").create(pod)
-            await informer.wait_for_version(pod)
+            created = await client.core_v1.pods("default").create(pod)
+            await informer.wait_for_version(created)
 
         Args:
             version: A written object of this kind, or its resource version.
