@@ -42,14 +42,11 @@ class ClusterCollector(Collector):
         for pod in self._pods.list():
             labels = [pod.metadata.namespace, pod.metadata.name]
             phases.add_metric([*labels, pod.status.phase or "Unknown"], 1)
-            restarts.add_metric(
-                labels,
-                sum(container_status.restart_count for container_status in pod.status.container_statuses),
-            )
+            restarts.add_metric(labels, sum(status.restart_count for status in pod.status.container_statuses))
         missing = gauge("cluster_missing_replicas", "Replicas not available", "namespace", "deployment")
-        for each in self._deployments.list():
-            replicas = (each.spec.replicas or 0) - (each.status.available_replicas or 0)
-            missing.add_metric([each.metadata.namespace, each.metadata.name], replicas)
+        for deployment in self._deployments.list():
+            replicas = (deployment.spec.replicas or 0) - (deployment.status.available_replicas or 0)
+            missing.add_metric([deployment.metadata.namespace, deployment.metadata.name], replicas)
         ready = gauge("cluster_node_ready", "Whether a node is ready", "node")
         for node in self._nodes.list():
             ready.add_metric([node.metadata.name], is_condition_true(node.status.conditions, "Ready"))
