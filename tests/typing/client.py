@@ -149,3 +149,12 @@ def mistakes(client: masthead.Client, event: WatchEvent[Pod]) -> None:
     client.core_v1.pods("x").list(labels="a=b")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     client.core_v1.pods("x").create(ConfigMap())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     client.core_v1.nodes("x")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def misspelt_options(client: masthead.Client) -> None:
+    maps = client.core_v1.config_maps("default")
+    maps.create(ConfigMap.new("a"), dry_run=True, field_validation="Strict", timeout=3)
+    maps.create(ConfigMap.new("a"), dryrun=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    maps.list(label_selektor="app=web")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    maps.create(ConfigMap.new("a"), field_validation="Strikt")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    maps.delete("a", grace_period_seconds="0")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

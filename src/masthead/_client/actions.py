@@ -5,9 +5,9 @@ As in `masthead._client.subresources`, one class per subresource, combined by th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast
 
-from masthead._client.options import delete_options
+from masthead._client.options import DeleteParameters, WriteParameters
 from masthead._client.subresources import SubresourceBase
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -15,7 +15,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import WriteOptions
     from masthead._meta.v1 import DeletionPropagation
     from masthead.api.authentication.v1 import TokenRequest
 
@@ -53,15 +53,16 @@ class EvictionVerbs(SubresourceBase[T], Generic[T]):
         Raises:
             TooManyRequestsError: If the budget allows no disruption now.
         """
-        options = delete_options(
+        deletion = DeleteParameters(
             grace_period_seconds=grace_period_seconds,
             propagation_policy=propagation_policy,
             uid=uid,
             resource_version=resource_version,
             dry_run=dry_run,
-        )
-        content = {"deleteOptions": options} if options else {}
-        await self._post_action(name, "eviction", content, field_manager=field_manager, timeout=timeout)
+        ).to_plain()
+        content = {"deleteOptions": deletion} if deletion else {}
+        options = WriteParameters(field_manager=field_manager, timeout=timeout)
+        await self._post_action(name, "eviction", content, options)
 
 
 @set_module("masthead.aio.clientset")
@@ -84,63 +85,42 @@ class BindingVerbs(SubresourceBase[T], Generic[T]):
         """
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
         content = {"target": target}
-        await self._post_action(name, "binding", content, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
+        options = WriteParameters(dry_run=dry_run, field_manager=field_manager, timeout=timeout)
+        await self._post_action(name, "binding", content, options)
 
 
 @set_module("masthead.aio.clientset")
 class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
     """For resources with an ephemeralcontainers subresource: pods."""
 
-    async def update_ephemeral_containers(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def update_ephemeral_containers(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Add ephemeral containers for debugging; the object's other fields are ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(
-            obj,
-            subresource="ephemeralcontainers",
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._put(obj, WriteParameters(**options), subresource="ephemeralcontainers")
 
 
 @set_module("masthead.aio.clientset")
 class ResizeVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a resize subresource: pods."""
 
-    async def update_resize(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def update_resize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Resize the containers of a running pod; the object's other fields are ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(
-            obj,
-            subresource="resize",
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._put(obj, WriteParameters(**options), subresource="resize")
 
 
 @set_module("masthead.aio.clientset")
@@ -187,9 +167,7 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
             name,
             "token",
             cls.from_dict({"spec": spec}),
-            dry_run=dry_run,
-            field_manager=field_manager,
-            timeout=timeout,
+            WriteParameters(dry_run=dry_run, field_manager=field_manager, timeout=timeout),
         )
         return cast("TokenRequest", issued)
 
@@ -198,28 +176,17 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
 class ApprovalVerbs(SubresourceBase[T], Generic[T]):
     """For resources with an approval subresource: certificate signing requests."""
 
-    async def update_approval(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def update_approval(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace a request's conditions; its other fields are ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the request has changed since it was read.
         """
-        return await self._put(
-            obj,
-            subresource="approval",
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._put(obj, WriteParameters(**options), subresource="approval")
 
     async def approve(
         self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None
@@ -255,25 +222,14 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
 class FinalizeVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a finalize subresource: namespaces."""
 
-    async def finalize(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def finalize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace the finalizers in an object's spec; it can be deleted once none is left.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(
-            obj,
-            subresource="finalize",
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._put(obj, WriteParameters(**options), subresource="finalize")

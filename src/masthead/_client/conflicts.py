@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from masthead._client.base import name_of
 from masthead._client.create_verbs import CreateVerbs
@@ -21,6 +21,7 @@ from masthead._client.mutations import (
     retry_schedule,
     update_result,
 )
+from masthead._client.options import WriteParameters
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._client.mutations import Mutate, OperationResult
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import WriteOptions
     from masthead._sansio.backoff import Attempts
 
 __all__ = ["RetryVerbs", "read_again", "read_live", "retry_on", "retry_on_conflict"]
@@ -112,28 +113,18 @@ async def read_live(resource: CreateVerbs[T], obj: T, timeout: float | None) -> 
 class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
     """Updates objects of a kind, with retry on conflict."""
 
-    async def update(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def update(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace an object, and return it as the server stored it.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read; see `update_with_retry`.
             NotFoundError: If it does not exist.
         """
-        return await self._put(
-            obj,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._put(obj, WriteParameters(**options))
 
     async def update_with_retry(
         self,
@@ -141,10 +132,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         mutate: Mutate[T],
         *,
         attempts: int | Attempts = DEFAULT_RETRY,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[WriteOptions],
     ) -> T:
         """Read an object, change it and update it; on a conflict, start over.
 
@@ -162,10 +150,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 once per attempt, so it should have no side effects. If it changes nothing, nothing is
                 written.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
-            dry_run: See `update`.
-            field_manager: See `update`.
-            field_validation: See `update`.
-            timeout: Timeout of each call, in seconds.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Returns:
             The object as the server stored it, or as it was read if nothing changed.
@@ -182,21 +167,15 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             nonlocal known
             # After a conflict, never from the caller's function: a cache may be behind, and conflict again.
             if known is not None:
-                known = await read_again(self, known, timeout)
+                known = await read_again(self, known, options.get("timeout"))
             elif isinstance(get, str):
-                known = await self.get(get, timeout=timeout)
+                known = await self.get(get, timeout=options.get("timeout"))
             else:
                 known = await get()
             wanted = apply_mutation(known, mutate)
             if wanted is None:
                 return known
-            return await self.update(
-                wanted,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
+            return await self.update(wanted, **options)
 
         return await retry_on_conflict(attempt, attempts=attempts)
 
@@ -206,10 +185,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         mutate: Mutate[T] | None = None,
         *,
         attempts: int | Attempts = DEFAULT_RETRY,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[WriteOptions],
     ) -> tuple[T, OperationResult]:
         """Create an object, or update the existing one to the desired state.
 
@@ -221,10 +197,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 annotations, owners and finalizers are added. Use it for kinds with immutable fields that the
                 server defaults, such as jobs and persistent volume claims.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
-            dry_run: See `update`.
-            field_manager: See `update`.
-            field_validation: See `update`.
-            timeout: Timeout of each call, in seconds.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Returns:
             The current object, and the operation's result. With `dry_run`, an update that was sent is
@@ -240,31 +213,19 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         name_of(obj, "create or update")
 
         async def attempt() -> tuple[T, OperationResult]:
-            found = await read_live(self, obj, timeout)
+            found = await read_live(self, obj, options.get("timeout"))
             if found is None:
-                made = await self.create(
-                    prepare_create(obj, mutate),
-                    dry_run=dry_run,
-                    field_manager=field_manager,
-                    field_validation=field_validation,
-                    timeout=timeout,
-                )
+                made = await self.create(prepare_create(obj, mutate), **options)
                 return made, "created"
             wanted = overlay(found, obj) if mutate is None else apply_mutation(found, mutate)
             if wanted is None:
                 return found, "unchanged"
             try:
-                response = await self.update(
-                    wanted,
-                    dry_run=dry_run,
-                    field_manager=field_manager,
-                    field_validation=field_validation,
-                    timeout=timeout,
-                )
+                response = await self.update(wanted, **options)
             except NotFoundError as error:
                 # Deleted since it was read: as a conflict it is retried, and the next attempt creates it.
                 raise deleted_conflict(found, error) from error
-            return response, update_result(found, response, dry_run=dry_run)
+            return response, update_result(found, response, dry_run=options.get("dry_run", False))
 
         # Also on AlreadyExistsError: another client has created it since it was read, so the next attempt
         # updates it.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from masthead._client.base import object_or_none
-from masthead._client.options import delete_body, delete_options
+from masthead._client.options import DeleteParameters
 from masthead._client.pagination import ListQuery
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
 from masthead._module import set_module
 
 if TYPE_CHECKING:
-    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._client.options import DeletionOptions, FieldSelection, LabelSelection
     from masthead._meta.v1 import DeletionPropagation, ResourceVersionMatch
 
 __all__ = ["DeleteVerbs"]
@@ -25,30 +25,13 @@ T = TypeVar("T", bound=Object)
 class DeleteVerbs(WriteBase[T], Generic[T]):
     """Deletes objects of a kind."""
 
-    async def delete(
-        self,
-        name: str,
-        *,
-        grace_period_seconds: int | None = None,
-        propagation_policy: DeletionPropagation | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        dry_run: bool = False,
-        ignore_store_read_error: bool = False,
-        timeout: float | None = None,
-    ) -> T | None:
+    async def delete(self, name: str, **options: Unpack[DeletionOptions]) -> T | None:
         """Delete an object.
 
         Args:
             name: The object's name.
-            grace_period_seconds: The grace period; 0 to delete at once.
-            propagation_policy: How dependents are treated: ``Background``, ``Foreground`` or ``Orphan``.
-            uid: Delete only the object with this UID.
-            resource_version: Delete only if the object is still at this resource version.
-            dry_run: Run validation and admission without storing anything.
-            ignore_store_read_error: Delete it even if the server cannot decode it. This may break the
-                cluster.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``grace_period_seconds``, ``propagation_policy``, ``uid``, ``resource_version``, ``dry_run``,
+                ``ignore_store_read_error`` and ``timeout``; see `DeletionOptions`.
 
         Returns:
             The object, if it still exists and is being deleted; None if it is gone.
@@ -57,16 +40,7 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
             NotFoundError: If no object has that name.
             ConflictError: If the UID or the resource version does not match.
         """
-        return await self._delete(
-            name,
-            grace_period_seconds=grace_period_seconds,
-            propagation_policy=propagation_policy,
-            uid=uid,
-            resource_version=resource_version,
-            dry_run=dry_run,
-            ignore_store_read_error=ignore_store_read_error,
-            timeout=timeout,
-        )
+        return await self._delete(name, DeleteParameters(**options))
 
     async def delete_collection(
         self,
@@ -96,12 +70,8 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
             continue_=continue_,
             timeout_seconds=timeout_seconds,
         )
-        options = delete_options(
-            grace_period_seconds=grace_period_seconds,
-            propagation_policy=propagation_policy,
-            uid=None,
-            resource_version=None,
-            dry_run=dry_run,
+        options = DeleteParameters(
+            grace_period_seconds=grace_period_seconds, propagation_policy=propagation_policy, dry_run=dry_run
         )
         # Retries included, as for a list.
         limit_seconds = timeout_seconds or math.inf
@@ -110,34 +80,14 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
             await self._target(),
             "deletecollection",
             query=query.params(),
-            body=delete_body(options),
+            body=options.to_body(),
             timeout=min(default if timeout is None else timeout, limit_seconds),
         )
         await self._context.rest.call(call)
 
-    async def _delete(
-        self,
-        name: str,
-        *,
-        subresource: str = "",
-        grace_period_seconds: int | None,
-        propagation_policy: DeletionPropagation | None,
-        uid: str | None,
-        resource_version: str | None,
-        dry_run: bool,
-        ignore_store_read_error: bool,
-        timeout: float | None,
-    ) -> T | None:
-        options = delete_options(
-            grace_period_seconds=grace_period_seconds,
-            propagation_policy=propagation_policy,
-            uid=uid,
-            resource_version=resource_version,
-            dry_run=dry_run,
-            ignore_store_read_error=ignore_store_read_error,
-        )
+    async def _delete(self, name: str, options: DeleteParameters, *, subresource: str = "") -> T | None:
         target = await self._target()
         call = self._build_call(
-            target, "delete", name=name, subresource=subresource, body=delete_body(options), timeout=timeout
+            target, "delete", name=name, subresource=subresource, body=options.to_body(), timeout=options.timeout
         )
         return object_or_none(await self._context.rest.call(call), target.item)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from masthead._client.base import name_of
 from masthead._client.copy_verbs import CopyVerbs
 from masthead._client.log_verbs import LogVerbs
-from masthead._client.options import read_query
+from masthead._client.options import DeleteParameters, PatchParameters, WriteParameters, read_query
 from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.proxy_verbs import ProxyVerbs
 from masthead._client.resource import ResourceClient
@@ -20,8 +20,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import FieldValidation
-    from masthead._meta.v1 import DeletionPropagation
+    from masthead._client.options import DeletionOptions, PatchOptions, WriteOptions
 
 __all__ = ["DynamicResource"]
 
@@ -70,10 +69,7 @@ class DynamicResource(
         *,
         name: str = "",
         subresource: str = "",
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[WriteOptions],
     ) -> Unstructured:
         """Create an object, or post to a subresource, such as an eviction.
 
@@ -81,99 +77,59 @@ class DynamicResource(
             obj: The object to send.
             name: The name of the object whose subresource it is; for subresources only.
             subresource: The subresource.
-            dry_run: Run validation and admission without storing anything.
-            field_manager: The field manager to record.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of the whole call, in seconds.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
             UnprocessableError: If it fails validation.
         """
         if not subresource:
-            return await super().create(
-                obj,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        given = await self._coerce(obj, field_validation)
-        return await self._post(
-            given,
-            name=name or name_of(given, "create"),
-            subresource=subresource,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+            return await super().create(obj, **options)
+        parameters = WriteParameters(**options)
+        coerced = await self._coerce(obj, parameters.field_validation)
+        name = name or name_of(coerced, "create")
+        return await self._post(coerced, parameters, name=name, subresource=subresource)
 
     async def update(
-        self,
-        obj: Unstructured | Mapping[str, object],
-        *,
-        subresource: str = "",
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[WriteOptions]
     ) -> Unstructured:
         """Replace an object, or a subresource of it.
+
+        Args:
+            obj: The object to send, or plain data.
+            subresource: The subresource; empty for the object itself.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
             NotFoundError: If no object has that name.
         """
-        return await self._put(
-            obj,
-            subresource=subresource,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._put(obj, WriteParameters(**options), subresource=subresource)
 
     async def apply(
-        self,
-        obj: Unstructured | Mapping[str, object],
-        *,
-        subresource: str = "",
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[PatchOptions]
     ) -> Unstructured:
         """Apply an object, or a subresource of it, with server-side apply.
+
+        Args:
+            obj: The object to send, or plain data.
+            subresource: The subresource; empty for the object itself.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
-        return await self._apply(
-            obj,
-            subresource=subresource,
-            field_manager=field_manager,
-            force=force,
-            dry_run=dry_run,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._apply(obj, PatchParameters(**options), subresource=subresource)
 
     async def delete(
-        self,
-        name: str,
-        *,
-        subresource: str = "",
-        grace_period_seconds: int | None = None,
-        propagation_policy: DeletionPropagation | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        dry_run: bool = False,
-        ignore_store_read_error: bool = False,
-        timeout: float | None = None,
+        self, name: str, *, subresource: str = "", **options: Unpack[DeletionOptions]
     ) -> Unstructured | None:
-        """Delete an object, or send a DELETE to a subresource. The options are those of `ResourceClient.delete`.
+        """Delete an object, or send a DELETE to a subresource.
+
+        Args:
+            name: The object's name.
+            subresource: The subresource.
+            options: Those of `ResourceClient.delete`; see `DeletionOptions`.
 
         Returns:
             The object, if it still exists and is being deleted; None if it is gone.
@@ -182,14 +138,4 @@ class DynamicResource(
             NotFoundError: If no object has that name.
             ConflictError: If the UID or the resource version does not match.
         """
-        return await self._delete(
-            name,
-            subresource=subresource,
-            grace_period_seconds=grace_period_seconds,
-            propagation_policy=propagation_policy,
-            uid=uid,
-            resource_version=resource_version,
-            dry_run=dry_run,
-            ignore_store_read_error=ignore_store_read_error,
-            timeout=timeout,
-        )
+        return await self._delete(name, DeleteParameters(**options), subresource=subresource)

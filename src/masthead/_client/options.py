@@ -6,27 +6,32 @@ Options are validated here, before anything is sent.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
 
 import msgspec
 
 from masthead._meta import fields, labels
-from masthead._meta.v1 import LabelSelector
-from masthead.errors import ArgumentError, SelectorError
+from masthead._meta.v1 import DeletionPropagation, LabelSelector, ResourceVersionMatch
+from masthead.errors import ArgumentError, DecodeError, SelectorError
 
 if TYPE_CHECKING:
     from masthead._meta.fields import FieldSelector
     from masthead._meta.labels import Selector
-    from masthead._meta.v1 import DeletionPropagation, ResourceVersionMatch
 
 __all__ = [
+    "DeleteParameters",
+    "DeletionOptions",
     "FieldSelection",
     "FieldValidation",
+    "IterOptions",
     "LabelSelection",
+    "ListOptions",
+    "PatchOptions",
+    "PatchParameters",
     "Query",
-    "delete_body",
-    "delete_options",
+    "WriteOptions",
+    "WriteParameters",
     "integer_text",
     "label_selector_of",
     "list_query",
@@ -41,6 +46,166 @@ FieldSelection: TypeAlias = "str | Mapping[str, str] | FieldSelector"
 """A field selector: ``"status.phase!=Running"`` or ``{"spec.nodeName": "node-1"}``."""
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 """How the server treats unknown fields."""
+
+
+class WriteOptions(TypedDict, total=False):
+    """The options of a create, an update or an apply of a kubectl-style configuration.
+
+    Attributes:
+        dry_run: Run validation and admission without storing anything.
+        field_manager: The field manager to record; None for the client's default.
+        field_validation: How the server treats unknown fields; None for the client's default.
+        timeout: Timeout of each call in seconds, retries included; None for the client's default.
+    """
+
+    dry_run: bool
+    field_manager: str | None
+    field_validation: FieldValidation | None
+    timeout: float | None
+
+
+class PatchOptions(WriteOptions, total=False):
+    """The options of a patch or a server-side apply: those of a write, and `force`.
+
+    Attributes:
+        dry_run: Run validation and admission without storing anything.
+        field_manager: The field manager to record; None for the client's default. An apply needs one.
+        field_validation: How the server treats unknown fields; None for the client's default.
+        force: Take over fields that other managers own; for apply patches only.
+        timeout: Timeout of each call in seconds, retries included; None for the client's default.
+    """
+
+    force: bool
+
+
+class DeletionOptions(TypedDict, total=False):
+    """The options of a delete.
+
+    Attributes:
+        grace_period_seconds: The grace period; 0 to delete at once.
+        propagation_policy: How dependents are treated: ``Background``, ``Foreground`` or ``Orphan``.
+        uid: Delete only the object with this UID.
+        resource_version: Delete only if the object is still at this resource version.
+        dry_run: Run validation and admission without storing anything.
+        ignore_store_read_error: Delete the object even if the server cannot decode it. This may break the cluster.
+        timeout: Timeout of the whole call in seconds, retries included; None for the client's default.
+    """
+
+    grace_period_seconds: int | None
+    propagation_policy: DeletionPropagation | None
+    uid: str | None
+    resource_version: str | None
+    dry_run: bool
+    ignore_store_read_error: bool
+    timeout: float | None
+
+
+class IterOptions(TypedDict, total=False):
+    """The options of a list that is read page by page.
+
+    Attributes:
+        label_selector: Only objects with matching labels.
+        field_selector: Only objects with matching fields.
+        resource_version: How fresh the list must be.
+        resource_version_match: How `resource_version` is compared.
+        continue_: The token of the page to begin with.
+        timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the server; None
+            for no limit.
+        shard_selector: Only the objects of one shard, if the server supports shards.
+        page_size: The limit of each page; None for the client's default.
+        on_error: Called with the error of each object that cannot be decoded, which is then left out; its bytes are
+            the error's ``value``. Without it, the first such object raises.
+        timeout: Timeout of each page in seconds; None for the client's default.
+    """
+
+    label_selector: LabelSelection | None
+    field_selector: FieldSelection | None
+    resource_version: str | None
+    resource_version_match: ResourceVersionMatch | None
+    continue_: str | None
+    timeout_seconds: int | None
+    shard_selector: str | None
+    page_size: int | None
+    on_error: Callable[[DecodeError], None] | None
+    timeout: float | None
+
+
+class ListOptions(IterOptions, total=False):
+    """The options of a list: those of `IterOptions`, and a limit.
+
+    Attributes:
+        label_selector: Only objects with matching labels.
+        field_selector: Only objects with matching fields.
+        resource_version: How fresh the list must be.
+        resource_version_match: How `resource_version` is compared.
+        limit: Fetch one page of this length only; its ``metadata.continue_`` is the token of the next.
+        continue_: Fetch only the page of this token.
+        timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the server; None
+            for no limit.
+        shard_selector: Only the objects of one shard, if the server supports shards.
+        page_size: The limit of each page; None for the client's default.
+        on_error: Called with the error of each object that cannot be decoded, which is then left out; its bytes are
+            the error's ``value``. Without it, the first such object raises.
+        timeout: Timeout of each page in seconds; None for the client's default.
+    """
+
+    limit: int | None
+
+
+# Structs, because every write makes one: 0.1 µs, where a frozen dataclass takes 0.5.
+class WriteParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a write, as the verbs pass them on; see `WriteOptions`."""
+
+    dry_run: bool = False
+    field_manager: str | None = None
+    field_validation: FieldValidation | None = None
+    timeout: float | None = None
+
+
+class PatchParameters(WriteParameters, frozen=True, kw_only=True):
+    """The options of a patch, as the verbs pass them on; see `PatchOptions`."""
+
+    force: bool | None = None
+
+
+class DeleteParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a delete, as the verbs pass them on; see `DeletionOptions`."""
+
+    grace_period_seconds: int | None = None
+    propagation_policy: DeletionPropagation | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    dry_run: bool = False
+    ignore_store_read_error: bool = False
+    timeout: float | None = None
+
+    def to_plain(self) -> dict[str, object]:
+        """Return the DeleteOptions, as plain data; empty if all options are left out.
+
+        Raises:
+            ArgumentError: If an option is invalid.
+        """
+        integer_text("grace_period_seconds", self.grace_period_seconds)
+        _one_of("propagation_policy", self.propagation_policy, _PROPAGATIONS)
+        preconditions = {"uid": self.uid, "resourceVersion": self.resource_version}
+        options: dict[str, object] = {
+            "gracePeriodSeconds": self.grace_period_seconds,
+            "propagationPolicy": self.propagation_policy,
+            "preconditions": {key: value for key, value in preconditions.items() if value} or None,
+            "dryRun": ["All"] if self.dry_run else None,
+            "ignoreStoreReadErrorWithClusterBreakingPotential": self.ignore_store_read_error or None,
+        }
+        return {key: value for key, value in options.items() if value is not None}
+
+    def to_body(self) -> bytes | None:
+        """Return the body of the request; None if all options are left out.
+
+        Raises:
+            ArgumentError: If an option is invalid.
+        """
+        options = self.to_plain()
+        return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options}) if options else None
+
 
 _MATCHES: Final = ("Exact", "NotOlderThan")
 _VALIDATIONS: Final = ("Ignore", "Warn", "Strict")
@@ -105,40 +270,6 @@ def write_query(
     if force is not None:
         query.append(("force", "true" if force else "false"))
     return query
-
-
-def delete_options(
-    *,
-    grace_period_seconds: int | None,
-    propagation_policy: DeletionPropagation | None,
-    uid: str | None,
-    resource_version: str | None,
-    dry_run: bool,
-    ignore_store_read_error: bool = False,
-) -> dict[str, object]:
-    """The DeleteOptions, as plain data; empty if all options are left out.
-
-    Raises:
-        ArgumentError: If an option is invalid.
-    """
-    integer_text("grace_period_seconds", grace_period_seconds)
-    _one_of("propagation_policy", propagation_policy, _PROPAGATIONS)
-    preconditions = {"uid": uid, "resourceVersion": resource_version}
-    options: dict[str, object] = {
-        "gracePeriodSeconds": grace_period_seconds,
-        "propagationPolicy": propagation_policy,
-        "preconditions": {key: value for key, value in preconditions.items() if value} or None,
-        "dryRun": ["All"] if dry_run else None,
-        "ignoreStoreReadErrorWithClusterBreakingPotential": ignore_store_read_error or None,
-    }
-    return {key: value for key, value in options.items() if value is not None}
-
-
-def delete_body(options: dict[str, object]) -> bytes | None:
-    """The body of a delete; None if there are no options."""
-    if not options:
-        return None
-    return msgspec.json.encode({"apiVersion": "v1", "kind": "DeleteOptions", **options})
 
 
 def _add(query: Query, name: str, value: str | None) -> None:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from masthead._meta.metadata import ListMeta
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
+    from masthead.errors import DecodeError
 
-__all__ = ["ListPage", "ListQuery", "PageTimeout", "iter_pages", "list_all", "name_kinds"]
+__all__ = ["ListPage", "ListParameters", "ListQuery", "PageTimeout", "iter_pages", "list_all", "name_kinds"]
 
 
 class ListPage(Protocol):
@@ -81,6 +82,15 @@ class ListQuery:
     def after(self, token: str) -> ListQuery:
         """The query for the next page. The continue token carries the resource version."""
         return replace(self, continue_=token, resource_version=None, resource_version_match=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListParameters(ListQuery):
+    """The options of a list, as the verbs pass them on; see `ListOptions`."""
+
+    page_size: int | None = None
+    on_error: Callable[[DecodeError], None] | None = None
+    timeout: float | None = None
 
 
 class PageTimeout:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
+from masthead._client.options import PatchParameters
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
 from masthead._module import set_module
 
 if TYPE_CHECKING:
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import PatchOptions
     from masthead._meta.patch import Patch
 
 __all__ = ["PatchVerbs"]
@@ -21,18 +22,7 @@ T = TypeVar("T", bound=Object)
 class PatchVerbs(WriteBase[T], Generic[T]):
     """Patches objects of a kind."""
 
-    async def patch(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        subresource: str = "",
-        force: bool | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def patch(self, name: str, patch: Patch, *, subresource: str = "", **options: Unpack[PatchOptions]) -> T:
         """Patch an object, and return it as the server stored it.
 
         Args:
@@ -40,22 +30,9 @@ class PatchVerbs(WriteBase[T], Generic[T]):
             patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``,
                 ``Patch.strategic(...)``.
             subresource: Patch a subresource whose response is the object itself, such as ``status``.
-            force: Take over fields that other managers own; for apply patches only.
-            dry_run: Run validation and admission without storing anything.
-            field_manager: The field manager to record; None for the client's default.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             NotFoundError: If no object has that name.
         """
-        return await self._patch(
-            name,
-            patch,
-            subresource=subresource,
-            force=force,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._patch(name, patch, PatchParameters(**options), subresource=subresource)

@@ -7,14 +7,14 @@ response that cannot be decoded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast, overload
 
 from msgspec.structs import replace
 
 from masthead._client.base import BaseResource, LazyTarget
 from masthead._client.listwatch import ListWatch
 from masthead._client.options import read_query
-from masthead._client.pagination import ListQuery, PageTimeout, iter_pages, list_all, name_kinds
+from masthead._client.pagination import ListParameters, ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
 from masthead._client.watchlist import watch_list
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from masthead._client.conditions import ObjectWaitCondition, WaitCondition
-    from masthead._client.options import FieldSelection, LabelSelection, Query
+    from masthead._client.options import FieldSelection, IterOptions, LabelSelection, ListOptions, Query
     from masthead._client.tables import TablePage
     from masthead._meta.v1 import ResourceVersionMatch
     from masthead._printers.table import PrintedTable
@@ -53,117 +53,42 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         response = await self._context.rest.call(call)
         return target.item.from_wire(response.body)
 
-    async def list(
-        self,
-        *,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        resource_version: str | None = None,
-        resource_version_match: ResourceVersionMatch | None = None,
-        limit: int | None = None,
-        continue_: str | None = None,
-        timeout_seconds: int | None = None,
-        shard_selector: str | None = None,
-        page_size: int | None = None,
-        on_error: Callable[[DecodeError], None] | None = None,
-        timeout: float | None = None,
-    ) -> ObjectList[T]:
+    async def list(self, **options: Unpack[ListOptions]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.
 
         Args:
-            label_selector: Only objects with matching labels.
-            field_selector: Only objects with matching fields.
-            resource_version: How fresh the list must be.
-            resource_version_match: How `resource_version` is compared.
-            limit: Fetch one page of this length only; its ``metadata.continue_`` is the token of the next.
-            continue_: Fetch only the page of this token.
-            timeout_seconds: Timeout of the whole list in seconds, pages and retries included; the server is told,
-                too. None for no limit.
-            shard_selector: Only the objects of one shard, if the server supports shards.
-            page_size: The limit of each page; None for the client's default.
-            on_error: Called with each object that cannot be decoded, which is then left out; its bytes are
-                the error's ``value``. Without it, the first such object raises.
-            timeout: Timeout of each page, in seconds.
+            options: ``label_selector``, ``field_selector``, ``resource_version``, ``resource_version_match``,
+                ``limit``, ``continue_``, ``timeout_seconds``, ``shard_selector``, ``page_size``, ``on_error`` and
+                ``timeout``; see `ListOptions`.
         """
-        query = ListQuery(
-            label_selector=label_selector,
-            field_selector=field_selector,
-            resource_version=resource_version,
-            resource_version_match=resource_version_match,
-            limit=limit,
-            continue_=continue_,
-            timeout_seconds=timeout_seconds,
-            shard_selector=shard_selector,
-        )
-        return await list_all(self._fetcher(timeout, timeout_seconds, on_error), query, self._page_size(page_size))
+        parameters = ListParameters(**options)
+        return await list_all(self._fetcher(parameters), parameters, self._page_size(parameters.page_size))
 
-    async def iter_pages(
-        self,
-        *,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        resource_version: str | None = None,
-        resource_version_match: ResourceVersionMatch | None = None,
-        continue_: str | None = None,
-        timeout_seconds: int | None = None,
-        shard_selector: str | None = None,
-        page_size: int | None = None,
-        on_error: Callable[[DecodeError], None] | None = None,
-        timeout: float | None = None,
-    ) -> AsyncIterator[ObjectList[T]]:
+    async def iter_pages(self, **options: Unpack[IterOptions]) -> AsyncIterator[ObjectList[T]]:
         """List all objects page by page, holding one page in memory at a time.
 
-        The options are those of `list`.
+        Args:
+            options: Those of `list` without ``limit``; see `IterOptions`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        query = ListQuery(
-            label_selector=label_selector,
-            field_selector=field_selector,
-            resource_version=resource_version,
-            resource_version_match=resource_version_match,
-            continue_=continue_,
-            timeout_seconds=timeout_seconds,
-            shard_selector=shard_selector,
-        )
-        fetch = self._fetcher(timeout, timeout_seconds, on_error)
-        async for page in iter_pages(fetch, query, self._page_size(page_size)):
+        if "limit" in options:
+            raise TypeError("iter_pages and iter take no limit, which is for a single page; say page_size")
+        parameters = ListParameters(**options)
+        async for page in iter_pages(self._fetcher(parameters), parameters, self._page_size(parameters.page_size)):
             yield page
 
-    async def iter(
-        self,
-        *,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        resource_version: str | None = None,
-        resource_version_match: ResourceVersionMatch | None = None,
-        continue_: str | None = None,
-        timeout_seconds: int | None = None,
-        shard_selector: str | None = None,
-        page_size: int | None = None,
-        on_error: Callable[[DecodeError], None] | None = None,
-        timeout: float | None = None,
-    ) -> AsyncIterator[T]:
+    async def iter(self, **options: Unpack[IterOptions]) -> AsyncIterator[T]:
         """Iterate over all objects, holding one page in memory at a time.
 
-        The options are those of `list`.
+        Args:
+            options: Those of `list` without ``limit``; see `IterOptions`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        async for page in self.iter_pages(
-            label_selector=label_selector,
-            field_selector=field_selector,
-            resource_version=resource_version,
-            resource_version_match=resource_version_match,
-            continue_=continue_,
-            timeout_seconds=timeout_seconds,
-            shard_selector=shard_selector,
-            page_size=page_size,
-            on_error=on_error,
-            timeout=timeout,
-        ):
+        async for page in self.iter_pages(**options):
             for item in page.items:
                 yield item
 
@@ -266,7 +191,9 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         return await watch_list(
             self._list_watch(query),
             query,
-            lambda plain, on_broken: list_all(self._fetcher(timeout, None, on_broken), plain, self._page_size(None)),
+            lambda plain, on_broken: list_all(
+                self._fetcher(ListParameters(timeout=timeout, on_error=on_broken)), plain, self._page_size(None)
+            ),
             timeout=self._timeout_or_default(timeout),
             checks=self._context.defaults.check_watch_lists,
             on_error=on_error,
@@ -372,15 +299,10 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return await wait_for(self, name, condition, timeout=self._timeout_or_default(timeout))
 
-    def _fetcher(
-        self,
-        timeout: float | None,
-        seconds: int | None,
-        on_error: Callable[[DecodeError], None] | None,
-    ) -> Callable[[Query], Awaitable[ObjectList[T]]]:
+    def _fetcher(self, options: ListParameters) -> Callable[[Query], Awaitable[ObjectList[T]]]:
         """A function that requests a page, within the timeouts of one list."""
-        page_timeout = PageTimeout(timeout, seconds, self._timeout_or_default(None))
-        return lambda params: page_timeout.fetch(lambda left: self._page(params, left, on_error))
+        page_timeout = PageTimeout(options.timeout, options.timeout_seconds, self._timeout_or_default(None))
+        return lambda params: page_timeout.fetch(lambda left: self._page(params, left, options.on_error))
 
     async def _page(
         self,

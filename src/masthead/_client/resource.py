@@ -20,13 +20,16 @@ each: a resource that supports some verbs only is composed of those.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
+
+import msgspec
 
 from masthead._client.base import name_of
 from masthead._client.conflicts import RetryVerbs, retry_on, retry_on_conflict
 from masthead._client.delete_verbs import DeleteVerbs
 from masthead._client.last_applied import apply_patch, configuration_of
 from masthead._client.migration import ANNOTATION_MANAGER, annotation_to_keep, client_side_appliers
+from masthead._client.options import PatchParameters
 from masthead._client.patch_verbs import PatchVerbs
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -36,7 +39,7 @@ from masthead.errors import AlreadyExistsError, ArgumentError, ConflictError, No
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import PatchOptions, WriteOptions
 
 __all__ = ["ResourceClient"]
 
@@ -52,50 +55,22 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     ``ResourceClient[Unstructured]``.
     """
 
-    async def apply(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def apply(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
         """Apply an object with server-side apply, and own the fields that it sets.
 
         Only fields that are set are sent, so a partial object is enough.
 
         Args:
             obj: The name, and the fields to own.
-            field_manager: The field manager; required here or as the client's default.
-            force: Take over fields that other managers own.
-            dry_run: Run validation and admission without storing anything.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values; its ``conflicts`` lists
                 them, and `force` takes them over.
         """
-        return await self._apply(
-            obj,
-            field_manager=field_manager,
-            force=force,
-            dry_run=dry_run,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._apply(obj, PatchParameters(**options))
 
-    async def apply_client_side(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def apply_client_side(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
 
         An object that does not exist is created. Otherwise it is patched: fields that are set are changed, fields
@@ -104,46 +79,30 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         Args:
             obj: The name, and the fields to apply; not an object that was read, which has all fields.
-            dry_run: Run validation and admission without storing anything.
-            field_manager: The field manager to record; None for the client's default.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of each call, in seconds; None for the client's default.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             UnprocessableError: If the server refuses the object.
             ArgumentError: If it has no name, or if one of its lists cannot be merged.
         """
-        given = await self._coerce(obj, field_validation)
-        name = name_of(given, "apply")
-        if not given.kind:
-            raise ArgumentError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
-        configuration = configuration_of(given, self._namespace)
-        namespace: str = given.metadata.namespace
+        parameters = PatchParameters(**options)
+        applied = await self._coerce(obj, parameters.field_validation)
+        name = name_of(applied, "apply")
+        if not applied.kind:
+            raise ArgumentError(f"to apply {applied.key}, say what it is: its apiVersion and kind", value=applied.key)
+        configuration = configuration_of(applied, self._namespace)
+        namespace: str = applied.metadata.namespace
 
         async def apply_once() -> T:
             try:
-                current = await self._read(name, namespace, timeout)
+                current = await self._read(name, namespace, parameters.timeout)
             except NotFoundError:
-                made = (await self._target()).item.from_dict(configuration)
-                return await self._post(
-                    made,
-                    dry_run=dry_run,
-                    field_manager=field_manager,
-                    field_validation=field_validation,
-                    timeout=timeout,
-                )
-            patch = apply_patch(configuration, current, given.gvk)
+                created = (await self._target()).item.from_dict(configuration)
+                return await self._post(created, parameters)
+            patch = apply_patch(configuration, current, applied.gvk)
             if patch is None:
                 return current
-            return await self._patch(
-                name,
-                patch,
-                namespace=namespace,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
+            return await self._patch(name, patch, parameters, namespace=namespace)
 
         # Another may create the object meanwhile, or change it if the configuration has a resource version.
         return await retry_on(apply_once, ConflictError, AlreadyExistsError)
@@ -187,16 +146,17 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             DecodeError: If its managed fields cannot be decoded.
         """
         manager = self._owner(field_manager, name)
+        parameters = PatchParameters(dry_run=dry_run, field_manager=manager, timeout=timeout)
         given = (csa_managers,) if isinstance(csa_managers, str) else csa_managers and tuple(csa_managers)
 
         async def attempt() -> T:
             found = await self.get(name, timeout=timeout)
             if (kept := annotation_to_keep(found, manager)) is not None:
-                found = await self._apply(kept, field_manager=ANNOTATION_MANAGER, dry_run=dry_run, timeout=timeout)
+                found = await self._apply(kept, msgspec.structs.replace(parameters, field_manager=ANNOTATION_MANAGER))
             managers = client_side_appliers(found) if given is None else given
             patch = upgrade_managed_fields_patch(found, managers, manager, subresource=subresource)
             if patch is None:
                 return found
-            return await self._patch(name, patch, field_manager=manager, dry_run=dry_run, timeout=timeout)
+            return await self._patch(name, patch, parameters)
 
         return await retry_on_conflict(attempt)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
+from masthead._client.options import WriteParameters
 from masthead._client.write_base import WriteBase
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -11,7 +12,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import WriteOptions
 
 __all__ = ["Reviews"]
 
@@ -22,24 +23,15 @@ T = TypeVar("T", bound=Object)
 class Reviews(WriteBase[T], Generic[T]):
     """A resource whose objects can be created, but neither read nor changed."""
 
-    async def create(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Create an object, which needs no name, and return it with the server's result.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             UnprocessableError: If it fails validation.
         """
-        return await self._post(
-            await self._coerce(obj, field_validation),
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        parameters = WriteParameters(**options)
+        return await self._post(await self._coerce(obj, parameters.field_validation), parameters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from masthead._client.base import LazyTarget
 from masthead._client.subresources import ScaleVerbs
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._client.base import ClientContext
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import PatchOptions, WriteOptions
     from masthead._client.target import ResourceTarget
     from masthead._meta.patch import Patch
     from masthead._meta.unstructured import Unstructured
@@ -51,77 +51,53 @@ class Scales:
         return await self._of(resource).get_scale(name, timeout=timeout)
 
     async def update(
-        self,
-        resource: str | GroupVersionResource,
-        name: str,
-        scale: Scale,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, resource: str | GroupVersionResource, name: str, scale: Scale, **options: Unpack[WriteOptions]
     ) -> Scale:
         """Set the desired number of replicas.
+
+        Args:
+            resource: The resource.
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
         """
-        return await self._of(resource).update_scale(
-            name,
-            scale,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._of(resource).update_scale(name, scale, **options)
 
     async def patch(
-        self,
-        resource: str | GroupVersionResource,
-        name: str,
-        patch: Patch,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, resource: str | GroupVersionResource, name: str, patch: Patch, **options: Unpack[PatchOptions]
     ) -> Scale:
-        """Patch the desired number of replicas, whatever the object's resource version."""
-        return await self._of(resource).patch_scale(
-            name,
-            patch,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        """Patch the desired number of replicas, whatever the object's resource version.
+
+        Args:
+            resource: The resource.
+            name: The object's name.
+            patch: The patch.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+        """
+        return await self._of(resource).patch_scale(name, patch, **options)
 
     async def apply(
         self,
         resource: str | GroupVersionResource,
         name: str,
         scale: Scale | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[PatchOptions],
     ) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
+
+        Args:
+            resource: The resource.
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.
         """
-        return await self._of(resource).apply_scale(
-            name,
-            scale,
-            field_manager=field_manager,
-            force=force,
-            dry_run=dry_run,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._of(resource).apply_scale(name, scale, **options)
 
     def _of(self, resource: str | GroupVersionResource) -> ScaleVerbs[Unstructured]:
         if isinstance(resource, GroupVersionResource):

@@ -6,9 +6,11 @@ the kind of a subresource's body and response.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, Unpack, cast
 
-from masthead._client.options import write_query
+import msgspec
+
+from masthead._client.options import PatchParameters, WriteParameters, write_query
 from masthead._client.write_base import WriteBase
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import Object
@@ -20,7 +22,7 @@ from masthead.errors import UnknownKindError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import PatchOptions, WriteOptions
     from masthead.api.autoscaling.v1 import Scale
 
 __all__ = ["ScaleVerbs", "StatusVerbs", "SubresourceBase"]
@@ -35,74 +37,39 @@ T = TypeVar("T", bound=Object)
 class StatusVerbs(WriteBase[T], Generic[T]):
     """For resources with a status subresource."""
 
-    async def update_status(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def update_status(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace an object's status; the rest of the object is ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return await self._put(
-            obj,
-            subresource="status",
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._put(obj, WriteParameters(**options), subresource="status")
 
-    async def patch_status(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
-        """Patch an object's status."""
-        return await self._patch(
-            name,
-            patch,
-            subresource="status",
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+    async def patch_status(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> T:
+        """Patch an object's status.
 
-    async def apply_status(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+        Args:
+            name: The object's name.
+            patch: The patch.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+        """
+        return await self._patch(name, patch, PatchParameters(**options), subresource="status")
+
+    async def apply_status(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
         """Apply an object's status with server-side apply, and own its fields.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
-        return await self._apply(
-            obj,
-            subresource="status",
-            field_manager=field_manager,
-            force=force,
-            dry_run=dry_run,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        return await self._apply(obj, PatchParameters(**options), subresource="status")
 
 
 class SubresourceBase(WriteBase[T], Generic[T]):
@@ -122,138 +89,95 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         return registry.object_class(kind)
 
     async def _subresource(
-        self,
-        verb: str,
-        name: str,
-        subresource: str,
-        body: Object | None = None,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, verb: str, name: str, subresource: str, body: Object | None, options: WriteParameters
     ) -> Object:
         """Read, create or replace a subresource, and return the response."""
         cls = await self._kind_of(subresource)
-        query = self._write_params(dry_run, field_manager, field_validation)
         call = self._build_call(
             await self._target(),
             verb,
             name=name,
             subresource=subresource,
             # A read takes no options of writes.
-            query=[] if body is None else query,
+            query=None if body is None else self._write_params(options),
             body=None if body is None else body.to_json(),
-            timeout=timeout,
+            timeout=options.timeout,
         )
         return cls.from_wire((await self._context.rest.call(call)).body)
 
     async def _post_action(
-        self,
-        name: str,
-        subresource: str,
-        content: Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        timeout: float | None = None,
+        self, name: str, subresource: str, content: Mapping[str, object], options: WriteParameters
     ) -> None:
         """Post to a subresource whose response is a plain Status."""
         cls = await self._kind_of(subresource)
-        query = write_query(dry_run=dry_run, field_manager=self._manager(field_manager))
+        query = write_query(dry_run=options.dry_run, field_manager=self._manager(options.field_manager))
         metadata = {"name": name, **({"namespace": self._namespace} if self._namespace else {})}
         body = cls.from_dict({"metadata": metadata, **content}).to_json()
         call = self._build_call(
-            await self._target(), "create", name=name, subresource=subresource, query=query, body=body, timeout=timeout
+            await self._target(),
+            "create",
+            name=name,
+            subresource=subresource,
+            query=query,
+            body=body,
+            timeout=options.timeout,
         )
         await self._context.rest.call(call)
 
 
-@set_module("masthead.aio.clientset")
 class ScaleVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a scale subresource."""
 
     async def get_scale(self, name: str, *, timeout: float | None = None) -> Scale:
         """Read the scale: the desired and the current number of replicas."""
-        return cast("Scale", await self._subresource("get", name, "scale", timeout=timeout))
+        return cast("Scale", await self._subresource("get", name, "scale", None, WriteParameters(timeout=timeout)))
 
-    async def update_scale(
-        self,
-        name: str,
-        scale: Scale,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> Scale:
+    async def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteOptions]) -> Scale:
         """Set the desired number of replicas.
+
+        Args:
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
         """
         return cast(
             "Scale",
-            await self._subresource(
-                "update",
-                name,
-                "scale",
-                scale,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            ),
+            await self._subresource("update", name, "scale", scale, WriteParameters(**options)),
         )
 
-    async def patch_scale(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        force: bool | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> Scale:
-        """Patch the desired number of replicas, whatever the object's resource version."""
-        cls = await self._kind_of("scale")
-        call = await self._patch_call(
-            name,
-            patch,
-            subresource="scale",
-            force=force,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
-        return cast("Scale", cls.from_wire((await self._context.rest.call(call)).body))
+    async def patch_scale(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> Scale:
+        """Patch the desired number of replicas, whatever the object's resource version.
+
+        Args:
+            name: The object's name.
+            patch: The patch.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+        """
+        return await self._patch_scale(name, patch, PatchParameters(**options))
 
     async def apply_scale(
-        self,
-        name: str,
-        scale: Scale | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, name: str, scale: Scale | Mapping[str, object], **options: Unpack[PatchOptions]
     ) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
+
+        Args:
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.
         """
-        given = scale if isinstance(scale, Object) else (await self._kind_of("scale")).from_dict(scale)
-        return await self.patch_scale(
-            name,
-            Patch.apply(given),
-            force=force or None,
-            dry_run=dry_run,
-            field_manager=self._owner(field_manager, f"the scale of {name}"),
-            field_validation=field_validation,
-            timeout=timeout,
-        )
+        parameters = PatchParameters(**options)
+        manager = self._owner(parameters.field_manager, f"the scale of {name}")
+        applied = scale if isinstance(scale, Object) else (await self._kind_of("scale")).from_dict(scale)
+        sent = msgspec.structs.replace(parameters, field_manager=manager, force=parameters.force or None)
+        return await self._patch_scale(name, Patch.apply(applied), sent)
+
+    async def _patch_scale(self, name: str, patch: Patch, options: PatchParameters) -> Scale:
+        cls = await self._kind_of("scale")
+        call = self._patch_call(await self._target(), name, patch, options, subresource="scale")
+        return cast("Scale", cls.from_wire((await self._context.rest.call(call)).body))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+import msgspec
+
 from masthead._client.base import BaseResource, name_of
 from masthead._client.options import write_query
 from masthead._meta.object import Object
@@ -13,7 +15,8 @@ from masthead.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import FieldValidation, Query
+    from masthead._client.options import PatchParameters, Query, WriteParameters
+    from masthead._client.target import ResourceTarget
     from masthead._rest.call import Call
 
 __all__ = ["WriteBase"]
@@ -24,108 +27,61 @@ T = TypeVar("T", bound=Object)
 class WriteBase(BaseResource[T], Generic[T]):
     """Posts, puts, patches and applies objects and subresources."""
 
-    def _write_params(
-        self,
-        dry_run: bool,
-        field_manager: str | None,
-        field_validation: FieldValidation | None,
-        force: bool | None = None,
-    ) -> Query:
+    def _write_params(self, options: WriteParameters, force: bool | None = None) -> Query:
         """The query parameters of a write, completed with the client's defaults."""
         return write_query(
-            dry_run=dry_run,
-            field_manager=self._manager(field_manager),
-            field_validation=self._validation(field_validation),
+            dry_run=options.dry_run,
+            field_manager=self._manager(options.field_manager),
+            field_validation=self._validation(options.field_validation),
             force=force,
         )
 
-    async def _post(
-        self,
-        given: T,
-        *,
-        name: str | None = None,
-        subresource: str = "",
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    async def _post(self, obj: T, options: WriteParameters, *, name: str | None = None, subresource: str = "") -> T:
         target = await self._target()
         call = self._build_call(
             target,
             "create",
             name=name,
-            about=given.metadata.name,
-            namespace=given.metadata.namespace,
+            about=obj.metadata.name,
+            namespace=obj.metadata.namespace,
             subresource=subresource,
-            query=self._write_params(dry_run, field_manager, field_validation),
-            body=given.to_json(),
-            timeout=timeout,
+            query=self._write_params(options),
+            body=obj.to_json(),
+            timeout=options.timeout,
         )
         return await self._get_object(target, call)
 
-    async def _put(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        subresource: str = "",
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
-        given = await self._coerce(obj, field_validation)
+    async def _put(self, obj: T | Mapping[str, object], options: WriteParameters, *, subresource: str = "") -> T:
         target = await self._target()
+        coerced = await self._coerce(obj, options.field_validation)
         call = self._build_call(
             target,
             "update",
-            name=name_of(given, "update"),
-            namespace=given.metadata.namespace,
+            name=name_of(coerced, "update"),
+            namespace=coerced.metadata.namespace,
             subresource=subresource,
-            query=self._write_params(dry_run, field_manager, field_validation),
-            body=given.to_json(),
-            timeout=timeout,
+            query=self._write_params(options),
+            body=coerced.to_json(),
+            timeout=options.timeout,
         )
         return await self._get_object(target, call)
 
     async def _patch(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        namespace: str = "",
-        subresource: str = "",
-        force: bool | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, name: str, patch: Patch, options: PatchParameters, *, namespace: str = "", subresource: str = ""
     ) -> T:
-        call = await self._patch_call(
-            name,
-            patch,
-            namespace=namespace,
-            subresource=subresource,
-            force=force,
-            dry_run=dry_run,
-            field_manager=field_manager,
-            field_validation=field_validation,
-            timeout=timeout,
-        )
-        return await self._get_object(await self._target(), call)
+        target = await self._target()
+        call = self._patch_call(target, name, patch, options, namespace=namespace, subresource=subresource)
+        return await self._get_object(target, call)
 
-    async def _patch_call(
+    def _patch_call(
         self,
+        target: ResourceTarget[T],
         name: str,
         patch: Patch,
+        options: PatchParameters,
         *,
         namespace: str = "",
         subresource: str = "",
-        force: bool | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
     ) -> Call:
         """Build the call of a patch, also for subresources whose response is of another kind than the object.
 
@@ -140,52 +96,39 @@ class WriteBase(BaseResource[T], Generic[T]):
             )
         is_apply = patch.type is PatchType.APPLY
         # The API server refuses force for any other patch.
-        if force is not None and not is_apply:
-            raise ArgumentError(f"force is for apply patches; this is one of {patch.type.name}", value=force)
-        query = self._write_params(dry_run, field_manager, field_validation, force)
+        if options.force is not None and not is_apply:
+            raise ArgumentError(f"force is for apply patches; this is one of {patch.type.name}", value=options.force)
         return self._build_call(
-            await self._target(),
+            target,
             "apply" if is_apply else "patch",
             name=name,
             namespace=namespace,
             subresource=subresource,
-            query=query,
+            query=self._write_params(options, options.force),
             body=patch.body,
             content_type=patch.type,
-            timeout=timeout,
+            timeout=options.timeout,
         )
 
-    async def _apply(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        subresource: str = "",
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
-        given = await self._coerce(obj, field_validation)
-        manager = self._owner(field_manager, given.key)
-        if not given.kind:
-            raise ArgumentError(f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key)
-        if given.metadata.managed_fields:
+    async def _apply(self, obj: T | Mapping[str, object], options: PatchParameters, *, subresource: str = "") -> T:
+        coerced = await self._coerce(obj, options.field_validation)
+        manager = self._owner(options.field_manager, coerced.key)
+        if not coerced.kind:
+            raise ArgumentError(f"to apply {coerced.key}, say what it is: its apiVersion and kind", value=coerced.key)
+        if coerced.metadata.managed_fields:
             raise ArgumentError(
-                f"to apply {given.key}, leave out metadata.managedFields: send only what you want to own; "
-                f"masthead.managed_fields.extract(obj, {manager!r}) makes such an object from one that was read",
-                value=given.key,
+                f"to apply {coerced.key}, leave out metadata.managedFields: send only what you want to own; "
+                f"masthead.extract(obj, {manager!r}) makes such an object from one that was read",
+                value=coerced.key,
             )
+        # The server's default is not to force, so False is not sent.
+        sent = msgspec.structs.replace(options, field_manager=manager, force=options.force or None)
         return await self._patch(
-            name_of(given, "apply"),
-            Patch.apply(given),
-            namespace=given.metadata.namespace,
+            name_of(coerced, "apply"),
+            Patch.apply(coerced),
+            sent,
+            namespace=coerced.metadata.namespace,
             subresource=subresource,
-            force=force or None,
-            dry_run=dry_run,
-            field_manager=manager,
-            field_validation=field_validation,
-            timeout=timeout,
         )
 
     def _owner(self, field_manager: str | None, subject: str) -> str:

@@ -13,6 +13,7 @@ from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Unpack
 
     from masthead._client.actions import ApprovalVerbs as AsyncApprovalVerbs
     from masthead._client.actions import BindingVerbs as AsyncBindingVerbs
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from masthead._client.actions import FinalizeVerbs as AsyncFinalizeVerbs
     from masthead._client.actions import ResizeVerbs as AsyncResizeVerbs
     from masthead._client.actions import TokenVerbs as AsyncTokenVerbs
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import WriteOptions
     from masthead._meta.v1 import DeletionPropagation
     from masthead.api.authentication.v1 import TokenRequest
 
@@ -44,25 +45,17 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncApprovalVerbs[T]
 
-    def update_approval(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def update_approval(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace a request's conditions; its other fields are ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the request has changed since it was read.
         """
-        return self._portal.call(
-            self._async.update_approval(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.update_approval(obj, **options))
 
     def approve(self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None) -> T:
         """Approve a request. An approved request is left as it is; a denied request stays denied.
@@ -110,25 +103,17 @@ class EphemeralContainerVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncEphemeralContainerVerbs[T]
 
-    def update_ephemeral_containers(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def update_ephemeral_containers(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Add ephemeral containers for debugging; the object's other fields are ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return self._portal.call(
-            self._async.update_ephemeral_containers(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.update_ephemeral_containers(obj, **options))
 
 
 @set_module("masthead.clientset")
@@ -174,25 +159,17 @@ class FinalizeVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncFinalizeVerbs[T]
 
-    def finalize(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def finalize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace the finalizers in an object's spec; it can be deleted once none is left.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return self._portal.call(
-            self._async.finalize(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.finalize(obj, **options))
 
 
 @set_module("masthead.clientset")
@@ -201,25 +178,17 @@ class ResizeVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncResizeVerbs[T]
 
-    def update_resize(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def update_resize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Resize the containers of a running pod; the object's other fields are ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return self._portal.call(
-            self._async.update_resize(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.update_resize(obj, **options))
 
 
 @set_module("masthead.clientset")

@@ -29,10 +29,11 @@ from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Unpack
 
     from masthead._client.conflicts import RetryVerbs as AsyncRetryVerbs
     from masthead._client.mutations import Mutate, OperationResult
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import WriteOptions
     from masthead._sansio.backoff import Attempts
 
 __all__ = ["RetryVerbs", "retry_on", "retry_on_conflict"]
@@ -91,26 +92,18 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
     _async: AsyncRetryVerbs[T]
 
-    def update(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def update(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace an object, and return it as the server stored it.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read; see `update_with_retry`.
             NotFoundError: If it does not exist.
         """
-        return self._portal.call(
-            self._async.update(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.update(obj, **options))
 
     def update_with_retry(
         self,
@@ -118,10 +111,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         mutate: Mutate[T],
         *,
         attempts: int | Attempts = DEFAULT_RETRY,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[WriteOptions],
     ) -> T:
         """Read an object, change it and update it; on a conflict, start over.
 
@@ -139,10 +129,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 once per attempt, so it should have no side effects. If it changes nothing, nothing is
                 written.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
-            dry_run: See `update`.
-            field_manager: See `update`.
-            field_validation: See `update`.
-            timeout: Timeout of each call, in seconds.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Returns:
             The object as the server stored it, or as it was read if nothing changed.
@@ -158,17 +145,15 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         def attempt() -> T:
             nonlocal known
             if known is not None:
-                known = self._portal.call(read_again(self._async, known, timeout))
+                known = self._portal.call(read_again(self._async, known, options.get("timeout")))
             elif isinstance(get, str):
-                known = self.get(get, timeout=timeout)
+                known = self.get(get, timeout=options.get("timeout"))
             else:
                 known = get()
             wanted = apply_mutation(known, mutate)
             if wanted is None:
                 return known
-            return self.update(
-                wanted, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
+            return self.update(wanted, **options)
 
         return retry_on_conflict(attempt, attempts=attempts)
 
@@ -178,10 +163,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         mutate: Mutate[T] | None = None,
         *,
         attempts: int | Attempts = DEFAULT_RETRY,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[WriteOptions],
     ) -> tuple[T, OperationResult]:
         """Create an object, or update the existing one to the desired state.
 
@@ -193,10 +175,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 annotations, owners and finalizers are added. Use it for kinds with immutable fields that the
                 server defaults, such as jobs and persistent volume claims.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
-            dry_run: See `update`.
-            field_manager: See `update`.
-            field_validation: See `update`.
-            timeout: Timeout of each call, in seconds.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Returns:
             The current object, and the operation's result. With `dry_run`, an update that was sent is
@@ -212,29 +191,17 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         name_of(obj, "create or update")
 
         def attempt() -> tuple[T, OperationResult]:
-            found = self._portal.call(read_live(self._async, obj, timeout))
+            found = self._portal.call(read_live(self._async, obj, options.get("timeout")))
             if found is None:
-                made = self.create(
-                    prepare_create(obj, mutate),
-                    dry_run=dry_run,
-                    field_manager=field_manager,
-                    field_validation=field_validation,
-                    timeout=timeout,
-                )
+                made = self.create(prepare_create(obj, mutate), **options)
                 return (made, "created")
             wanted = overlay(found, obj) if mutate is None else apply_mutation(found, mutate)
             if wanted is None:
                 return (found, "unchanged")
             try:
-                response = self.update(
-                    wanted,
-                    dry_run=dry_run,
-                    field_manager=field_manager,
-                    field_validation=field_validation,
-                    timeout=timeout,
-                )
+                response = self.update(wanted, **options)
             except NotFoundError as error:
                 raise deleted_conflict(found, error) from error
-            return (response, update_result(found, response, dry_run=dry_run))
+            return (response, update_result(found, response, dry_run=options.get("dry_run", False)))
 
         return retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)

@@ -13,9 +13,10 @@ from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
     from masthead._client.create_verbs import CreateVerbs as AsyncCreateVerbs
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import WriteOptions
 
 __all__ = ["CreateVerbs"]
 
@@ -28,23 +29,15 @@ class CreateVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncCreateVerbs[T]
 
-    def create(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Create an object, and return it as the server stored it.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
             UnprocessableError: If it fails validation.
         """
-        return self._portal.call(
-            self._async.create(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.create(obj, **options))

@@ -12,8 +12,10 @@ from masthead._module import set_module
 from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from masthead._client.delete_verbs import DeleteVerbs as AsyncDeleteVerbs
-    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._client.options import DeletionOptions, FieldSelection, LabelSelection
     from masthead._meta.v1 import DeletionPropagation, ResourceVersionMatch
 
 __all__ = ["DeleteVerbs"]
@@ -27,30 +29,13 @@ class DeleteVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncDeleteVerbs[T]
 
-    def delete(
-        self,
-        name: str,
-        *,
-        grace_period_seconds: int | None = None,
-        propagation_policy: DeletionPropagation | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        dry_run: bool = False,
-        ignore_store_read_error: bool = False,
-        timeout: float | None = None,
-    ) -> T | None:
+    def delete(self, name: str, **options: Unpack[DeletionOptions]) -> T | None:
         """Delete an object.
 
         Args:
             name: The object's name.
-            grace_period_seconds: The grace period; 0 to delete at once.
-            propagation_policy: How dependents are treated: ``Background``, ``Foreground`` or ``Orphan``.
-            uid: Delete only the object with this UID.
-            resource_version: Delete only if the object is still at this resource version.
-            dry_run: Run validation and admission without storing anything.
-            ignore_store_read_error: Delete it even if the server cannot decode it. This may break the
-                cluster.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``grace_period_seconds``, ``propagation_policy``, ``uid``, ``resource_version``, ``dry_run``,
+                ``ignore_store_read_error`` and ``timeout``; see `DeletionOptions`.
 
         Returns:
             The object, if it still exists and is being deleted; None if it is gone.
@@ -59,18 +44,7 @@ class DeleteVerbs(BaseResource[T], Generic[T]):
             NotFoundError: If no object has that name.
             ConflictError: If the UID or the resource version does not match.
         """
-        return self._portal.call(
-            self._async.delete(
-                name,
-                grace_period_seconds=grace_period_seconds,
-                propagation_policy=propagation_policy,
-                uid=uid,
-                resource_version=resource_version,
-                dry_run=dry_run,
-                ignore_store_read_error=ignore_store_read_error,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.delete(name, **options))
 
     def delete_collection(
         self,

@@ -20,10 +20,10 @@ from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
     from masthead._client.dynamic import DynamicResource as AsyncDynamicResource
-    from masthead._client.options import FieldValidation
-    from masthead._meta.v1 import DeletionPropagation
+    from masthead._client.options import DeletionOptions, PatchOptions, WriteOptions
 
 __all__ = ["DynamicResource"]
 
@@ -66,10 +66,7 @@ class DynamicResource(
         *,
         name: str = "",
         subresource: str = "",
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[WriteOptions],
     ) -> Unstructured:
         """Create an object, or post to a subresource, such as an eviction.
 
@@ -77,96 +74,52 @@ class DynamicResource(
             obj: The object to send.
             name: The name of the object whose subresource it is; for subresources only.
             subresource: The subresource.
-            dry_run: Run validation and admission without storing anything.
-            field_manager: The field manager to record.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of the whole call, in seconds.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
             UnprocessableError: If it fails validation.
         """
-        return self._portal.call(
-            self._async.create(
-                obj,
-                name=name,
-                subresource=subresource,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.create(obj, name=name, subresource=subresource, **options))
 
     def update(
-        self,
-        obj: Unstructured | Mapping[str, object],
-        *,
-        subresource: str = "",
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[WriteOptions]
     ) -> Unstructured:
         """Replace an object, or a subresource of it.
+
+        Args:
+            obj: The object to send, or plain data.
+            subresource: The subresource; empty for the object itself.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
             NotFoundError: If no object has that name.
         """
-        return self._portal.call(
-            self._async.update(
-                obj,
-                subresource=subresource,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.update(obj, subresource=subresource, **options))
 
     def apply(
-        self,
-        obj: Unstructured | Mapping[str, object],
-        *,
-        subresource: str = "",
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[PatchOptions]
     ) -> Unstructured:
         """Apply an object, or a subresource of it, with server-side apply.
+
+        Args:
+            obj: The object to send, or plain data.
+            subresource: The subresource; empty for the object itself.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
-        return self._portal.call(
-            self._async.apply(
-                obj,
-                subresource=subresource,
-                field_manager=field_manager,
-                force=force,
-                dry_run=dry_run,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.apply(obj, subresource=subresource, **options))
 
-    def delete(
-        self,
-        name: str,
-        *,
-        subresource: str = "",
-        grace_period_seconds: int | None = None,
-        propagation_policy: DeletionPropagation | None = None,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        dry_run: bool = False,
-        ignore_store_read_error: bool = False,
-        timeout: float | None = None,
-    ) -> Unstructured | None:
-        """Delete an object, or send a DELETE to a subresource. The options are those of `ResourceClient.delete`.
+    def delete(self, name: str, *, subresource: str = "", **options: Unpack[DeletionOptions]) -> Unstructured | None:
+        """Delete an object, or send a DELETE to a subresource.
+
+        Args:
+            name: The object's name.
+            subresource: The subresource.
+            options: Those of `ResourceClient.delete`; see `DeletionOptions`.
 
         Returns:
             The object, if it still exists and is being deleted; None if it is gone.
@@ -175,16 +128,4 @@ class DynamicResource(
             NotFoundError: If no object has that name.
             ConflictError: If the UID or the resource version does not match.
         """
-        return self._portal.call(
-            self._async.delete(
-                name,
-                subresource=subresource,
-                grace_period_seconds=grace_period_seconds,
-                propagation_policy=propagation_policy,
-                uid=uid,
-                resource_version=resource_version,
-                dry_run=dry_run,
-                ignore_store_read_error=ignore_store_read_error,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.delete(name, subresource=subresource, **options))

@@ -12,7 +12,9 @@ from masthead._module import set_module
 from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
-    from masthead._client.options import FieldValidation
+    from typing import Unpack
+
+    from masthead._client.options import PatchOptions
     from masthead._client.patch_verbs import PatchVerbs as AsyncPatchVerbs
     from masthead._meta.patch import Patch
 
@@ -27,18 +29,7 @@ class PatchVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncPatchVerbs[T]
 
-    def patch(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        subresource: str = "",
-        force: bool | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def patch(self, name: str, patch: Patch, *, subresource: str = "", **options: Unpack[PatchOptions]) -> T:
         """Patch an object, and return it as the server stored it.
 
         Args:
@@ -46,24 +37,9 @@ class PatchVerbs(BaseResource[T], Generic[T]):
             patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``,
                 ``Patch.strategic(...)``.
             subresource: Patch a subresource whose response is the object itself, such as ``status``.
-            force: Take over fields that other managers own; for apply patches only.
-            dry_run: Run validation and admission without storing anything.
-            field_manager: The field manager to record; None for the client's default.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             NotFoundError: If no object has that name.
         """
-        return self._portal.call(
-            self._async.patch(
-                name,
-                patch,
-                subresource=subresource,
-                force=force,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.patch(name, patch, subresource=subresource, **options))

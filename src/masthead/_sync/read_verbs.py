@@ -15,9 +15,10 @@ from masthead._sync.watch import WatchStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Unpack
 
     from masthead._client.conditions import ObjectWaitCondition, WaitCondition
-    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._client.options import FieldSelection, IterOptions, LabelSelection, ListOptions
     from masthead._client.read_verbs import ReadVerbs as AsyncReadVerbs
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
@@ -43,128 +44,37 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(self._async.get(name, resource_version=resource_version, timeout=timeout))
 
-    def list(
-        self,
-        *,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        resource_version: str | None = None,
-        resource_version_match: ResourceVersionMatch | None = None,
-        limit: int | None = None,
-        continue_: str | None = None,
-        timeout_seconds: int | None = None,
-        shard_selector: str | None = None,
-        page_size: int | None = None,
-        on_error: Callable[[DecodeError], None] | None = None,
-        timeout: float | None = None,
-    ) -> ObjectList[T]:
+    def list(self, **options: Unpack[ListOptions]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.
 
         Args:
-            label_selector: Only objects with matching labels.
-            field_selector: Only objects with matching fields.
-            resource_version: How fresh the list must be.
-            resource_version_match: How `resource_version` is compared.
-            limit: Fetch one page of this length only; its ``metadata.continue_`` is the token of the next.
-            continue_: Fetch only the page of this token.
-            timeout_seconds: Timeout of the whole list in seconds, pages and retries included; the server is told,
-                too. None for no limit.
-            shard_selector: Only the objects of one shard, if the server supports shards.
-            page_size: The limit of each page; None for the client's default.
-            on_error: Called with each object that cannot be decoded, which is then left out; its bytes are
-                the error's ``value``. Without it, the first such object raises.
-            timeout: Timeout of each page, in seconds.
+            options: ``label_selector``, ``field_selector``, ``resource_version``, ``resource_version_match``,
+                ``limit``, ``continue_``, ``timeout_seconds``, ``shard_selector``, ``page_size``, ``on_error`` and
+                ``timeout``; see `ListOptions`.
         """
-        return self._portal.call(
-            self._async.list(
-                label_selector=label_selector,
-                field_selector=field_selector,
-                resource_version=resource_version,
-                resource_version_match=resource_version_match,
-                limit=limit,
-                continue_=continue_,
-                timeout_seconds=timeout_seconds,
-                shard_selector=shard_selector,
-                page_size=page_size,
-                on_error=on_error,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.list(**options))
 
-    def iter_pages(
-        self,
-        *,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        resource_version: str | None = None,
-        resource_version_match: ResourceVersionMatch | None = None,
-        continue_: str | None = None,
-        timeout_seconds: int | None = None,
-        shard_selector: str | None = None,
-        page_size: int | None = None,
-        on_error: Callable[[DecodeError], None] | None = None,
-        timeout: float | None = None,
-    ) -> Iterator[ObjectList[T]]:
+    def iter_pages(self, **options: Unpack[IterOptions]) -> Iterator[ObjectList[T]]:
         """List all objects page by page, holding one page in memory at a time.
 
-        The options are those of `list`.
+        Args:
+            options: Those of `list` without ``limit``; see `IterOptions`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        return Items(
-            self._portal,
-            self._async.iter_pages(
-                label_selector=label_selector,
-                field_selector=field_selector,
-                resource_version=resource_version,
-                resource_version_match=resource_version_match,
-                continue_=continue_,
-                timeout_seconds=timeout_seconds,
-                shard_selector=shard_selector,
-                page_size=page_size,
-                on_error=on_error,
-                timeout=timeout,
-            ),
-            limit=1,
-        )
+        return Items(self._portal, self._async.iter_pages(**options), limit=1)
 
-    def iter(
-        self,
-        *,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        resource_version: str | None = None,
-        resource_version_match: ResourceVersionMatch | None = None,
-        continue_: str | None = None,
-        timeout_seconds: int | None = None,
-        shard_selector: str | None = None,
-        page_size: int | None = None,
-        on_error: Callable[[DecodeError], None] | None = None,
-        timeout: float | None = None,
-    ) -> Iterator[T]:
+    def iter(self, **options: Unpack[IterOptions]) -> Iterator[T]:
         """Iterate over all objects, holding one page in memory at a time.
 
-        The options are those of `list`.
+        Args:
+            options: Those of `list` without ``limit``; see `IterOptions`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
-        return Items(
-            self._portal,
-            self._async.iter(
-                label_selector=label_selector,
-                field_selector=field_selector,
-                resource_version=resource_version,
-                resource_version_match=resource_version_match,
-                continue_=continue_,
-                timeout_seconds=timeout_seconds,
-                shard_selector=shard_selector,
-                page_size=page_size,
-                on_error=on_error,
-                timeout=timeout,
-            ),
-        )
+        return Items(self._portal, self._async.iter(**options))
 
     def table(
         self,

@@ -15,8 +15,9 @@ from masthead._sync.patch_verbs import PatchVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Unpack
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import PatchOptions, WriteOptions
     from masthead._client.resource import ResourceClient as AsyncResourceClient
 
 __all__ = ["ResourceClient"]
@@ -35,52 +36,22 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
     _async: AsyncResourceClient[T]
 
-    def apply(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def apply(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
         """Apply an object with server-side apply, and own the fields that it sets.
 
         Only fields that are set are sent, so a partial object is enough.
 
         Args:
             obj: The name, and the fields to own.
-            field_manager: The field manager; required here or as the client's default.
-            force: Take over fields that other managers own.
-            dry_run: Run validation and admission without storing anything.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values; its ``conflicts`` lists
                 them, and `force` takes them over.
         """
-        return self._portal.call(
-            self._async.apply(
-                obj,
-                field_manager=field_manager,
-                force=force,
-                dry_run=dry_run,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.apply(obj, **options))
 
-    def apply_client_side(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def apply_client_side(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
 
         An object that does not exist is created. Otherwise it is patched: fields that are set are changed, fields
@@ -89,20 +60,13 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         Args:
             obj: The name, and the fields to apply; not an object that was read, which has all fields.
-            dry_run: Run validation and admission without storing anything.
-            field_manager: The field manager to record; None for the client's default.
-            field_validation: How the server treats unknown fields.
-            timeout: Timeout of each call, in seconds; None for the client's default.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             UnprocessableError: If the server refuses the object.
             ArgumentError: If it has no name, or if one of its lists cannot be merged.
         """
-        return self._portal.call(
-            self._async.apply_client_side(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.apply_client_side(obj, **options))
 
     def upgrade_managed_fields(
         self,

@@ -13,8 +13,9 @@ from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import WriteOptions
     from masthead._client.reviews import Reviews as AsyncReviews
 
 __all__ = ["Reviews"]
@@ -28,22 +29,14 @@ class Reviews(BaseResource[T], Generic[T]):
 
     _async: AsyncReviews[T]
 
-    def create(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Create an object, which needs no name, and return it with the server's result.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             UnprocessableError: If it fails validation.
         """
-        return self._portal.call(
-            self._async.create(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.create(obj, **options))

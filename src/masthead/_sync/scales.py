@@ -10,8 +10,9 @@ from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import PatchOptions, WriteOptions
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.patch import Patch
     from masthead.api.autoscaling.v1 import Scale
@@ -37,83 +38,50 @@ class Scales(Facade[AsyncScales]):
         return self._portal.call(self._async.get(resource, name, timeout=timeout))
 
     def update(
-        self,
-        resource: str | GroupVersionResource,
-        name: str,
-        scale: Scale,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, resource: str | GroupVersionResource, name: str, scale: Scale, **options: Unpack[WriteOptions]
     ) -> Scale:
         """Set the desired number of replicas.
+
+        Args:
+            resource: The resource.
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
         """
-        return self._portal.call(
-            self._async.update(
-                resource,
-                name,
-                scale,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.update(resource, name, scale, **options))
 
     def patch(
-        self,
-        resource: str | GroupVersionResource,
-        name: str,
-        patch: Patch,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        self, resource: str | GroupVersionResource, name: str, patch: Patch, **options: Unpack[PatchOptions]
     ) -> Scale:
-        """Patch the desired number of replicas, whatever the object's resource version."""
-        return self._portal.call(
-            self._async.patch(
-                resource,
-                name,
-                patch,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        """Patch the desired number of replicas, whatever the object's resource version.
+
+        Args:
+            resource: The resource.
+            name: The object's name.
+            patch: The patch.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+        """
+        return self._portal.call(self._async.patch(resource, name, patch, **options))
 
     def apply(
         self,
         resource: str | GroupVersionResource,
         name: str,
         scale: Scale | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
+        **options: Unpack[PatchOptions],
     ) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
+
+        Args:
+            resource: The resource.
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.
         """
-        return self._portal.call(
-            self._async.apply(
-                resource,
-                name,
-                scale,
-                field_manager=field_manager,
-                force=force,
-                dry_run=dry_run,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.apply(resource, name, scale, **options))

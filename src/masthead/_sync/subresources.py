@@ -13,8 +13,9 @@ from masthead._sync.base import BaseResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import PatchOptions, WriteOptions
     from masthead._client.subresources import ScaleVerbs as AsyncScaleVerbs
     from masthead._client.subresources import StatusVerbs as AsyncStatusVerbs
     from masthead._meta.patch import Patch
@@ -31,76 +32,41 @@ class StatusVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncStatusVerbs[T]
 
-    def update_status(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+    def update_status(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
         """Replace an object's status; the rest of the object is ignored.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
-        return self._portal.call(
-            self._async.update_status(
-                obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.update_status(obj, **options))
 
-    def patch_status(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
-        """Patch an object's status."""
-        return self._portal.call(
-            self._async.patch_status(
-                name,
-                patch,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+    def patch_status(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> T:
+        """Patch an object's status.
 
-    def apply_status(
-        self,
-        obj: T | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> T:
+        Args:
+            name: The object's name.
+            patch: The patch.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+        """
+        return self._portal.call(self._async.patch_status(name, patch, **options))
+
+    def apply_status(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
         """Apply an object's status with server-side apply, and own its fields.
+
+        Args:
+            obj: The object to send, or plain data.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
-        return self._portal.call(
-            self._async.apply_status(
-                obj,
-                field_manager=field_manager,
-                force=force,
-                dry_run=dry_run,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.apply_status(obj, **options))
 
 
-@set_module("masthead.clientset")
 class ScaleVerbs(BaseResource[T], Generic[T]):
     """For resources with a scale subresource."""
 
@@ -110,80 +76,38 @@ class ScaleVerbs(BaseResource[T], Generic[T]):
         """Read the scale: the desired and the current number of replicas."""
         return self._portal.call(self._async.get_scale(name, timeout=timeout))
 
-    def update_scale(
-        self,
-        name: str,
-        scale: Scale,
-        *,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> Scale:
+    def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteOptions]) -> Scale:
         """Set the desired number of replicas.
+
+        Args:
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
         """
-        return self._portal.call(
-            self._async.update_scale(
-                name,
-                scale,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.update_scale(name, scale, **options))
 
-    def patch_scale(
-        self,
-        name: str,
-        patch: Patch,
-        *,
-        force: bool | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> Scale:
-        """Patch the desired number of replicas, whatever the object's resource version."""
-        return self._portal.call(
-            self._async.patch_scale(
-                name,
-                patch,
-                force=force,
-                dry_run=dry_run,
-                field_manager=field_manager,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+    def patch_scale(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> Scale:
+        """Patch the desired number of replicas, whatever the object's resource version.
 
-    def apply_scale(
-        self,
-        name: str,
-        scale: Scale | Mapping[str, object],
-        *,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        timeout: float | None = None,
-    ) -> Scale:
+        Args:
+            name: The object's name.
+            patch: The patch.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+        """
+        return self._portal.call(self._async.patch_scale(name, patch, **options))
+
+    def apply_scale(self, name: str, scale: Scale | Mapping[str, object], **options: Unpack[PatchOptions]) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
+
+        Args:
+            name: The object's name.
+            scale: The scale.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.
         """
-        return self._portal.call(
-            self._async.apply_scale(
-                name,
-                scale,
-                field_manager=field_manager,
-                force=force,
-                dry_run=dry_run,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-        )
+        return self._portal.call(self._async.apply_scale(name, scale, **options))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._client.options import delete_body, delete_options, list_query, write_query
+from masthead._client.options import DeleteParameters, PatchParameters, WriteParameters, list_query, write_query
 from masthead._meta import fields, labels
 from masthead._meta.v1 import LabelSelector, LabelSelectorRequirement
 from masthead.errors import ArgumentError, SelectorError
@@ -17,11 +17,14 @@ from masthead.errors import ArgumentError, SelectorError
 def test_no_options_are_no_parameters() -> None:
     assert list_query() == []
     assert write_query(dry_run=False, field_manager="") == []
-    nothing = delete_options(
-        grace_period_seconds=None, propagation_policy=None, uid=None, resource_version=None, dry_run=False
-    )
-    assert nothing == {}
-    assert delete_body(nothing) is None
+    assert DeleteParameters().to_plain() == {}
+    assert DeleteParameters().to_body() is None
+
+
+@pytest.mark.parametrize("parameters", [WriteParameters, PatchParameters, DeleteParameters])
+def test_an_unknown_option_is_an_error(parameters: type[object]) -> None:
+    with pytest.raises(TypeError, match="dryrun"):
+        parameters(dryrun=True)  # type: ignore[call-arg]
 
 
 def test_every_option_of_a_list_travels_under_its_wire_name() -> None:
@@ -102,7 +105,7 @@ def test_write_options_become_parameters() -> None:
 
 
 def test_options_of_a_delete_are_its_body() -> None:
-    options = delete_options(
+    options = DeleteParameters(
         grace_period_seconds=0,
         propagation_policy="Foreground",
         uid="u",
@@ -111,7 +114,7 @@ def test_options_of_a_delete_are_its_body() -> None:
         ignore_store_read_error=True,
     )
 
-    body = delete_body(options)
+    body = options.to_body()
     assert body is not None
     assert json.loads(body) == {
         "apiVersion": "v1",
