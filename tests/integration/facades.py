@@ -106,12 +106,13 @@ def async_counterpart(blocking: type) -> type:
 def _blocking_classes() -> dict[type, str]:
     """The classes of the blocking façade, and in which module each stands."""
     others = {each for _, each in _async_classes()}
-    return {each: module for module, each in _classes_in("_sync") if each not in others}
+    layers = ("_sync", "clientset", "informers")
+    return {cls: module for layer in layers for module, cls in _classes_in(layer) if cls not in others}
 
 
 @functools.cache
 def _async_classes() -> tuple[tuple[str, type], ...]:
-    layers = ("_client", "_cache", "_discovery", "_rest", "_meta", "_sansio")
+    layers = ("_client", "aio.clientset", "aio.informers", "_cache", "_discovery", "_rest", "_meta", "_sansio")
     return tuple(found for layer in layers for found in _classes_in(layer))
 
 
