@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +10,13 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.quoting import quoted
 from masthead_server.clock import stamp
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
-from masthead_server.resources.allocator import Allocator
+from masthead_server.resources.allocator import Allocations, Allocator
+from masthead_server.resources.catalog import unknown_resource
 from masthead_server.wire.failures import StatusFailure, details_of, not_found, qualified
 from masthead_server.wire.limits import too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Iterator
 
     from masthead_server.clock import Clock
     from masthead_server.resources.catalog import Catalog
@@ -25,35 +24,14 @@ if TYPE_CHECKING:
     from masthead_server.storage import Record, Storage
     from masthead_server.wire.plain import Plain
 
-__all__ = ["FIRST_NAMESPACES", "SAFE_ALPHABET", "ClusterState", "Replay"]
+__all__ = ["FIRST_NAMESPACES", "SAFE_ALPHABET", "ClusterState"]
 
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces that every cluster has."""
 SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """What generated names consist of: neither vowels nor digits that look like letters, and so no words."""
 _SUFFIX_LENGTH: Final = 5
-_LONGEST_PREFIX: Final = 58
-
-
-class Replay:
-    """What was generated for a request that may be handled again: uids, names and times, in order."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, list[str]] = {}
-        self._taken: Counter[str] = Counter()
-
-    def rewind(self) -> None:
-        """Begin again."""
-        self._taken.clear()
-
-    def take(self, kind: str, make: Callable[[], str]) -> str:
-        """Return the next value of a kind; only what was not generated before is made."""
-        made = self._made.setdefault(kind, [])
-        index = self._taken[kind]
-        self._taken[kind] += 1
-        if index == len(made):
-            made.append(make())
-        return made[index]
+_MAX_PREFIX: Final = 58
 
 
 class ClusterState:
@@ -83,14 +61,17 @@ class ClusterState:
         self.clock = clock
         self.token = token
         self.authority = authority
-        self._replay: Replay | None = None
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
-        self.allocator = Allocator(self._listed, now=self.now)
+        self.allocations = Allocations()
         for service in self._listed("", "services"):
-            self.allocator.reserve(service)
+            self.allocations.reserve(service)
+
+    def allocator(self) -> Allocator:
+        """Return the allocator of one write."""
+        return Allocator(self.allocations, self._listed, now=self.now)
 
     def find(self, served: ServedResource, namespace: str, name: str) -> Record:
         """Return the stored object of a name.
@@ -103,27 +84,37 @@ class ClusterState:
             raise served.missing(name)
         return record
 
-    def write(self, served: ServedResource, key: str, found: Plain, *, most: float = inf) -> Record:
+    def write(self, served: ServedResource, key: str, found: Plain, *, max_bytes: float = inf) -> Record:
         """Store an object, which gets the next version.
 
         Args:
             served: Its resource.
             key: Its key in the table.
             found: The object.
-            most: The most bytes that it may have.
+            max_bytes: The size limit of the stored object.
 
         Raises:
-            StatusFailure: If it is larger.
+            StatusFailure: If it is larger, or if its definition is gone.
+            ConversionPending: If a webhook has to convert it first.
         """
-        found["metadata"]["resourceVersion"] = str(self.storage.next_revision)
+        version = str(self.storage.next_revision)
+        found["metadata"]["resourceVersion"] = version
         value = served.dump(found)
-        if len(value) > most:
-            raise too_large(f"limit is {most} for an object that is stored")
-        # Before it is stored, because a request that has to wait is handled again.
+        if len(value) > max_bytes:
+            raise too_large(f"limit is {max_bytes} for an object that is stored")
+        # Before it is stored: an object that cannot be converted for the response is not stored either.
         served.codec.require((value,))
+        if served.is_custom and self.catalog.find(served.gvr) is not served:
+            value = self._dump_outdated(served, value, version)
         record = self.storage.write(served.table, key, value)
         self._notify(served, record)
         return record
+
+    def _dump_outdated(self, served: ServedResource, value: bytes, version: str) -> bytes:
+        """Encode an object whose definition has changed while its write waited; its readers apply the new schema."""
+        if self.catalog.stored_in(served.table) is None:
+            raise unknown_resource()
+        return served.codec.with_version(value, version)
 
     def remove(self, served: ServedResource, key: str, found: Plain) -> Record:
         """Remove an object; watches get its last state, with the version of the deletion."""
@@ -133,44 +124,25 @@ class ClusterState:
         }
         record = self.storage.write(served.table, key, served.dump(last), is_deleted=True)
         if served.table == "services":
-            self.allocator.release(found)
+            self.allocations.release(found)
         self._notify(served, record)
         return record
 
-    @contextmanager
-    def replaying(self, replay: Replay) -> Generator[None]:
-        """Generate during the block what was generated the last time; the block must not await anything."""
-        replay.rewind()
-        self._replay = replay
-        try:
-            yield
-        finally:
-            self._replay = None
-
     def now(self) -> str:
         """Return the time in the format of metadata."""
-        return self._generate("time", lambda: stamp(self.clock.now()))
+        return stamp(self.clock.now())
 
     def new_uid(self) -> str:
         """Return a uid for a new object."""
-        return self._generate("uid", self._random_uid)
-
-    def new_name(self, prefix: str) -> str:
-        """Return a generated name with this prefix."""
-        return self._generate(f"name {prefix}", lambda: self._random_name(prefix))
-
-    def _generate(self, kind: str, make: Callable[[], str]) -> str:
-        return make() if self._replay is None else self._replay.take(kind, make)
-
-    def _random_uid(self) -> str:
         # RFC 9562's version 4, written by hand: uuid.UUID takes longer than storing the object.
         digits = f"{self._random.getrandbits(128):032x}"
         variant = "89ab"[int(digits[16], 16) & 3]
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
-    def _random_name(self, prefix: str) -> str:
+    def new_name(self, prefix: str) -> str:
+        """Return a generated name with this prefix."""
         suffix = "".join(self._random.choices(SAFE_ALPHABET, k=_SUFFIX_LENGTH))
-        return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
+        return f"{prefix[:_MAX_PREFIX]}{suffix}"
 
     def check_namespace(self, served: ServedResource, namespace: str, name: str) -> None:
         """Make sure that objects may be created in a namespace.

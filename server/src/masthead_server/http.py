@@ -26,7 +26,6 @@ from masthead_server.wire.request import (
     BAD_ESCAPE,
     ApiRequest,
     ApiResponse,
-    DeferredResponse,
     parse_query,
     status_response,
 )
@@ -214,8 +213,7 @@ class HttpHandler:
         connecter = self._connecter_of(info)
         if connecter is not None and self._rest.is_served(info):
             return connecter.connect(request, info)
-        outcome = await self._rest.respond(request, info)
-        return await asyncio.to_thread(outcome.make) if isinstance(outcome, DeferredResponse) else outcome
+        return await self._rest.respond(request, info)
 
     def _connecter_of(self, info: RequestInfo) -> Connecter | None:
         return None if info.group else self._connecters.get((info.resource, info.subresource))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def server_of(catalog: Catalog) -> Rest:
 
 def get(server: Rest, path: str, accept: str = "application/json") -> Any:
     request = ApiRequest("GET", path, headers={"accept": accept})
-    response: Any = server.handle(request, read_request_info(request))
+    response: Any = asyncio.run(server.respond(request, read_request_info(request)))
     assert response.code == 200, response.body
     return json.loads(response.body)
 
@@ -164,5 +165,5 @@ def test_two_servers_in_one_process_serve_different_catalogs() -> None:
     assert "pods" not in {each["name"] for each in get(second, "/api/v1")["resources"]}
     assert "pods" in {each["name"] for each in get(first, "/api/v1")["resources"]}
     request = ApiRequest("GET", widgets)
-    response: Any = second.handle(request, read_request_info(request))
+    response: Any = asyncio.run(second.respond(request, read_request_info(request)))
     assert response.code == 404

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gc
 import json
@@ -416,12 +417,17 @@ def rest() -> Iterator[Rest]:
     logging.disable(logging.CRITICAL)
     yield made
     logging.disable(logging.NOTSET)
+    _loop.close()
+
+
+_loop = asyncio.new_event_loop()
 
 
 def response_of(rest: Rest, request: ApiRequest) -> ApiResponse:
     info = read_request_info(request)
     try:
-        found = rest.handle(request, info)
+        # Not asyncio.run: its handling of SIGINT formats the result of the task, which takes four times the memory.
+        found = _loop.run_until_complete(rest.respond(request, info))
     except StatusFailure as failure:
         return status_response(failure)
     assert isinstance(found, ApiResponse)
@@ -432,9 +438,9 @@ def response_of(rest: Rest, request: ApiRequest) -> ApiResponse:
 def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
     request = case.request
 
-    start = time.thread_time()
+    start = time.process_time()
     code = response_of(rest, request).code
-    taken = time.thread_time() - start
+    taken = time.process_time() - start
 
     gc.collect()
     tracemalloc.start()

@@ -9,11 +9,11 @@ from tests.unit.server.definitions import definition_of, version_of
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead_server.clock import VirtualClock
-from masthead_server.cluster import ClusterState, Replay
+from masthead_server.cluster import ClusterState
 from masthead_server.resources.catalog import Catalog
-from masthead_server.resources.custom.deferred_validation import is_large
 from masthead_server.resources.custom.installer import DEFINITIONS, DefinitionInstaller
 from masthead_server.resources.custom.selectable_fields import selectable_fields
+from masthead_server.resources.custom.slow_validation import is_large
 from masthead_server.storage import Storage
 
 Plain = dict[str, Any]
@@ -142,21 +142,6 @@ def test_selectable_fields_are_read_as_text() -> None:
         "spec.on": "true",
         "spec.deep.er": "",
     }
-
-
-def test_a_request_that_is_handled_again_generates_the_same_again() -> None:
-    cluster = ClusterState(Storage(), VirtualClock(), Catalog.builtin())
-    replay = Replay()
-
-    def generate() -> list[str]:
-        with cluster.replaying(replay):
-            return [cluster.new_uid(), cluster.new_name("a-"), cluster.now(), cluster.new_uid()]
-
-    first = generate()
-
-    assert generate() == first
-    assert len(set(first)) == 4
-    assert cluster.new_uid() not in first
 
 
 @pytest.mark.parametrize(

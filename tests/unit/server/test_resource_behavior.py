@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, of_kind, to_storage
 
-from masthead_server.resources.allocator import Allocator, Spent, Taken
+from masthead_server.resources.allocator import AddressInUse, Allocations, Allocator, RangeExhausted
 from masthead_server.resources.behavior import NO_HOOKS
 from masthead_server.wire.failures import StatusFailure, refused_fields
 from masthead_server.wire.user_info import ADMIN
@@ -146,7 +146,7 @@ def update_status(obj: Plain, known: Plain, part: str) -> Plain:
     obj, hooks = copy.deepcopy(obj), hooks_for(obj, part)
     apply_defaults(*kind_of(obj), obj)
     obj, old = stored(obj), stored(known)
-    hooks.prepare_status(obj, old, Allocator(now=lambda: NOW))
+    hooks.prepare_status(obj, old, Allocator(Allocations(), now=lambda: NOW))
     refuse(obj, hooks.validate_status(obj, old))
     return as_response(obj)
 
@@ -184,14 +184,14 @@ def ports_of(obj: Plain) -> Plain:
 
 @cases("created.json")
 def test_a_new_object_is_completed_as_on_the_real_server(case: Case) -> None:
-    made = create(case.given, Allocator(network=NETWORK), like=case.answer)
+    made = create(case.given, Allocator(Allocations(network=NETWORK)), like=case.answer)
     assert meaning(ports_of(made)) == meaning(ports_of(copy.deepcopy(case.answer)))
 
 
 @cases("refused.json")
 def test_a_new_object_is_refused_for_the_reasons_of_the_real_server(case: Case) -> None:
     with pytest.raises(StatusFailure) as refused:
-        create(case.given, Allocator(network=NETWORK))
+        create(case.given, Allocator(Allocations(network=NETWORK)))
     assert refused.value.code == case.code
     if case.causes:
         assert (refused.value.details or {}).get("causes") == case.causes
@@ -201,9 +201,9 @@ def test_a_new_object_is_refused_for_the_reasons_of_the_real_server(case: Case) 
 
 @cases("changed.json")
 def test_a_change_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> None:
-    allocate = Allocator(network=NETWORK)
+    allocate = Allocator(Allocations(network=NETWORK))
     if case.stored["kind"] == "Service":
-        allocate.reserve(case.stored)
+        allocate.allocations.reserve(case.stored)
     if not case.causes:
         made = update(case.given, case.stored, allocate)
         assert meaning(ports_of(made)) == meaning(ports_of(copy.deepcopy(case.answer)))
@@ -237,7 +237,7 @@ def test_validation_does_not_modify_the_object(case: Case) -> None:
 
 def test_a_resource_without_hooks_has_hooks_that_do_nothing() -> None:
     hooks, thing = hooks_of("example.com", "things"), {"spec": {"a": 1}}
-    allocate = Allocator()
+    allocate = Allocator(Allocations())
     assert hooks.admit_create(thing, allocate) is None
     hooks.prepare_create(thing, allocate)
     hooks.reallocate(thing, thing, allocate)
@@ -276,7 +276,7 @@ SERVICE: Plain = {
 
 
 def listing(*objects: Plain) -> Allocator:
-    return Allocator(lambda _group, _resource: objects)
+    return Allocator(Allocations(), lambda _group, _resource: objects)
 
 
 def test_a_pod_takes_its_priority_from_the_class_that_it_names() -> None:
@@ -310,7 +310,7 @@ def test_a_certificate_request_records_the_requesting_user() -> None:
     pem = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlJQgotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
     spec = {"request": pem, "signerName": "example.com/a", "usages": ["client auth"], "username": "root"}
     request = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "spec": spec}
-    made = create(request, Allocator())["spec"]
+    made = create(request, Allocator(Allocations()))["spec"]
     assert made["username"] == "kubernetes-admin"
     assert made["groups"] == ["system:masters", "system:authenticated"]
 
@@ -319,50 +319,60 @@ def test_a_certificate_request_records_the_requesting_user() -> None:
 def test_a_job_without_labels_gets_those_of_its_pods(labels: dict[str, str]) -> None:
     template = {"metadata": {"labels": labels}, "spec": {**POD["spec"], "restartPolicy": "Never"}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template}}
-    made = create(job, Allocator())
+    made = create(job, Allocator(Allocations()))
     assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
     assert made["metadata"]["labels"]["job-name"] == "j"
 
 
 def test_two_services_get_addresses_and_ports_of_their_own() -> None:
-    allocate = Allocator()
+    allocate = Allocator(Allocations())
     one, other = create(SERVICE, allocate), create(SERVICE, allocate)
     assert (one["spec"]["clusterIP"], other["spec"]["clusterIP"]) == ("10.0.0.1", "10.0.0.2")
     assert [each["spec"]["ports"][0]["nodePort"] for each in (one, other)] == [30000, 30001]
 
 
 def test_allocations_of_a_refused_request_are_released() -> None:
-    allocate = Allocator()
+    allocate = Allocator(Allocations())
     create(SERVICE, allocate)
     allocate.undo()
     assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.0.0.1"
 
 
+def test_a_refused_write_releases_nothing_of_a_write_that_waits() -> None:
+    allocations = Allocations()
+    waiting, refused = Allocator(allocations), Allocator(allocations)
+    first, second = create(SERVICE, waiting), create(SERVICE, refused)
+    refused.undo()
+    third = create(SERVICE, Allocator(allocations))
+    addresses = [service["spec"]["clusterIP"] for service in (first, second, third)]
+    assert addresses == ["10.0.0.1", "10.0.0.2", "10.0.0.2"]
+
+
 def test_allocations_of_a_deleted_service_are_released() -> None:
-    allocate = Allocator()
+    allocate = Allocator(Allocations())
     made = create(SERVICE, allocate)
     allocate.keep()
-    allocate.release(made)
+    allocate.allocations.release(made)
     assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.0.0.1"
 
 
 def test_a_released_address_is_free_once_the_change_is_stored() -> None:
-    allocate = Allocator()
+    allocate = Allocator(Allocations())
     made = create(SERVICE, allocate)
     allocate.keep()
     outside = {"type": "ExternalName", "externalName": "a.example", "ports": [{"port": 80}]}
     changed = update({**made, "spec": outside}, made, allocate)
     assert "clusterIP" not in changed["spec"]
-    with pytest.raises(Taken):
+    with pytest.raises(AddressInUse):
         allocate.address("10.0.0.1")
     allocate.keep()
     assert allocate.address("10.0.0.1") == "10.0.0.1"
 
 
 def test_stored_services_keep_their_allocations_after_a_restart() -> None:
-    made = create(SERVICE, Allocator())
-    allocate = Allocator()
-    allocate.reserve(made)
+    made = create(SERVICE, Allocator(Allocations()))
+    allocate = Allocator(Allocations())
+    allocate.allocations.reserve(made)
     wanted = copy.deepcopy(SERVICE)
     wanted["spec"]["clusterIP"] = "10.0.0.1"
     with pytest.raises(StatusFailure, match="provided IP is already allocated"):
@@ -381,18 +391,18 @@ def test_an_address_outside_of_the_range_is_refused(address: str, why: str) -> N
     wanted = copy.deepcopy(SERVICE)
     wanted["spec"]["clusterIP"] = address
     with pytest.raises(StatusFailure, match=why):
-        create(wanted, Allocator())
+        create(wanted, Allocator(Allocations()))
 
 
 def test_a_node_port_outside_of_the_range_is_refused() -> None:
     wanted = copy.deepcopy(SERVICE)
     wanted["spec"]["ports"][0]["nodePort"] = 80
     with pytest.raises(StatusFailure, match=r"valid range\. The range of valid ports is 30000-32767"):
-        create(wanted, Allocator())
+        create(wanted, Allocator(Allocations()))
 
 
 def test_a_full_network_is_reported_as_full() -> None:
-    allocate = Allocator(network=IPv4Network("10.0.0.0/30"))
+    allocate = Allocator(Allocations(network=IPv4Network("10.0.0.0/30")))
     create(SERVICE, allocate)
     create(SERVICE, allocate)
     with pytest.raises(StatusFailure, match="range is full"):
@@ -401,7 +411,7 @@ def test_a_full_network_is_reported_as_full() -> None:
 
 @given(st.lists(st.sampled_from(["take", "keep", "undo", "drop"])))
 def test_no_address_is_allocated_twice_or_leaked(steps: list[str]) -> None:
-    allocate = Allocator(network=IPv4Network("10.0.0.0/28"))
+    allocate = Allocator(Allocations(network=IPv4Network("10.0.0.0/28")))
     kept: set[str] = set()
     drafted: set[str] = set()
     dropped: set[str] = set()
@@ -409,7 +419,7 @@ def test_no_address_is_allocated_twice_or_leaked(steps: list[str]) -> None:
         if step == "take":
             try:
                 address = allocate.address()
-            except Spent:
+            except RangeExhausted:
                 assert len(kept | drafted) == 14
                 continue
             assert address not in kept | drafted
@@ -429,10 +439,10 @@ def test_no_address_is_allocated_twice_or_leaked(steps: list[str]) -> None:
 def test_a_runtime_keeps_its_handler() -> None:
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "a"}}
     with pytest.raises(StatusFailure, match="handler: Required value"):
-        create(runtime, Allocator())
-    known = create({**runtime, "handler": "a"}, Allocator())
+        create(runtime, Allocator(Allocations()))
+    known = create({**runtime, "handler": "a"}, Allocator(Allocations()))
     with pytest.raises(StatusFailure, match='handler: Invalid value: "b": field is immutable'):
-        update({**known, "handler": "b"}, known, Allocator())
+        update({**known, "handler": "b"}, known, Allocator(Allocations()))
 
 
 def test_a_revision_keeps_its_data() -> None:
@@ -443,35 +453,35 @@ def test_a_revision_keeps_its_data() -> None:
         "revision": 1,
     }
     with pytest.raises(StatusFailure, match="data: Required value: data is mandatory"):
-        create(revision, Allocator())
-    known = create({**revision, "data": {"a": [None, 1]}}, Allocator())
-    assert update({**known, "revision": 2}, known, Allocator())["revision"] == 2
+        create(revision, Allocator(Allocations()))
+    known = create({**revision, "data": {"a": [None, 1]}}, Allocator(Allocations()))
+    assert update({**known, "revision": 2}, known, Allocator(Allocations()))["revision"] == 2
     with pytest.raises(StatusFailure, match=r'data: Invalid value: \{"a":1\}: field is immutable'):
-        update({**known, "data": {"a": 1}}, known, Allocator())
+        update({**known, "data": {"a": 1}}, known, Allocator(Allocations()))
 
 
 def test_the_spec_of_a_volume_attachment_is_validated_and_immutable() -> None:
     spec = {"attacher": "a.example", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
     wanted = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "a"}}
-    known = create({**wanted, "spec": spec}, Allocator())
+    known = create({**wanted, "spec": spec}, Allocator(Allocations()))
     with pytest.raises(StatusFailure, match=r'spec: Invalid value: \{"Attacher":.*field is immutable'):
-        update({**known, "spec": {**spec, "nodeName": "m"}}, known, Allocator())
+        update({**known, "spec": {**spec, "nodeName": "m"}}, known, Allocator(Allocations()))
     with pytest.raises(StatusFailure, match="must specify exactly one of inlineVolumeSpec and persistentVolumeName"):
-        create({**wanted, "spec": {**spec, "source": {}}}, Allocator())
+        create({**wanted, "spec": {**spec, "source": {}}}, Allocator(Allocations()))
 
 
 def test_a_volume_attributes_class_is_protected_and_immutable() -> None:
     attributes = {"driverName": "a.example", "parameters": {"k": "v"}}
     kind = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": "a"}}
-    known = create({**kind, **attributes}, Allocator())
+    known = create({**kind, **attributes}, Allocator(Allocations()))
     assert known["metadata"]["finalizers"] == ["kubernetes.io/vac-protection"]
     with pytest.raises(StatusFailure, match="parameters: Forbidden: updates to parameters are forbidden"):
-        update({**known, "parameters": {"k": "w"}}, known, Allocator())
+        update({**known, "parameters": {"k": "w"}}, known, Allocator(Allocations()))
 
 
 def test_a_device_taint_records_when_its_effect_began() -> None:
     times = iter(["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"])
-    allocate = Allocator(now=lambda: next(times))
+    allocate = Allocator(Allocations(), now=lambda: next(times))
     rule: Plain = {
         "apiVersion": "resource.k8s.io/v1beta2",
         "kind": "DeviceTaintRule",

@@ -38,7 +38,7 @@ class BootstrapController:
     def __init__(self, cluster: ClusterState, ip: str, port: int) -> None:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
-        network = cluster.allocator.network
+        network = cluster.allocations.network
         address = ApiServerAddress(ip, port, str(network[1]), str(network))
         self._missing: dict[ObjectRef, tuple[ServedResource, BootstrapObject]] = {}
         self._restored: dict[ObjectRef, tuple[ServedResource, BootstrapObject]] = {}
@@ -91,7 +91,7 @@ class BootstrapController:
             return
         cluster.write(served, ref.key, {**(stored or {}), **content, "metadata": meta})
         if ref.table == "services":
-            cluster.allocator.reserve(content)
+            cluster.allocations.reserve(content)
 
 
 def _differs(stored: Plain, content: Plain) -> bool:

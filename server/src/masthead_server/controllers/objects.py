@@ -111,7 +111,7 @@ class ObjectClient:
             content, _ = served.codec.decode(content)
         context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager)
         try:
-            written = write.create(context, content)
+            written = write.run_at_once(write.create(context, content))
         except JournalError:
             raise
         except StatusFailure:
@@ -138,7 +138,7 @@ class ObjectClient:
             JournalError: The change could not be stored.
         """
 
-        def changed(found: Plain) -> Plain:
+        async def changed(found: Plain) -> Plain:
             change(found)
             return found
 
@@ -157,7 +157,7 @@ class ObjectClient:
             manager=self.manager if is_tracked and served.group in scheme.VERSIONS else None,
         )
         try:
-            write.update(context, changed)
+            write.run_at_once(write.update(context, changed))
         except JournalError:
             raise
         except StatusFailure:

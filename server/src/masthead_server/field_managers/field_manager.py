@@ -88,7 +88,7 @@ class FieldManager:
             now: The time.
 
         Raises:
-            WorkNeeded: If a webhook has to convert something first.
+            ConversionPending: If a webhook has to convert something first.
         """
         meta = metadata(new)
         sent = meta.pop("managedFields", None)
@@ -119,7 +119,7 @@ class FieldManager:
             ArgumentError: If the object cannot be converted to the version of a manager.
             StatusFailure: If it cannot be converted by its webhook.
             UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
-            WorkNeeded: If a webhook has to convert something first.
+            ConversionPending: If a webhook has to convert something first.
         """
         old = self._old(live)
         fields = read_stored(_entries_of(live))

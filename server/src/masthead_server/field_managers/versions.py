@@ -62,7 +62,7 @@ class KindVersions(Protocol):
         Raises:
             ArgumentError: If the result does not have the types that the schema declares, or has duplicate items.
             StatusFailure: If it cannot be converted.
-            ConversionNeeded: If a webhook has to convert it first.
+            ConversionPending: If a webhook has to convert it first.
         """
         ...
 
@@ -165,7 +165,7 @@ class CustomVersions:
         Raises:
             ArgumentError: If a value does not have the type that the schema of that version declares.
             StatusFailure: If the definition does not have the version, or if the object cannot be converted.
-            ConversionNeeded: If a webhook has to convert it first.
+            ConversionPending: If a webhook has to convert it first.
         """
         source: str = value["apiVersion"]
         if source == to:

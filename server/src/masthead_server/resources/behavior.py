@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
 Errors: TypeAlias = list[FieldError]
 """The errors of a validation, in the order in which kube-apiserver reports them."""
+
+
+class SlowValidation(Exception):  # noqa: N818 - a request for a thread, not an error
+    """A validation would hold the event loop.
+
+    Attributes:
+        find: Finds the errors, in any thread.
+    """
+
+    def __init__(self, find: Callable[[], Errors]) -> None:
+        super().__init__("an object is to be validated in a thread")
+        self.find = find
+
+
 Fill: TypeAlias = Callable[[Plain], None]
 """Sets the defaults of a struct in place."""
 
@@ -73,7 +87,7 @@ class StrategyHooks:
         prepare_create: Sets what the server decides. Raises `StatusFailure` if it cannot.
         reallocate: Allocates and releases addresses and ports. Raises `StatusFailure` if it cannot.
         prepare_update: Keeps what an update may leave out or cannot change.
-        validate_create: Returns the errors of a new object.
+        validate_create: Returns the errors of a new object. A hook for validation may raise `SlowValidation` instead.
         validate_update: Returns the errors of a change.
         finish_create: Sets what kube-apiserver sets only when it decodes the stored object, after validation.
         prepare_status: Sets what the server decides about a status.

@@ -95,7 +95,7 @@ class ObjectCodec(Decoder, Protocol):
         """Make sure that stored objects can be written in this version without waiting.
 
         Raises:
-            ConversionNeeded: If a webhook has to convert some of them first.
+            ConversionPending: If a webhook has to convert some of them first.
         """
         ...
 

@@ -127,13 +127,8 @@ class ServedResource:
 
     @property
     def converts_by_webhook(self) -> bool:
-        """Whether a webhook converts its objects between versions, so that requests may have to wait."""
+        """Whether a webhook converts its objects between versions."""
         return self.definition is not None and self.definition.definition.has_webhook
-
-    @property
-    def may_wait(self) -> bool:
-        """Whether requests may have to wait: for a webhook, or for the validation of a large object."""
-        return self.definition is not None
 
     @property
     def registry_name(self) -> str:

@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
-import msgspec
-
 from masthead._schema.errors import MOST_FINDINGS
 from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import ApplyConflicts
@@ -17,12 +15,11 @@ from masthead.errors import ArgumentError
 from masthead_server import scheme
 from masthead_server.field_managers.conflicts import refused_conflicts
 from masthead_server.field_managers.field_manager import field_manager_of
-from masthead_server.resources.deferred_work import in_thread
 from masthead_server.resources.go_decoder import decoder_of
 from masthead_server.resources.go_values import Mismatch
 from masthead_server.resources.unstructured import restore
 from masthead_server.verbs import bodies, write
-from masthead_server.verbs.write_steps import check_names, convert, set_defaults, version_of
+from masthead_server.verbs.write_steps import check_names, convert, set_defaults
 from masthead_server.wire.apply_configuration import read_configuration
 from masthead_server.wire.failures import StatusFailure, bad_request
 from masthead_server.wire.patches import copy_json
@@ -64,7 +61,7 @@ class ApplyTarget:
         return self.decoder.gvk
 
 
-def apply_object(context: WriteContext, request: ApiRequest) -> Written:
+async def apply_object(context: WriteContext, request: ApiRequest) -> Written:
     """Apply a configuration to an object or to a subresource that is written as the object itself.
 
     Args:
@@ -73,7 +70,6 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
 
     Raises:
         StatusFailure: If the configuration or the merged object is refused, or if it conflicts with other managers.
-        WorkNeeded: If a webhook or a thread has to do something first.
     """
     served = context.served
 
@@ -82,16 +78,18 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
 
     target = ApplyTarget(field_manager_of(served, context.subresource), served.codec, finish)
 
-    def change(old: Plain | None) -> Plain:
-        found = merge_configuration(context, request, target, old)
+    async def change(old: Plain | None) -> Plain:
+        found = await merge_configuration(context, request, target, old)
         check_names(found, context.namespace, context.name, is_namespaced=served.is_namespaced)
         return found
 
     # No manager: the merge has tracked the managers already.
-    return write.apply(replace(context, manager=None), change)
+    return await write.apply(replace(context, manager=None), change)
 
 
-def merge_configuration(context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None) -> Plain:
+async def merge_configuration(
+    context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None
+) -> Plain:
     """Merge the configuration of a request into an object.
 
     Args:
@@ -105,33 +103,12 @@ def merge_configuration(context: WriteContext, request: ApiRequest, target: Appl
 
     Raises:
         StatusFailure: If the configuration is refused, or if it conflicts with other managers.
-        WorkNeeded: If a webhook or a thread has to do something first.
     """
     # The clock belongs to the event loop.
     merge = functools.partial(_merged, context, request, target, live, context.cluster.now())
-    if context.is_large:
-        merged = in_thread(("apply", version_of(live)), lambda: _Repeatable(merge())).take()
-    else:
-        merged = merge()
+    merged = await context.evaluate_merge(merge)
     _report_duplicates(context, request)
     return merged
-
-
-class _Repeatable:
-    """An object that a request changes, and may need unchanged when it is handled again.
-
-    Args:
-        found: The object, plain JSON; only `take` returns it.
-    """
-
-    def __init__(self, found: Plain) -> None:
-        self._found: Plain | None = found
-        self._text = msgspec.json.encode(found)
-
-    def take(self) -> Plain:
-        """Return the object: the first time itself, later a copy."""
-        found, self._found = self._found, None
-        return cast("Plain", msgspec.json.decode(self._text)) if found is None else found
 
 
 def _merged(context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None, now: str) -> Plain:

@@ -47,6 +47,7 @@ def delete(
 
     Raises:
         StatusFailure: If it does not exist, a precondition is not met, or it may not be deleted.
+        ConversionPending: If a webhook has to convert it first; nothing has changed then.
     """
     record = cluster.find(served, namespace, name)
     if not served.is_custom:
@@ -132,16 +133,15 @@ def _update_then_remove(
     if found != served.load(record):
         record = cluster.write(served, record.key, found)
     if not is_complete:
-        return Deleted(found, served.dump(found), is_gone=False)
+        return Deleted(found, record.value, is_gone=False)
     return _remove(cluster, served, record, found, options)
 
 
 def _remove(
     cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
 ) -> Deleted:
-    if not options.is_dry_run:
-        found = served.load(cluster.remove(served, record.key, found))
-    return Deleted(found, served.dump(found), is_gone=True)
+    value = served.dump(found) if options.is_dry_run else cluster.remove(served, record.key, found).value
+    return Deleted(found, value, is_gone=True)
 
 
 def _delete_namespace(

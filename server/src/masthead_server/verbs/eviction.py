@@ -31,7 +31,7 @@ OLDER_VERSIONS: Final = ("policy/v1beta1",)
 """Versions of an Eviction that are accepted as well, though they are no longer served."""
 _UNGUARDED: Final = frozenset({"Succeeded", "Failed", "Pending"})
 """Phases in which budgets do not count a pod: it does not run any more, or not yet."""
-_MOST_DISRUPTED: Final = 2000
+_MAX_DISRUPTED: Final = 2000
 """The most evictions that the disruption controller has not observed yet."""
 _RISKY: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
 _REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -39,7 +39,7 @@ _PATIENCE: Final = 10
 _ALLOWED: Final = "DisruptionAllowed"
 
 
-def evict(context: WriteContext, body: Plain) -> None:
+async def evict(context: WriteContext, body: Plain) -> None:
     """Delete a pod as an Eviction says, and count that against its disruption budget.
 
     Raises:
@@ -53,14 +53,14 @@ def evict(context: WriteContext, body: Plain) -> None:
     pod = served.load(cluster.find(served, context.namespace, name))
     budget = None if _is_unguarded(pod) else _budget_of(cluster, pod)
     if budget is None:
-        _end(cluster, served, pod, how, dry_run)
+        await _end(cluster, served, pod, how, dry_run)
     elif _counts_as_down_already(budget, pod):
         # Its budget does not count this pod as healthy, so that its eviction spends no disruption.
-        _end_unready(cluster, served, pod, how, dry_run, text(metadata(budget), "name"))
+        await _end_unready(cluster, served, pod, how, dry_run, text(metadata(budget), "name"))
     else:
         # The budget is spent before the pod is deleted, so that a refused eviction deletes nothing.
-        _spend(cluster, budget, name, is_dry_run=how.is_dry_run)
-        _end(cluster, served, pod, how, dry_run)
+        await _spend(cluster, budget, name, is_dry_run=how.is_dry_run)
+        await _end(cluster, served, pod, how, dry_run)
 
 
 def _check_names(name: str, body: Plain) -> None:
@@ -97,7 +97,7 @@ def _is_unguarded(pod: Plain) -> bool:
     return is_being_deleted(pod) or part(pod, "status").get("phase") in _UNGUARDED
 
 
-def _end(
+async def _end(
     cluster: ClusterState, served: ServedResource, pod: Plain, how: DeletionOptions, dry_run: tuple[str, ...]
 ) -> None:
     """Set the condition of a pod that is being evicted, and delete it, in two writes."""
@@ -106,17 +106,18 @@ def _end(
     if not how.is_dry_run:
         # Empty preconditions do not count here, but they do for the deletion.
         delete.check_preconditions(served, meta, replace(how, uid=how.uid or None, version=how.version or None))
-        write.update(
-            WriteContext(cluster, served, *place, WriteOptions(), subresource="status"),
-            lambda found: _marked(found, cluster.now()),
-        )
+
+        async def mark(found: Plain) -> Plain:
+            return _marked(found, cluster.now())
+
+        await write.update(WriteContext(cluster, served, *place, WriteOptions(), subresource="status"), mark)
         how = replace(how, version=None)  # it was met, until the write above
     if errors := how.errors(dry_run):
         raise refused_fields("meta.k8s.io", "DeleteOptions", "", errors)
     delete.delete(cluster, served, *place, how)
 
 
-def _end_unready(
+async def _end_unready(
     cluster: ClusterState,
     served: ServedResource,
     pod: Plain,
@@ -126,7 +127,7 @@ def _end_unready(
 ) -> None:
     """Delete a pod in the version that was checked, rather than in the one that the client gave."""
     try:
-        _end(cluster, served, pod, replace(how, version=metadata(pod)["resourceVersion"]), dry_run)
+        await _end(cluster, served, pod, replace(how, version=metadata(pod)["resourceVersion"]), dry_run)
     except StatusFailure as failure:
         if failure.reason == "Conflict" and how.version is None:
             raise _still_processed(budget) from None
@@ -195,35 +196,48 @@ def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:
     return bool(needed) and status.get("currentHealthy", 0) >= needed
 
 
-def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) -> None:
-    """Take one disruption from what a budget allows."""
+async def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) -> None:
+    """Take one disruption from a budget.
+
+    Raises:
+        StatusFailure: If the budget allows none now.
+    """
+    if is_dry_run:
+        _check_allows_disruption(budget)
+        return
+
+    async def spend(stored: Plain) -> Plain:
+        # Checked in every attempt: another eviction may spend the last disruption first.
+        _check_allows_disruption(stored)
+        return _count_disruption(stored, pod, cluster.now())
+
+    meta = metadata(budget)
+    context = WriteContext(
+        cluster,
+        cluster.catalog.require(_BUDGETS),
+        meta["namespace"],
+        meta["name"],
+        WriteOptions(),
+        subresource="status",
+        manager=CLUSTER_MANAGER,
+    )
+    await write.update(context, spend)
+
+
+def _check_allows_disruption(budget: Plain) -> None:
     meta, status = metadata(budget), part(budget, "status")
     name = meta["name"]
     # Until the disruption controller has seen the current spec, disruptionsAllowed may be out of date.
     if status.get("observedGeneration", 0) < meta.get("generation", 0):
         raise _still_processed(name)
     # The disruption controller removes entries; so many of them mean that it does not keep up.
-    if len(part(status, "disruptedPods")) > _MOST_DISRUPTED:
+    if len(part(status, "disruptedPods")) > _MAX_DISRUPTED:
         raise _too_many_disrupted(name)
     if not status.get("disruptionsAllowed"):
         raise _used_up(name, status)
-    if not is_dry_run:
-        budgets = cluster.catalog.require(_BUDGETS)
-        write.update(
-            WriteContext(
-                cluster,
-                budgets,
-                meta["namespace"],
-                name,
-                WriteOptions(),
-                subresource="status",
-                manager=CLUSTER_MANAGER,
-            ),
-            lambda found: _spent(found, pod, cluster.now()),
-        )
 
 
-def _spent(budget: Plain, pod: str, now: str) -> Plain:
+def _count_disruption(budget: Plain, pod: str, now: str) -> Plain:
     status = part(budget, "status")
     status["disruptionsAllowed"] -= 1
     status["disruptedPods"] = {**part(status, "disruptedPods"), pod: now}

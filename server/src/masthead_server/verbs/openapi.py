@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.wire.request import JSON_TYPE, ApiResponse, DeferredResponse
+from masthead_server.wire.request import JSON_TYPE, ApiResponse
 
 if TYPE_CHECKING:
     from masthead_server.clock import Clock
@@ -54,11 +55,11 @@ class OpenApiHandler:
             self._made = OpenApiService(self._catalog)
         return self._made
 
-    def respond(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
-        """Respond to a request; what has to be made first is made in a thread, even the modules are imported there."""
+    async def respond(self, request: ApiRequest) -> ApiResponse:
+        """Respond to a request; a thread builds a missing document, and imports the modules for that."""
         if self._made is not None and self._is_at_hand(request, self._made):
             return self._respond(request)
-        return DeferredResponse(lambda: self._respond(request))
+        return await asyncio.to_thread(self._respond, request)
 
     @staticmethod
     def _is_at_hand(request: ApiRequest, service: OpenApiService) -> bool:

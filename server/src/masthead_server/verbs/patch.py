@@ -156,7 +156,7 @@ def patch_type(request: ApiRequest, served: ServedResource) -> str:
     raise StatusFailure(415, "UnsupportedMediaType", message)
 
 
-def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
+async def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
     """Apply a patch to an object, in the version that the client uses, and store what comes of it.
 
     Raises:
@@ -164,7 +164,7 @@ def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
     """
     served, options = context.served, context.options
 
-    def change(old: Plain) -> Plain:
+    async def change(old: Plain) -> Plain:
         # A patch may test or replace kind and apiVersion, so it sees the object as a GET returns it.
         document = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old)}
         result = patch.apply(document, served.gvk, lenient=options.field_validation == "Ignore")
@@ -178,4 +178,4 @@ def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
         decoded = bodies.drop_unknown(patched, served.codec, options, errors, result.refuse)
         return write.to_stored(context, decoded)
 
-    return write.update(context, change)
+    return await write.update(context, change)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from masthead._meta.gvk import GroupVersionResource
 from masthead_server import scheme
-from masthead_server.cluster import Replay
 from masthead_server.faults import Effect
 from masthead_server.resources.catalog import unknown_resource
+from masthead_server.resources.custom.conversions import Conversions
 from masthead_server.resources.warnings.headers import fit
 from masthead_server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead_server.verbs.lists import check_not_ahead, read_page
@@ -40,14 +41,13 @@ from masthead_server.wire.request import (
     APPLY_PATCH_TYPE,
     JSON_TYPE,
     ApiResponse,
-    DeferredResponse,
     status_response,
     warning_header,
 )
 from masthead_server.wire.request_info import split_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from masthead_server.cluster import ClusterState
     from masthead_server.faults import Faults
@@ -62,25 +62,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Rest"]
 
-_WRITES: Final = frozenset({"create", "update", "patch"})
+T = TypeVar("T")
 _READ_MANY: Final = frozenset({"list", "watch"})
-_MOST_ROUNDS: Final = 16
-"""How often a request is handled again because it has to wait for something first."""
+_LARGE_BODY: Final = 500_000
+"""Bytes of JSON above which a body is encoded as YAML or protobuf in a thread."""
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
 """The subresources that can be shown as a table; empty for the object."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """A request to a resource, and what was found out about it.
+    """A request to a resource, with the results of routing and negotiation.
 
     Attributes:
         request: The request.
-        info: What it is about.
+        info: The verb and the names in the path.
         served: The resource.
-        media: What the client accepts.
-        representation: How objects appear in the response.
-        warnings: What the client gets as Warning headers, whatever the outcome.
+        media: The negotiated media type.
+        representation: The negotiated form of objects.
+        conversions: The conversions of the request; None if no webhook converts the objects.
+        warnings: The Warning headers of the response, whatever the outcome.
     """
 
     request: ApiRequest
@@ -88,7 +89,12 @@ class RequestContext:
     served: ServedResource
     media: MediaTypeOptions
     representation: Representation
+    conversions: Conversions | None = None
     warnings: list[str] = field(default_factory=list[str])
+
+    async def evaluate(self, compute: Callable[..., T], *args: object) -> T:
+        """Evaluate code that may need conversions, and has no effects before its last one."""
+        return compute(*args) if self.conversions is None else await self.conversions.run(compute, *args)
 
 
 class Rest:
@@ -118,7 +124,7 @@ class Rest:
         self._limits = limits
         self._gates = gates or FeatureGates()
         self._on_idle = on_idle
-        self._verbs: dict[str, Callable[[RequestContext], ApiResponse | DeferredResponse]] = {
+        self._verbs: dict[str, Callable[[RequestContext], Awaitable[ApiResponse]]] = {
             "get": self._get,
             "list": self._list,
             "create": self._create,
@@ -128,21 +134,45 @@ class Rest:
             "deletecollection": self._delete_collection,
         }
 
-    async def respond(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | DeferredResponse | Watcher:
-        """Handle a request; wait for nothing, unless a webhook or a thread has to do something first.
+    async def respond(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
+        """Handle a request; returns the response, or the watch to stream.
 
         Raises:
             StatusFailure: If it is refused before the resource is known.
         """
-        served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
+        if not info.resource or (info.group and not self._catalog.versions(info.group)):
+            return await self._describe(request)
+        if info.verb == "head" and info.group not in scheme.VERSIONS:
+            # kube-apiserver's router does not know HEAD; the handler of custom resources takes it for GET.
+            info = replace(info, verb="get" if info.name else "list")
+        served = find_resource(self._catalog, info)
         if served is None:
-            return self.handle(request, info)
-        is_write = info.verb in _WRITES
-        if is_write and served.description.is_reviewed_ahead:
-            await asyncio.to_thread(_review, request, served)
-        return (
-            await self._respond_when_ready(request, info) if is_write or served.may_wait else self.handle(request, info)
+            return discovery.not_found_page()
+        context = self._context(request, info, served)
+        if info.verb == "watch":
+            return self._watch(context)
+        try:
+            response = await self._verbs[info.verb](context)
+        except StatusFailure as failure:
+            response = status_response(failure)
+        # JSON, the form of nearly all responses, is there already.
+        if len(response.body) > _LARGE_BODY and context.media.content_type != JSON_TYPE:
+            return await asyncio.to_thread(_finish, context, response)
+        return _finish(context, response)
+
+    def _context(self, request: ApiRequest, info: RequestInfo, served: ServedResource) -> RequestContext:
+        media = negotiate(
+            request.headers.get("accept", ""),
+            of_collection=info.verb in _READ_MANY,
+            is_watch=info.verb == "watch",
+            has_table="list" in served.verbs and info.subresource in _TABLE_SUBRESOURCES,
+            is_routed=not served.is_custom,
         )
+        representation = representation_for(media, served, request, self._cluster.clock)
+        conversions = Conversions() if served.converts_by_webhook else None
+        # Before the verb runs, because a request that fails gets the warning, too.
+        warnings = [served.deprecation_warning] if served.deprecation_warning else []
+        return RequestContext(request, info, served, media, representation, conversions, warnings)
 
     def is_served(self, info: RequestInfo) -> bool:
         """Tell whether the path of a request leads to a resource or subresource.
@@ -152,60 +182,7 @@ class Rest:
         """
         return find_resource(self._catalog, info) is not None
 
-    async def _respond_when_ready(
-        self, request: ApiRequest, info: RequestInfo
-    ) -> ApiResponse | DeferredResponse | Watcher:
-        """Handle a request again and again, until there is nothing that it has to wait for."""
-        from masthead_server.resources.deferred_work import WorkNeeded, WorkResults
-
-        results, replay = WorkResults(), Replay()
-        for _ in range(_MOST_ROUNDS):
-            try:
-                with results.active(), self._cluster.replaying(replay):
-                    return self.handle(request, info)
-            except WorkNeeded as needed:
-                await needed.perform(results)
-        # Each time, another request has changed the object in the meantime.
-        raise StatusFailure(500, "", "the object has been modified too often while the request was handled")
-
-    def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | DeferredResponse | Watcher:
-        """Handle a request; returns the response, what makes it, or the watch to stream.
-
-        Raises:
-            StatusFailure: If it is refused before the resource is known.
-        """
-        if not info.resource or (info.group and not self._catalog.versions(info.group)):
-            return self._describe(request)
-        if info.verb == "head" and info.group not in scheme.VERSIONS:
-            # kube-apiserver's router does not know HEAD; the handler of custom resources takes it for GET.
-            info = replace(info, verb="get" if info.name else "list")
-        served = find_resource(self._catalog, info)
-        if served is None:
-            return discovery.not_found_page()
-        media = negotiate(
-            request.headers.get("accept", ""),
-            of_collection=info.verb in _READ_MANY,
-            is_watch=info.verb == "watch",
-            has_table="list" in served.verbs and info.subresource in _TABLE_SUBRESOURCES,
-            is_routed=not served.is_custom,
-        )
-        representation = representation_for(media, served, request, self._cluster.clock)
-        context = RequestContext(request, info, served, media, representation)
-        # Before the verb runs, because a request that fails gets the warning, too.
-        if served.deprecation_warning:
-            context.warnings.append(served.deprecation_warning)
-        if info.verb == "watch":
-            return self._watch(context)
-        try:
-            response = self._verbs[info.verb](context)
-        except StatusFailure as failure:
-            response = status_response(failure)
-        if isinstance(response, DeferredResponse):
-            make = response.make
-            return DeferredResponse(lambda: _finished(context, make()))
-        return _finished(context, response)
-
-    def _get(self, context: RequestContext) -> ApiResponse:
+    async def _get(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
         if context.media.is_metadata_list:
             if served.is_custom:  # whose Go type could be a list, for all that the server knows
@@ -215,27 +192,28 @@ class Rest:
         if "export" in request.query:
             raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         if info.subresource:
-            return ApiResponse(200, subresources.read(self._cluster, served, info, context.representation))
+            read = subresources.read
+            return ApiResponse(200, await context.evaluate(read, self._cluster, served, info, context.representation))
         if not served.is_stored:
             raise served.missing(info.name)
         check_not_ahead(self._cluster.storage, read_version(request.first("resourceVersion")))
         record = self._cluster.find(served, info.namespace, info.name)
-        return ApiResponse(200, context.representation.one(record.value))
+        return ApiResponse(200, await context.evaluate(context.representation.one, record.value))
 
-    def _list(self, context: RequestContext) -> ApiResponse | DeferredResponse:
+    async def _list(self, context: RequestContext) -> ApiResponse:
         options = CollectionOptions.of(context.request, self._gates)
         selection = SelectionPredicate(context.served, context.info.namespace, options)
         stale = self._faults.trigger(context.info, Effect.STALE) if options.version else None
         storage = self._cluster.storage
         latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
-        page = read_page(storage, selection, options, latest=latest)
+        page = await context.evaluate(partial(read_page, storage, selection, options, latest=latest))
         if context.representation.is_slow(page):
-            return DeferredResponse(lambda: ApiResponse(200, context.representation.page(page)))
-        return ApiResponse(200, context.representation.page(page))
+            return ApiResponse(200, await asyncio.to_thread(context.representation.page, page))
+        return ApiResponse(200, await context.evaluate(context.representation.page, page))
 
-    def _describe(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
+    async def _describe(self, request: ApiRequest) -> ApiResponse:
         if is_openapi(request.path):
-            return self._openapi.respond(request)
+            return await self._openapi.respond(request)
         found = self._discovery.describe(request)
         if found is not None:
             if request.method != "GET" and not discovery.takes_any_method(request):
@@ -263,35 +241,38 @@ class Rest:
             headers=tuple(warning_header(warning) for warning in context.warnings),
         )
 
-    def _create(self, context: RequestContext) -> ApiResponse:
+    async def _create(self, context: RequestContext) -> ApiResponse:
         request, served = context.request, context.served
+        await _review(context)
         write_context = self._write_context(context, "CreateOptions")
         if context.info.subresource:
-            return subresources.create(write_context, request)
+            return await subresources.create(write_context, request)
         if not served.is_stored:
-            return reviews.create(write_context, request)
+            return await reviews.create(write_context, request)
         decoded = bodies.decode(request, served.codec, write_context.options)
-        return _written(context, write.create(write_context, decoded))
+        return await _represent(context, await write.create(write_context, decoded))
 
-    def _update(self, context: RequestContext) -> ApiResponse:
+    async def _update(self, context: RequestContext) -> ApiResponse:
         request, served = context.request, context.served
+        await _review(context)
         write_context = self._write_context(context, "UpdateOptions")
         if subresources.is_special(context.info.subresource):
-            return subresources.update(write_context, request)
-        decoded = bodies.decode(request, served.codec, write_context.options)
-        return _written(context, write.replace(write_context, decoded))
+            return await subresources.update(write_context, request)
+        decode = partial(bodies.decode, request, served.codec, write_context.options)
+        return await _represent(context, await write.replace(write_context, decode))
 
-    def _patch(self, context: RequestContext) -> ApiResponse:
+    async def _patch(self, context: RequestContext) -> ApiResponse:
         media_type = patch_type(context.request, context.served)
+        await _review(context)
         if media_type == APPLY_PATCH_TYPE:
-            return self._apply(context)
+            return await self._apply(context)
         patch = RequestPatch(context.request, media_type)
         write_context = self._write_context(context, "PatchOptions")
         if subresources.is_special(context.info.subresource):
-            return subresources.patch(write_context, patch)
-        return _written(context, patch_object(write_context, patch))
+            return await subresources.patch(write_context, patch)
+        return await _represent(context, await patch_object(write_context, patch))
 
-    def _apply(self, context: RequestContext) -> ApiResponse:
+    async def _apply(self, context: RequestContext) -> ApiResponse:
         from masthead_server.verbs.apply import apply_object
 
         write_context = self._write_context(context, "PatchOptions", is_apply=True)
@@ -299,8 +280,8 @@ class Rest:
         if request.document is None:
             request = bodies.read_ahead(request)  # decoded once, for all steps that need it
         if subresources.is_special(context.info.subresource):
-            return subresources.apply(write_context, request)
-        return _written(context, apply_object(write_context, request))
+            return await subresources.apply(write_context, request)
+        return await _represent(context, await apply_object(write_context, request))
 
     def _write_context(self, context: RequestContext, kind: str, *, is_apply: bool = False) -> WriteContext:
         """Read the query of a write, whose options are of a kind that complaints name."""
@@ -318,6 +299,7 @@ class Rest:
             manager=context.request.first("fieldManager")
             or manager_of_user_agent(context.request.headers.get("user-agent", "")),
             is_large=bodies.is_large(context.request) or self._is_stored_large(context),
+            conversions=context.conversions,
         )
 
     def _is_stored_large(self, context: RequestContext) -> bool:
@@ -327,30 +309,35 @@ class Rest:
         record = self._cluster.storage.table(served.table).get(served.key(info.namespace, info.name))
         return record is not None and is_costly(record.value)
 
-    def _delete(self, context: RequestContext) -> ApiResponse:
+    async def _delete(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
         options = DeletionOptions.of(request, bodies.read_options(request))
         _warn_of_deletion(context, options)
-        deleted = delete.delete(self._cluster, served, info.namespace, info.name, options)
+        deleted = await context.evaluate(delete.delete, self._cluster, served, info.namespace, info.name, options)
         if not deleted.is_gone or served.strategy.returns_deleted:
             code = 202 if options.orphans is False and not deleted.is_gone else 200
-            return ApiResponse(code, context.representation.one(deleted.value))
+            return ApiResponse(code, await context.evaluate(context.representation.one, deleted.value))
         meta = deleted.found["metadata"]
         details = details_of(meta["name"], served.group, served.name, uid=meta["uid"])
         head: Plain = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return ApiResponse(200, msgspec.json.encode({**head, "details": details}))
 
-    def _delete_collection(self, context: RequestContext) -> ApiResponse:
+    async def _delete_collection(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
         options = CollectionOptions.of(request, self._gates)
         how = DeletionOptions.of(request, bodies.read_options(request))
         _warn_of_deletion(context, how)
         selection = SelectionPredicate(served, info.namespace, options)
-        page = read_page(self._cluster.storage, selection, options)
-        body = context.representation.page(page)
+        page = await context.evaluate(read_page, self._cluster.storage, selection, options)
+        body = await context.evaluate(context.representation.page, page)
         for record in page.records:
             namespace, name = served.split(record.key)
-            delete.delete(self._cluster, served, namespace, name, how)
+            try:
+                await context.evaluate(delete.delete, self._cluster, served, namespace, name, how)
+            except StatusFailure as failure:
+                # Another request may have deleted it while a webhook converted the list.
+                if failure.code != HTTPStatus.NOT_FOUND:
+                    raise
         return ApiResponse(200, body)
 
 
@@ -358,21 +345,27 @@ def _warn_of_deletion(context: RequestContext, how: DeletionOptions) -> None:
     context.warnings.extend(context.served.delete_warnings(policy=how.policy, orphans=how.orphans))
 
 
-def _written(context: RequestContext, written: Written) -> ApiResponse:
-    return ApiResponse(201 if written.is_new else 200, context.representation.one(written.value))
+async def _represent(context: RequestContext, written: Written) -> ApiResponse:
+    body = await context.evaluate(context.representation.one, written.value)
+    return ApiResponse(201 if written.is_new else 200, body)
 
 
-def _review(request: ApiRequest, served: ServedResource) -> None:
-    """Prepare the validation of a body, in a thread."""
+async def _review(context: RequestContext) -> None:
+    """Prepare the validation of a kind whose validation is slow, in a thread."""
+    if context.served.description.is_reviewed_ahead:
+        await asyncio.to_thread(_review_body, context.request, context.served)
+
+
+def _review_body(request: ApiRequest, served: ServedResource) -> None:
     sent = bodies.peek(request)
-    # It may be of any form; what is wrong with it is found when it is decoded.
+    # It may be of any form; its errors are found when it is decoded.
     with suppress(Exception):
         served.behavior.review(sent or {})
 
 
-def _finished(context: RequestContext, response: ApiResponse) -> ApiResponse:
-    """Add the warnings, and encode the body in the media type that was negotiated."""
+def _finish(context: RequestContext, response: ApiResponse) -> ApiResponse:
+    """Add the warnings, and encode the body in the negotiated media type."""
     encoder = encoder_for(context.media.content_type, context.request)
-    warnings = (warning_header(each) for each in fit(context.warnings))
+    warnings = (warning_header(warning) for warning in fit(context.warnings))
     headers = (*response.headers, *warnings)
     return ApiResponse(response.code, encoder.encode(response.body), encoder.content_type, headers)

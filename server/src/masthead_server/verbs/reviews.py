@@ -26,7 +26,7 @@ __all__ = ["create"]
 _PODS: Final = GroupVersionResource("", "v1", "pods")
 
 
-def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
+async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     """Answer a review, which is not stored.
 
     Raises:
@@ -35,11 +35,11 @@ def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     cluster, served = context.cluster, context.served
     found = bodies.decode(request, served.codec, context.options)
     if served.name == "bindings":
-        return _bind(context, request, found)
+        return await _bind(context, request, found)
     _check(found, served.name, served.gvk.group, context.namespace)
     if not part(found, "metadata"):
         found["metadata"] = {}
-    track_managers(context, found, None)
+    await track_managers(context, found, None)
     if served.name in _ANSWERED_ANEW:
         metadata(found).pop("managedFields", None)
     if served.name == "selfsubjectreviews":
@@ -95,11 +95,11 @@ def _access_errors(spec: Plain, resource: str, namespace: str) -> list[FieldErro
     return errors
 
 
-def _bind(context: WriteContext, request: ApiRequest, found: Plain) -> ApiResponse:
+async def _bind(context: WriteContext, request: ApiRequest, found: Plain) -> ApiResponse:
     """Bind a pod by a Binding of its name: the old form of ``pods/binding``."""
     pods = context.cluster.catalog.require(_PODS)
     name = text(part(found, "metadata"), "name")
-    return subresources.create(replace(context, served=pods, name=name, subresource="binding"), request)
+    return await subresources.create(replace(context, served=pods, name=name, subresource="binding"), request)
 
 
 def _is_allowed(_: Plain) -> Plain:

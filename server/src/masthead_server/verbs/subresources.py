@@ -22,7 +22,7 @@ from masthead_server.wire.plain import Plain, metadata, part, text
 from masthead_server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from masthead_server.cluster import ClusterState
     from masthead_server.resources.resource import ServedResource
@@ -64,7 +64,7 @@ def read(cluster: ClusterState, served: ServedResource, info: RequestInfo, repre
     raise _needs_a_node(served, info.subresource)
 
 
-def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
+async def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
     """Answer a PUT of a subresource that is a kind of its own.
 
     Raises:
@@ -73,10 +73,15 @@ def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
     _check_is_scale(context)
     scale = bodies.decode(request, _decoder_of(context), context.options)
     check_names(scale, context.namespace, context.name, is_namespaced=True)
-    return _rescale(context, lambda _: scale)
+
+    async def sent(_: Plain) -> Plain:
+        # A copy for every attempt, which sets the managedFields.
+        return {**scale, "metadata": {**metadata(scale)}}
+
+    return await _rescale(context, sent)
 
 
-def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
+async def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
     """Answer a PATCH of a subresource that is a kind of its own.
 
     Raises:
@@ -85,17 +90,17 @@ def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
     _check_is_scale(context)
     decoder, options = _decoder_of(context), context.options
 
-    def patched(scale: Plain) -> Plain:
+    async def patched(scale: Plain) -> Plain:
         result = patch.apply(scale, decoder.gvk, lenient=options.field_validation == "Ignore")
         errors = result.strict_errors() if options.field_validation != "Ignore" else []
         changed = bodies.drop_unknown(result.content, decoder, options, errors, result.refuse)
         check_names(changed, context.namespace, context.name, is_namespaced=True)
         return changed
 
-    return _rescale(context, patched)
+    return await _rescale(context, patched)
 
 
-def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
+async def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
     """Answer a server-side apply of a subresource that is a kind of its own.
 
     Raises:
@@ -107,15 +112,15 @@ def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
     _check_is_scale(context)
     target = ApplyTarget(scale_manager(), _decoder_of(context), lambda merged: merged)
 
-    def applied(scale: Plain) -> Plain:
-        found = merge_configuration(context, request, target, scale)
+    async def applied(scale: Plain) -> Plain:
+        found = await merge_configuration(context, request, target, scale)
         check_names(found, context.namespace, context.name, is_namespaced=True)
         return found
 
-    return _rescale(context, applied, is_apply=True)
+    return await _rescale(context, applied, is_apply=True)
 
 
-def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
+async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     """Answer a POST to a subresource.
 
     Raises:
@@ -127,7 +132,7 @@ def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     older = eviction.OLDER_VERSIONS if context.subresource == "eviction" else ()
     body = bodies.decode(request, _decoder_of(context), context.options, older=older)
     check_names(body, context.namespace, "", is_namespaced=True)
-    return act(context, body)
+    return await act(context, body)
 
 
 def _check_is_scale(context: WriteContext) -> None:
@@ -135,18 +140,20 @@ def _check_is_scale(context: WriteContext) -> None:
         raise _needs_a_node(context.served, context.subresource)
 
 
-def _rescale(context: WriteContext, change: Callable[[Plain], Plain], *, is_apply: bool = False) -> ApiResponse:
+async def _rescale(
+    context: WriteContext, change: Callable[[Plain], Awaitable[Plain]], *, is_apply: bool = False
+) -> ApiResponse:
     """Change the scale of an object, which is a view of the object itself; an apply has tracked its managers already."""
     from masthead_server.field_managers.scale import ScaleEntries, scale_manager
 
     served = context.served
     view = _scale_view(served)
 
-    def rescaled(found: Plain) -> Plain:
+    async def rescaled(found: Plain) -> Plain:
         before, meta = view.read_for_update(found), metadata(found)
         entries = ScaleEntries(served, meta.pop("managedFields", []))
         metadata(before)["managedFields"] = entries.of_scale()
-        scale = change(before)
+        scale = await change(before)
         if not is_apply:
             scale_manager().update(before, scale, context.manager or "", context.cluster.now())
         if of_parent := entries.of_parent(metadata(scale).get("managedFields") or []):
@@ -158,15 +165,15 @@ def _rescale(context: WriteContext, change: Callable[[Plain], Plain], *, is_appl
                 metadata(found)[field] = wanted
         return found
 
-    written = write.update(replace(context, subresource="", manager=None), rescaled)
-    return json_response(200, view.read(served.codec.load(written.value)))
+    written = await write.update(replace(context, subresource="", manager=None), rescaled)
+    return json_response(200, view.read(await context.evaluate(served.codec.load, written.value)))
 
 
 def _scale_view(served: ServedResource) -> ScaleView:
     return served.behavior.scale or _REPLICAS
 
 
-def _bind(context: WriteContext, body: Plain) -> ApiResponse:
+async def _bind(context: WriteContext, body: Plain) -> ApiResponse:
     """Give a pod its node."""
     name = context.name
     if text(part(body, "metadata"), "name") != name:
@@ -180,7 +187,7 @@ def _bind(context: WriteContext, body: Plain) -> ApiResponse:
     if not node:
         raise StatusFailure(500, "", str(required("target.name")))
 
-    def bound(found: Plain) -> Plain:
+    async def bound(found: Plain) -> Plain:
         current = part(found, "spec").get("nodeName")
         if current:
             problem = f"pod {name} is already assigned to node {current!r}".replace("'", '"')
@@ -196,17 +203,17 @@ def _bind(context: WriteContext, body: Plain) -> ApiResponse:
         )
         return found
 
-    write.update(replace(context, manager=None), bound)
+    await write.update(replace(context, manager=None), bound)
     return json_response(201, {**_SUCCESS, "code": 201})
 
 
-def _evict(context: WriteContext, body: Plain) -> ApiResponse:
+async def _evict(context: WriteContext, body: Plain) -> ApiResponse:
     """Delete a pod as the eviction and its disruption budget say."""
-    eviction.evict(context, body)
+    await eviction.evict(context, body)
     return json_response(201, {**_SUCCESS, "code": 201})
 
 
-def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
+async def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
     """Issue a token for a service account; no server accepts it, but it has a token's form and expiry."""
     cluster, namespace, name = context.cluster, context.namespace, context.name
     cluster.find(context.served, namespace, name)
@@ -231,7 +238,7 @@ def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
     )
 
 
-_CREATE: Final[Mapping[str, Callable[[WriteContext, Plain], ApiResponse]]] = {
+_CREATE: Final[Mapping[str, Callable[[WriteContext, Plain], Awaitable[ApiResponse]]]] = {
     "binding": _bind,
     "eviction": _evict,
     "token": _issue_token,

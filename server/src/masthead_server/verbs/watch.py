@@ -8,9 +8,11 @@ that falls too far behind is cut off, and can watch again from the last version 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.resources.custom.conversions import Conversions
 from masthead_server.verbs.events import INITIAL_EVENTS_END, error_line, event_of
 from masthead_server.verbs.lists import ahead_of
 from masthead_server.wire.failures import StatusFailure
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from masthead_server.clock import Timer
     from masthead_server.cluster import ClusterState
-    from masthead_server.resources.deferred_work import WorkResults
     from masthead_server.verbs.representation import Representation
     from masthead_server.verbs.selection import SelectionPredicate
     from masthead_server.wire.options import CollectionOptions
@@ -106,7 +107,7 @@ class Watcher:
         self._is_closed = False
         self._until: int | None = None
         self._is_past_state = False
-        self._results: WorkResults | None = None
+        self._conversions: Conversions | None = None
         self._converted: int | None = None
         """The revision up to which a webhook has converted all objects; None if none does."""
         wanted = read_version(options.version)
@@ -168,33 +169,24 @@ class Watcher:
         """The next chunk; empty if nothing is left."""
         if not self._selection.served.converts_by_webhook:
             return self._first() or self._next()
-        results = await self._convert()
+        conversions = await self._convert()
         try:
-            with results.active():
+            with conversions.active():
                 return self._first() or self._next()
         except StatusFailure as failure:  # an object cannot be converted
             return self._fail(failure)
 
-    async def _convert(self) -> WorkResults:
+    async def _convert(self) -> Conversions:
         """Have a webhook convert all objects up to the present revision that the watch may show."""
-        from masthead_server.resources.deferred_work import WorkNeeded, WorkResults
-
         newest = self._storage.revision
         values = list(self._pending_values(newest))
-        # What was sent is not needed again, but the initial events are sent in several chunks.
-        if self._results is None or (self._is_past_state and not values):
-            self._results = WorkResults()
-        while True:
-            try:
-                with self._results.active():
-                    self._selection.served.codec.items(values)
-                break
-            except WorkNeeded as needed:
-                await needed.perform(self._results)
-            except StatusFailure:
-                break  # as soon as the object is to be shown
+        # The initial events are sent in several chunks and need their conversions until the last one.
+        if self._conversions is None or (self._is_past_state and not values):
+            self._conversions = Conversions()
+        with suppress(StatusFailure):  # it is raised again as soon as the object is to be shown
+            await self._conversions.run(self._selection.served.codec.items, values)
         self._converted = newest
-        return self._results
+        return self._conversions
 
     def _pending_values(self, newest: int) -> Iterator[bytes]:
         if self._converted is None and self._starts_with_state:

@@ -1,41 +1,52 @@
 """The write pipeline: from a decoded object to a stored one, step by step as kube-apiserver does it.
 
-Every write takes the same steps, each a function of its own in `write_steps`:
+Every write takes the same steps, each a function in `write_steps`:
 
 ==================  ====================================================================================
 decode              read the body and drop unknown fields (`bodies.decode`), apply a patch (`patch`), or merge
                     a configuration (`apply`)
-default, convert    set what the client left out; turn the client's version into the stored one
-field managers      record in managedFields who has changed what (`masthead_server.field_managers`)
-admit               the namespace must take new objects, and the kind's admission must agree
-prepare             set or keep what the server decides: metadata, status, generation, the kind's strategy
+default, convert    set the defaults; convert the client's version to the stored one
+field managers      record in managedFields who changes which fields (`masthead_server.field_managers`)
+admit               the namespace must accept new objects; the kind's admission may change or refuse the object
+prepare             set or keep the fields that the server decides: metadata, status, generation, the kind's strategy
 validate            refuse an invalid object, with all its errors
 store               write or remove the record, unless it is a dry run or changes nothing
 ==================  ====================================================================================
+
+Steps up to ``validate`` may await: a conversion webhook, a thread that merges or validates a large object. Other
+requests run meanwhile, so nothing is locked. ``store`` never awaits. It first makes sure that the record that the steps
+started from is still the stored one; if not, the write starts again from the new record (`_retry`), where its
+preconditions are checked anew. So a write with a resourceVersion fails with a conflict, and one without is repeated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+import msgspec
 
 from masthead_server.resources.codec import is_same_stored
 from masthead_server.verbs import write_steps as steps
 from masthead_server.verbs.write_steps import WriteContext
-from masthead_server.wire.failures import StatusFailure, already_exists, conflict
+from masthead_server.wire.failures import MODIFIED, StatusFailure, already_exists, conflict
 from masthead_server.wire.limits import MOST_STORED, MOST_TRACKED
 from masthead_server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
 
-__all__ = ["WriteContext", "Written", "create", "replace", "to_stored", "update"]
+__all__ = ["WriteContext", "Written", "apply", "create", "replace", "run_at_once", "to_stored", "update"]
 
-_NAME_TRIES: Final = 8
+T = TypeVar("T")
+_NAME_ATTEMPTS: Final = 8
+_MAX_ATTEMPTS: Final = 16
+"""Attempts of a write whose object other writes change while it waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +62,29 @@ class Written:
     is_new: bool = False
 
 
-def to_stored(context: WriteContext, decoded: Plain) -> Plain:
-    """Default and convert an object that a client sent, and make sure that it is the one that the path names.
+class _Superseded(Exception):  # noqa: N818 - the write starts again
+    """Another write has changed, created or removed the object while this one waited."""
+
+
+def run_at_once(write: Coroutine[object, object, T]) -> T:
+    """Run a write that has nothing to await: one of a controller, which writes small objects in the stored version.
 
     Raises:
-        StatusFailure: If it is another.
+        RuntimeError: If it awaits something.
+    """
+    try:
+        write.send(None)
+    except StopIteration as done:
+        return cast("T", done.value)
+    write.close()
+    raise RuntimeError("a write of a controller has to wait")
+
+
+def to_stored(context: WriteContext, decoded: Plain) -> Plain:
+    """Default and convert an object that a client sent, and check that the path names it.
+
+    Raises:
+        StatusFailure: If the path names another.
     """
     served = context.served
     found = steps.convert(served, steps.set_defaults(context, decoded))
@@ -63,113 +92,159 @@ def to_stored(context: WriteContext, decoded: Plain) -> Plain:
     return found
 
 
-def create(context: WriteContext, decoded: Plain) -> Written:
+async def create(context: WriteContext, decoded: Plain) -> Written:
     """Store a new object.
 
     Args:
-        context: Where and how.
+        context: The place and the options of the write.
         decoded: The object as the client sent it, without unknown fields; it is changed.
 
     Raises:
         StatusFailure: If it is refused.
     """
-    return _create(context, to_stored(context, decoded))
+    return await _create(context, to_stored(context, decoded))
 
 
-def replace(context: WriteContext, decoded: Plain) -> Written:
+async def replace(context: WriteContext, decode: Callable[[], Plain]) -> Written:
     """Store the next state of an object, sent whole. A kind may allow that to create the object.
 
     Args:
-        context: Where and how.
-        decoded: The object as the client sent it, without unknown fields; it is changed.
+        context: The object, and the options of the write.
+        decode: Returns the object as the client sent it, without unknown fields; called for every attempt.
 
     Raises:
         StatusFailure: If it is refused.
     """
-    new = to_stored(context, decoded)
-    served = context.served
-    record = _record(context)
-    if record is not None:
-        return _update(context, record, lambda: new)
-    if context.subresource or not served.strategy.create_on_update:
-        raise served.missing(context.name)
-    return _create_by_update(context, new)
+
+    async def attempt() -> Written:
+        new = to_stored(context, decode())
+        record = _find_record(context)
+        if record is not None:
+            return await _update(context, record, await context.evaluate(context.served.load, record), new)
+        if context.subresource or not context.served.strategy.create_on_update:
+            raise context.served.missing(context.name)
+        return await _create_by_update(context, new)
+
+    return await _retry(context, attempt)
 
 
-def update(context: WriteContext, change: Callable[[Plain], Plain]) -> Written:
+async def update(context: WriteContext, change: Callable[[Plain], Awaitable[Plain]]) -> Written:
     """Store the next state of an object, made from the present one.
 
     Args:
-        context: Where and how.
-        change: Makes the new object from the present one, which it may change; both have the stored shape.
+        context: The object, and the options of the write.
+        change: Makes the new object from the present one, which it may change; both have the stored shape. Called for
+            every attempt.
 
     Raises:
         StatusFailure: If there is no such object, or if the change is refused.
     """
-    record = _record(context)
-    if record is None:
-        raise context.served.missing(context.name)
-    return _update(context, record, lambda: change(context.served.load(record)))
+
+    async def attempt() -> Written:
+        record = _find_record(context)
+        if record is None:
+            raise context.served.missing(context.name)
+        old = await context.evaluate(context.served.load, record)
+        # Loaded twice: the change gets an object of its own.
+        new = await change(await context.evaluate(context.served.load, record))
+        return await _update(context, record, old, new)
+
+    return await _retry(context, attempt)
 
 
-def apply(context: WriteContext, change: Callable[[Plain | None], Plain]) -> Written:
+async def apply(context: WriteContext, change: Callable[[Plain | None], Awaitable[Plain]]) -> Written:
     """Store the result of an apply, which may be a new object.
 
     Args:
         context: The object, and the options of the write.
         change: Makes the new object, with its managedFields, from the stored one, or from None if it does not exist.
+            Called for every attempt.
 
     Raises:
         StatusFailure: If the change is refused, or if a subresource is applied to an object that does not exist.
     """
-    record = _record(context)
-    if record is not None:
-        return _update(context, record, lambda: change(context.served.load(record)), is_apply=True)
-    if context.subresource:
-        raise context.served.missing(context.name)
-    return _create_by_apply(context, change(None))
+    served = context.served
+
+    async def attempt() -> Written:
+        record = _find_record(context)
+        if record is None:
+            if context.subresource:
+                raise served.missing(context.name)
+            return await _create_by_apply(context, await change(None))
+        old = await context.evaluate(served.load, record)
+        new = await change(await context.evaluate(served.load, record))
+        # A repeated apply usually changes nothing.
+        if new == old and not is_being_deleted(old) and await context.evaluate(_is_stored, served, record, new):
+            steps.warn_of_update(context, new, old)
+            return Written(record.value)
+        return await _update(context, record, old, new)
+
+    return await _retry(context, attempt)
 
 
-def _record(context: WriteContext) -> Record | None:
-    """The stored object that a write names; None if it does not exist."""
+async def _retry(context: WriteContext, attempt: Callable[[], Awaitable[Written]]) -> Written:
+    """Repeat a write until no other one interferes, as kube-apiserver's storage does."""
+    warnings = context.options.warnings
+    count = len(warnings)
+    for _ in range(_MAX_ATTEMPTS):
+        try:
+            return await attempt()
+        except _Superseded:
+            # The next attempt gives its warnings again.
+            del warnings[count:]
+    served = context.served
+    raise conflict(served.group, served.name, context.name, MODIFIED)
+
+
+def _find_record(context: WriteContext) -> Record | None:
+    """Return the stored object that a write names; None if it does not exist."""
     served = context.served
     key = served.place(context.namespace, context.name)
     return context.cluster.storage.table(served.table).get(key)
 
 
-def _create(context: WriteContext, new: Plain) -> Written:
+async def _create(context: WriteContext, new: Plain, *, is_upsert: bool = False) -> Written:
     steps.admit_namespace(context, new)
     steps.dedup_owners(context, new)
     steps.check_version_unset(context, new)
     steps.drop_system_fields(new)
-    return _create_admitted(context, new)
+    return await _create_admitted(context, new, is_upsert=is_upsert)
 
 
-def _create_admitted(context: WriteContext, new: Plain) -> Written:
-    tries = 0 if metadata(new).get("name") else _NAME_TRIES
+async def _create_admitted(context: WriteContext, new: Plain, *, is_upsert: bool) -> Written:
+    """Store a new object in a namespace that accepts it.
+
+    Args:
+        context: The place and the options of the write.
+        new: The object.
+        is_upsert: Whether the write changes the object, if another one has created it meanwhile.
+    """
+    revision = context.cluster.storage.revision
+    name_attempts = 0 if metadata(new).get("name") else _NAME_ATTEMPTS
     try:
-        steps.track_managers(context, new, None)
+        await steps.track_managers(context, new, None)
         steps.assign_metadata(context, new)
-        steps.admit(context, new)
+        await steps.admit(context, new)
         steps.prepare_create(context, new)
-        steps.validate_create(context, new)
+        await steps.validate_create(context, new)
         context.hooks.finish_create(new)
         context.options.warnings.extend(context.served.behavior.warnings.on_create(new))
-        return _store_new(context, new, tries=tries)
+        store = partial(_store_new, context, new, revision, name_attempts=name_attempts, is_upsert=is_upsert)
+        return await context.evaluate(store)
     finally:
-        context.cluster.allocator.undo()  # unless it was stored
+        context.allocator.undo()  # unless it was stored
 
 
-def _create_by_update(context: WriteContext, new: Plain) -> Written:
+async def _create_by_update(context: WriteContext, new: Plain) -> Written:
     served, meta = context.served, metadata(new)
     if uid := text(meta, "uid"):
         problem = steps.uid_problem(served, meta, uid, context.cluster.new_uid())
         raise conflict(served.group, served.name, text(meta, "name"), problem)
     meta.pop("resourceVersion", None)
-    return _create(context, new)
+    return await _create(context, new, is_upsert=True)
 
 
-def _create_by_apply(context: WriteContext, new: Plain) -> Written:
+async def _create_by_apply(context: WriteContext, new: Plain) -> Written:
     served, meta = context.served, metadata(new)
     if uid := text(meta, "uid"):
         problem = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -178,53 +253,81 @@ def _create_by_apply(context: WriteContext, new: Plain) -> Written:
     steps.dedup_owners(context, new, is_patch=True)
     steps.check_version_number(text(meta, "resourceVersion"))
     meta.pop("resourceVersion", None)
-    return _create_admitted(context, new)
+    return await _create_admitted(context, new, is_upsert=True)
 
 
-def _update(context: WriteContext, record: Record, make: Callable[[], Plain], *, is_apply: bool = False) -> Written:
-    """Store the next state of an object, which `make` returns; it is called when the stored object has been read."""
-    served = context.served
-    old = served.load(record)
-    new = make()
-    if is_apply and new == old and _is_stored(served, record, new) and not is_being_deleted(old):
-        # A repeated apply usually changes nothing.
-        steps.warn_of_update(context, new, old)
-        return Written(record.value)
+async def _update(context: WriteContext, record: Record, old: Plain, new: Plain) -> Written:
+    """Store the next state of an object.
+
+    Args:
+        context: The object, and the options of the write.
+        record: The stored object that `new` was made from.
+        old: The same, decoded.
+        new: The next state; it is changed.
+    """
     if context.is_put:
         steps.dedup_owners(context, new)
         steps.check_uid(context, new, old)
     try:
         steps.check_version(context, new, old)
-        steps.track_managers(context, new, old)
+        await steps.track_managers(context, new, old)
         if not context.is_put:
             steps.dedup_owners(context, new, is_patch=True)
         new = steps.keep_unwritable(context, new, old)
         steps.prepare_update(context, new, old)
         steps.raise_generation(context, new, old)
-        steps.validate_update(context, new, old)
+        await steps.validate_update(context, new, old)
         steps.warn_of_update(context, new, old)
         steps.keep_times(new, old)
-        return _store_change(context, record, new, old)
+        return await context.evaluate(_store_change, context, record, new, old)
     finally:
-        context.cluster.allocator.undo()  # unless it was stored
+        context.allocator.undo()  # unless it was stored
 
 
-def _store_new(context: WriteContext, new: Plain, *, tries: int) -> Written:
-    """Store a new object; where a generated name is taken, another is tried so many times."""
+def _store_new(context: WriteContext, new: Plain, revision: int, *, name_attempts: int, is_upsert: bool) -> Written:
+    """Store a new object.
+
+    Args:
+        context: The place and the options of the write.
+        new: The object.
+        revision: The revision at which the object was admitted.
+        name_attempts: How many further names to generate if the name is in use.
+        is_upsert: Whether to start again if the name is in use.
+
+    Raises:
+        StatusFailure: If the name is in use, or if the object is not admitted any more.
+        ConversionPending: If a webhook has to convert the object first; nothing is stored then.
+    """
     cluster, served = context.cluster, context.served
+    if cluster.storage.revision != revision:
+        _check_still_admitted(context, new)
     meta = metadata(new)
     table = cluster.storage.table(served.table)
     while (present := table.get(key := served.key(context.namespace, meta["name"]))) is not None:
-        if not tries:
-            raise _taken(served, meta, served.load(present))
-        tries -= 1
+        if is_upsert:
+            raise _Superseded
+        if not name_attempts:
+            raise _name_in_use(served, meta, present)
+        name_attempts -= 1
         meta["name"] = cluster.new_name(meta["generateName"])
     if context.options.is_dry_run:
         return Written(served.dump(new), is_new=True)
     record = _write(context, key, new)
-    # Only now, because what was allocated for a write that fails is given back.
-    cluster.allocator.keep()
+    # Only now: the allocations of a write that fails are returned.
+    context.allocator.keep()
     return Written(record.value, is_new=True)
+
+
+def _check_still_admitted(context: WriteContext, new: Plain) -> None:
+    """Refuse a new object if its namespace or its definition is being deleted since it was admitted."""
+    steps.admit_namespace(context, new)
+    served = context.served
+    current = context.cluster.catalog.find(served.gvr)
+    # The definition's own admission: an object that arrives after the clean-up would never be removed.
+    if current is not None and current is not served:
+        refusal = current.behavior.hooks.admit_create(new, context.allocator)
+        if refusal is not None:
+            raise refusal
 
 
 def _write(context: WriteContext, key: str, new: Plain) -> Record:
@@ -232,17 +335,18 @@ def _write(context: WriteContext, key: str, new: Plain) -> Record:
     cluster, served = context.cluster, context.served
     if "managedFields" in metadata(new):
         try:
-            return cluster.write(served, key, new, most=MOST_TRACKED)
+            return cluster.write(served, key, new, max_bytes=MOST_TRACKED)
         except StatusFailure as failure:
             if failure.code != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
                 raise
         del metadata(new)["managedFields"]
-    return cluster.write(served, key, new, most=MOST_STORED)
+    return cluster.write(served, key, new, max_bytes=MOST_STORED)
 
 
-def _taken(served: ServedResource, meta: Plain, present: Plain) -> StatusFailure:
+def _name_in_use(served: ServedResource, meta: Plain, present: Record) -> StatusFailure:
     refusal = already_exists(served.group, served.name, meta["name"])
-    if is_being_deleted(present):
+    # Read as it is stored: no webhook has to convert it for that.
+    if is_being_deleted(cast("Plain", msgspec.json.decode(b"{" + present.value))):
         refusal.message = f"object is being deleted: {refusal.message}"
     if meta.get("generateName"):
         refusal.message += ", the server was not able to generate a unique name for the object"
@@ -252,7 +356,15 @@ def _taken(served: ServedResource, meta: Plain, present: Plain) -> StatusFailure
 
 
 def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain) -> Written:
+    """Store the next state of an object, or remove it with its last finalizer.
+
+    Raises:
+        _Superseded: If the stored object is not the one that the write started from.
+        ConversionPending: If a webhook has to convert the object first; nothing is stored then.
+    """
     cluster, served = context.cluster, context.served
+    if cluster.storage.table(served.table).get(record.key) is not record:
+        raise _Superseded
     if _completes_deletion(served, new, old):
         value = served.dump(new)
         served.codec.require((value,))
@@ -265,20 +377,20 @@ def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain)
     if context.options.is_dry_run:
         return Written(served.dump(new))
     written = _write(context, record.key, new)
-    cluster.allocator.keep()
+    context.allocator.keep()
     return Written(written.value)
 
 
 def _is_stored(served: ServedResource, record: Record, new: Plain) -> bool:
     """Whether an object is stored just as it is.
 
-    The schema of a custom resource can have changed since: what is stored lacks the defaults of the new one.
+    The schema of a custom resource can have changed since: the stored object lacks the defaults of the new one.
     """
     return not served.is_custom or is_same_stored(served.dump(new), record.value)
 
 
 def _completes_deletion(served: ServedResource, new: Plain, old: Plain) -> bool:
-    """Whether an object that is marked for deletion has lost the last thing that held it back."""
+    """Whether an object that is marked for deletion has lost its last finalizer."""
     if not is_being_deleted(old) or has_finalizers(new):
         return False
     if served.table == "namespaces" and part(new, "spec").get("finalizers"):

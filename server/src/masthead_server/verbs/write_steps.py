@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from masthead._schema.errors import gather, invalid
-from masthead_server.resources.deferred_work import in_thread
+from masthead_server.resources.behavior import SlowValidation
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead_server.resources.warnings.owner_references import dedup_owner_references
 from masthead_server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
@@ -15,9 +16,13 @@ from masthead_server.wire.plain import Plain, metadata, part, text, without_mana
 from masthead_server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead_server.cluster import ClusterState
     from masthead_server.field_managers.field_manager import FieldManager
-    from masthead_server.resources.behavior import StrategyHooks
+    from masthead_server.resources.allocator import Allocator
+    from masthead_server.resources.behavior import Errors, StrategyHooks
+    from masthead_server.resources.custom.conversions import Conversions
     from masthead_server.resources.resource import ServedResource
     from masthead_server.wire.options import WriteOptions
     from masthead_server.wire.user_info import UserInfo
@@ -46,9 +51,10 @@ __all__ = [
     "uid_problem",
     "validate_create",
     "validate_update",
-    "version_of",
     "warn_of_update",
 ]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,8 @@ class WriteContext:
         subresource: The part of the object that may change; empty for the main part.
         is_put: Whether the object was sent whole, so that its uid is a precondition.
         manager: Who manages the fields that change; empty if that is not known, None if the write is not tracked.
-        is_large: Whether what is sent, or what is stored, is so large that its fields are tracked in a thread.
+        is_large: Whether the object, as sent or as stored, is so large that its fields are merged in a thread.
+        conversions: The conversions of the request; None if no webhook converts the objects.
     """
 
     cluster: ClusterState
@@ -78,11 +85,31 @@ class WriteContext:
     is_put: bool = False
     manager: str | None = None
     is_large: bool = False
+    conversions: Conversions | None = None
 
     @functools.cached_property
     def hooks(self) -> StrategyHooks:
         """The strategy of what is written: the resource, or one of its subresources."""
         return self.served.hooks_for(self.subresource)
+
+    @functools.cached_property
+    def allocator(self) -> Allocator:
+        """The allocator of this write."""
+        return self.cluster.allocator()
+
+    async def evaluate(self, compute: Callable[..., T], *args: object) -> T:
+        """Evaluate code that may need conversions, and has no effects before its last one."""
+        return compute(*args) if self.conversions is None else await self.conversions.run(compute, *args)
+
+    async def evaluate_merge(self, merge: Callable[[], T]) -> T:
+        """Evaluate a merge: in a thread if the objects are large, and with the conversions that it needs.
+
+        Args:
+            merge: The merge. It must not change its arguments, because it may be evaluated again.
+        """
+        if self.conversions is not None:
+            return await self.conversions.run(merge, in_thread=self.is_large)
+        return await asyncio.to_thread(merge) if self.is_large else merge()
 
 
 def set_defaults(context: WriteContext, found: Plain) -> Plain:
@@ -105,31 +132,28 @@ def drop_system_fields(new: Plain) -> None:
         metadata(new).pop(name, None)
 
 
-def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> None:
-    """Field managers: record who has changed what, before the server itself changes anything."""
+async def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> None:
+    """Field managers: record who changes which fields, before the server itself changes any."""
     metadata(new).pop("selfLink", None)
     if context.manager is not None:
         # The import loads the schemas of the built-in kinds, which a server that is only read does not need.
         from masthead_server.field_managers.field_manager import field_manager_of
 
         manager, now = field_manager_of(context.served, context.subresource), context.cluster.now()
-        if context.is_large:
-            track = functools.partial(_tracked, manager, live, new, context.manager, now)
-            entries = in_thread(("track", version_of(live)), track)
+        if context.is_large or context.conversions is not None:
+            track = functools.partial(_compute_entries, manager, live, new, context.manager, now)
+            entries = await context.evaluate_merge(track)
             _set_or_drop(metadata(new), "managedFields", entries or None)
         else:
             manager.update(live, new, context.manager, now)
     _drop_empty_lists(context.served, new)
 
 
-def _tracked(manager: FieldManager, live: Plain | None, new: Plain, name: str, now: str) -> list[Plain]:
-    manager.update(live, new, name, now)
-    return metadata(new).get("managedFields") or []
-
-
-def version_of(live: Plain | None) -> str:
-    """Return the resourceVersion of a stored object; empty for a new one."""
-    return text(part(live or {}, "metadata"), "resourceVersion")
+def _compute_entries(manager: FieldManager, live: Plain | None, new: Plain, name: str, now: str) -> list[Plain]:
+    """Return the managedFields after a write, in any thread; the object stays as it is."""
+    copy = {**new, "metadata": {**metadata(new)}}
+    manager.update(live, copy, name, now)
+    return metadata(copy).get("managedFields") or []
 
 
 def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
@@ -226,26 +250,24 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
         _set_or_drop(found, "status", served.codec.blank_status())
 
 
-def admit(context: WriteContext, found: Plain) -> None:
-    """Admit: what admission plugins decide about a new object of this kind."""
-    if refusal := context.hooks.admit_create(found, context.cluster.allocator):
+async def admit(context: WriteContext, found: Plain) -> None:
+    """Admit: the admission plugins of the kind, which may change a new object or refuse it."""
+    if refusal := context.hooks.admit_create(found, context.allocator):
         raise refusal
 
 
 def prepare_create(context: WriteContext, found: Plain) -> None:
     """Prepare: set what the server decides about a new object of this kind."""
     context.hooks.record_user(found, context.user)
-    context.hooks.prepare_create(found, context.cluster.allocator)
+    context.hooks.prepare_create(found, context.allocator)
 
 
-def validate_create(context: WriteContext, found: Plain) -> None:
-    """Validate a new object; all that is wrong with it makes one refusal."""
-    served, hooks = context.served, context.hooks
-    errors = gather(
-        lambda: [
-            *create_errors(found, served.strategy, namespaced=served.is_namespaced),
-            *hooks.validate_create(found),
-        ]
+async def validate_create(context: WriteContext, found: Plain) -> None:
+    """Validate a new object; all its errors make one refusal."""
+    served = context.served
+    errors = await _gather_errors(
+        lambda: create_errors(found, served.strategy, namespaced=served.is_namespaced),
+        lambda: context.hooks.validate_create(found),
     )
     if errors:
         raise refused_fields(*_group_kind(served, found), text(metadata(found), "name"), errors)
@@ -314,7 +336,7 @@ def _only_status(served: ServedResource, new: Plain, old: Plain) -> Plain:
 
 def prepare_update(context: WriteContext, new: Plain, old: Plain) -> None:
     """Prepare: keep or set what the server decides about a change of this kind or subresource."""
-    hooks, allocator = context.hooks, context.cluster.allocator
+    hooks, allocator = context.hooks, context.allocator
     if context.subresource:
         hooks.prepare_status(new, old, allocator)
     else:
@@ -332,18 +354,25 @@ def raise_generation(context: WriteContext, new: Plain, old: Plain) -> None:
             del metadata(new)["generation"]
 
 
-def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
-    """Validate a change; all that is wrong with it makes one refusal."""
+async def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Validate a change; all its errors make one refusal."""
     served, hooks = context.served, context.hooks
     validate = hooks.validate_status if context.subresource else hooks.validate_update
-    errors = gather(
-        lambda: [
-            *update_errors(new, old, served.strategy, of_status=bool(context.subresource)),
-            *validate(new, old),
-        ]
+    errors = await _gather_errors(
+        lambda: update_errors(new, old, served.strategy, of_status=bool(context.subresource)),
+        lambda: validate(new, old),
     )
     if errors:
         raise refused_fields(*_group_kind(served, new), text(metadata(old), "name"), errors)
+
+
+async def _gather_errors(check_metadata: Callable[[], Errors], validate: Callable[[], Errors]) -> Errors:
+    """Find the errors of the metadata, then those of the kind; in a thread if the kind's validation is slow."""
+    try:
+        return gather(lambda: [*check_metadata(), *validate()])
+    except SlowValidation as slow:
+        find = slow.find
+    return await asyncio.to_thread(gather, lambda: [*check_metadata(), *find()])
 
 
 def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:

@@ -29,7 +29,6 @@ __all__ = [
     "YAML_TYPE",
     "ApiRequest",
     "ApiResponse",
-    "DeferredResponse",
     "json_response",
     "parse_query",
     "status_response",
@@ -83,17 +82,6 @@ class ApiResponse:
     body: bytes
     content_type: str = JSON_TYPE
     headers: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DeferredResponse:
-    """A response that takes long to make.
-
-    Attributes:
-        make: Makes it; to be called in a thread, because the event loop serves every other request and watch.
-    """
-
-    make: Callable[[], ApiResponse]
 
 
 def json_response(code: int, body: object, *, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:

@@ -78,7 +78,7 @@ class Converter(Protocol):
         """Make sure that objects can be converted without waiting.
 
         Raises:
-            ConversionNeeded: If a webhook has to convert some of them first.
+            ConversionPending: If a webhook has to convert some of them first.
         """
         ...
 
@@ -269,7 +269,7 @@ class SchemaCodec:
 
         Raises:
             StatusFailure: If the definition does not have a version, or if the object cannot be converted.
-            ConversionNeeded: If a webhook has to convert it first.
+            ConversionPending: If a webhook has to convert it first.
         """
         return self._converter.convert(found, self._named(source, "from"), self._named(target, "to"))
 
@@ -361,7 +361,7 @@ class SchemaCodec:
         """Make sure that stored objects can be written in this version without waiting.
 
         Raises:
-            ConversionNeeded: If a webhook has to convert some of them first.
+            ConversionPending: If a webhook has to convert some of them first.
             StatusFailure: If the version of one does not exist any more.
         """
         if not self._definition.has_webhook:

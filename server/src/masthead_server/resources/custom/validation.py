@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-import msgspec
 from msgspec import UNSET
 
 from masthead._schema.errors import FieldError, invalid
 from masthead._schema.list_types import list_errors
 from masthead._schema.validation import compile_validator
-from masthead_server.resources.custom.deferred_validation import ValidationNeeded, is_large
+from masthead_server.resources.behavior import SlowValidation
 from masthead_server.resources.custom.object_metadata import embedded_errors
-from masthead_server.resources.deferred_work import WorkResults
+from masthead_server.resources.custom.slow_validation import is_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["ObjectValidator"]
 
 
-_CHEAP: Final = 100_000
-"""What rules may cost on the event loop: some ten milliseconds."""
+_MAX_LOOP_COST: Final = 100_000
+"""CEL cost of rules that are evaluated on the event loop: some ten milliseconds."""
 
 _BLOCKING: Final = frozenset(
     {
@@ -49,8 +47,8 @@ _NOT_CHECKED: Final = (
 )
 
 
-class _CostlyRules(Exception):  # noqa: N818 - nothing is wrong
-    """The rules of a small object cost much, and are left to a thread."""
+class _CostlyRules(Exception):  # noqa: N818 - the object may be valid
+    """The rules of a small object cost more than the event loop can afford."""
 
 
 class ObjectValidator:
@@ -87,42 +85,38 @@ class ObjectValidator:
         return compile_rules(self._version.schema)
 
     def create_errors(self, found: Plain) -> list[FieldError]:
-        """Return what is wrong with a new object, besides its metadata.
+        """Return the errors of a new object, besides those of its metadata.
 
         Raises:
-            ValidationNeeded: If a thread has to find that out first, as by the other methods.
+            SlowValidation: If a thread has to find them, as in the other methods.
         """
-        return self._errors(self._create_errors, found)
+        return self._find(self._create_errors, found)
 
     def update_errors(self, new: Plain, old: Plain) -> list[FieldError]:
         """Return what is wrong with a change; what was wrong before and did not change does not count."""
-        return self._errors(self._update_errors, new, old)
+        return self._find(self._update_errors, new, old)
 
     def status_errors(self, new: Plain, old: Plain) -> list[FieldError]:
         """Return what is wrong with a change of the status."""
-        return self._errors(self._status_errors, new, old)
+        return self._find(self._status_errors, new, old)
 
-    def _errors(self, find: Callable[..., list[FieldError]], *objects: Plain) -> list[FieldError]:
-        """Find the errors of an object: at once if that is fast, else in a thread."""
-        results = WorkResults.current()
-        if results is None:
-            return find(*objects)
+    def _find(self, find: Callable[..., list[FieldError]], *objects: Plain) -> list[FieldError]:
+        """Find the errors of an object on the event loop, if that is fast."""
         is_slow = self._version.has_many_alternatives or self._has_rules_to_compile
         if not is_slow and not any(map(is_large, objects)):
-            with suppress(_CostlyRules):
-                return find(*objects)
-        key = (id(self), find.__name__, msgspec.json.encode(objects))
-        found = results.find(key)
-        if found is None:
-            raise ValidationNeeded(key, functools.partial(find, *objects))
-        return cast("list[FieldError]", found)
+            try:
+                return find(*objects, max_cost=_MAX_LOOP_COST)
+            except _CostlyRules:
+                # The cost of rules shows only in their evaluation; it begins again in the thread, without this limit.
+                pass
+        raise SlowValidation(functools.partial(find, *objects, max_cost=None))
 
     @property
     def _has_rules_to_compile(self) -> bool:
         """Whether the next object is the first one: definitions may have thousands of rules."""
         return self._version.has_rules and "_rules" not in vars(self)
 
-    def _create_errors(self, found: Plain) -> list[FieldError]:
+    def _create_errors(self, found: Plain, *, max_cost: int | None) -> list[FieldError]:
         if errors := self._kind_errors(found):
             return errors
         errors = [
@@ -131,9 +125,9 @@ class ObjectValidator:
             *self._embedded_errors(found),
             *self._list_errors(found),
         ]
-        return [*errors, *self._rule_errors(errors, found)]
+        return [*errors, *self._rule_errors(errors, found, max_cost=max_cost)]
 
-    def _update_errors(self, new: Plain, old: Plain) -> list[FieldError]:
+    def _update_errors(self, new: Plain, old: Plain, *, max_cost: int | None) -> list[FieldError]:
         if errors := self._kind_errors(new):
             return errors
         errors = [
@@ -142,16 +136,16 @@ class ObjectValidator:
             *self._embedded_errors(new),
             *self._new_list_errors(new, old),
         ]
-        return [*errors, *self._rule_errors(errors, new, old)]
+        return [*errors, *self._rule_errors(errors, new, old, max_cost=max_cost)]
 
-    def _status_errors(self, new: Plain, old: Plain) -> list[FieldError]:
+    def _status_errors(self, new: Plain, old: Plain, *, max_cost: int | None) -> list[FieldError]:
         errors: list[FieldError] = []
         if "status" in new and self._status_validator is not None:
             errors += self._status_validator.errors(new["status"], old.get("status"), path="status")
         if self._scale is not None:
             errors += self._scale.status_errors(new)
         errors += self._new_list_errors(new, old)
-        return [*errors, *self._rule_errors(errors, new, old)]
+        return [*errors, *self._rule_errors(errors, new, old, max_cost=max_cost)]
 
     def _kind_errors(self, found: Plain) -> list[FieldError]:
         """An object of another kind or version has these beside its fields."""
@@ -180,16 +174,22 @@ class ObjectValidator:
         version = self._version
         return list_errors(found, version.schema) if version.has_unique_lists else []
 
-    def _rule_errors(self, errors: list[FieldError], new: Plain, old: Plain | None = None) -> list[FieldError]:
-        """Evaluate the rules, unless the object has the wrong shape."""
+    def _rule_errors(
+        self, errors: list[FieldError], new: Plain, old: Plain | None = None, *, max_cost: int | None
+    ) -> list[FieldError]:
+        """Evaluate the rules, unless the object has the wrong shape.
+
+        Raises:
+            _CostlyRules: If they cost more than `max_cost`.
+        """
         if self._rules is None:
             return []
         if any(error.reason in _BLOCKING for error in errors):
             return [invalid("<nil>", None, _NOT_CHECKED)]
         after, before = {**self._head, **new}, None if old is None else {**self._head, **old}
-        if WorkResults.current() is None:
+        if max_cost is None:
             return self._rules.errors(after, before)
-        cheap = self._rules.errors_within(after, before, cost=_CHEAP)
-        if cheap is None:
+        found = self._rules.errors_within(after, before, cost=max_cost)
+        if found is None:
             raise _CostlyRules
-        return cheap
+        return found

@@ -1,4 +1,4 @@
-"""Conversion by webhook, which a request has to wait for: see `masthead_server.resources.deferred_work`."""
+"""Conversion by webhook; see `masthead_server.resources.custom.conversions`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead_server.resources.custom.conversion_review import (
     ConversionRequest,
     choose_version,
 )
-from masthead_server.resources.deferred_work import WorkNeeded, WorkResults
+from masthead_server.resources.custom.conversions import ConversionKey, ConversionPending, Conversions
 from masthead_server.webhooks import Webhook, WebhookError, call_webhook
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, part, text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from masthead_server.resources.custom.definition import Definition, DefinitionVersion
 
-__all__ = ["ConversionNeeded", "ServiceResolver", "WebhookConverter"]
+__all__ = ["ServiceResolver", "WebhookConverter"]
 
 ServiceResolver: TypeAlias = "Callable[[str, str, int], tuple[str, int]]"
 """Returns the host and port of a service, given its namespace, name and port; raises LookupError if it is unknown."""
@@ -33,38 +33,6 @@ ServiceResolver: TypeAlias = "Callable[[str, str, int], tuple[str, int]]"
 _LARGE: Final = 256 * 1024
 """Bytes above which a response is decoded in a thread."""
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
-_MOST_OBJECTS: Final = 500
-"""How many objects are sent in one review."""
-_Key: TypeAlias = tuple[str, bytes]
-
-
-class ConversionNeeded(WorkNeeded):
-    """Objects have to be converted by a webhook first.
-
-    Attributes:
-        converter: What converts them.
-        objects: The objects, with kind and apiVersion, by what identifies their conversion.
-        target: The API version to convert them to.
-    """
-
-    def __init__(self, converter: WebhookConverter, objects: dict[_Key, Plain], target: str) -> None:
-        super().__init__(f"{len(objects)} objects are to be converted to {target}")
-        self.converter = converter
-        self.objects = objects
-        self.target = target
-
-    async def perform(self, results: WorkResults) -> None:
-        """Call the webhook, and keep what it made of the objects, or why it failed."""
-        keys = list(self.objects)
-        for begin in range(0, len(keys), _MOST_OBJECTS):
-            some = keys[begin : begin + _MOST_OBJECTS]
-            outcomes: list[Plain] | list[ConversionError]
-            try:
-                outcomes = await self.converter.call([self.objects[key] for key in some], self.target)
-            except ConversionError as error:
-                outcomes = [error] * len(some)
-            for key, outcome in zip(some, outcomes, strict=True):
-                results.set(key, outcome)
 
 
 class WebhookConverter:
@@ -85,12 +53,12 @@ class WebhookConverter:
         """Return an object in another version, if the webhook has converted it.
 
         Raises:
-            ConversionNeeded: If the webhook has to be called first.
+            ConversionPending: If the webhook has to be called first.
             StatusFailure: If the webhook has failed.
         """
         self.require([found], source, target)
         key, _ = _identified(found, source, target)
-        results = WorkResults.current()
+        results = Conversions.current()
         outcome = results.find(key) if results is not None else None
         if isinstance(outcome, ConversionError):
             raise StatusFailure(500, "", str(outcome))
@@ -104,13 +72,13 @@ class WebhookConverter:
         """Make sure that the webhook has converted objects.
 
         Raises:
-            ConversionNeeded: If it has to be called first.
+            ConversionPending: If it has to be called first.
         """
-        results = WorkResults.current()
+        results = Conversions.current()
         identified = dict(_identified(each, source, target) for each in objects)
         missing = {key: each for key, each in identified.items() if results is None or results.find(key) is None}
         if missing:
-            raise ConversionNeeded(self, missing, target.gvk.api_version)
+            raise ConversionPending(self, missing, target.gvk.api_version)
 
     async def call(self, objects: list[Plain], target: str) -> list[Plain]:
         """Have objects of one version converted to another.
@@ -146,7 +114,7 @@ class WebhookConverter:
             raise WebhookError(f'Post "{url}?timeout=30s": {error.args[0]}') from None
 
 
-def _identified(found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> tuple[_Key, Plain]:
+def _identified(found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> tuple[ConversionKey, Plain]:
     """Return what identifies a conversion, and the object as the webhook gets it."""
     metadata = {key: value for key, value in part(found, "metadata").items() if key != "resourceVersion"}
     gvk = source.gvk

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import FieldError, invalid
-from masthead_server.resources.allocator import Spent, Taken
+from masthead_server.resources.allocator import AddressInUse, RangeExhausted
 from masthead_server.resources.behavior import (
     Behavior,
     StrategyHooks,
@@ -120,9 +120,9 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
     why = _misplaced(wanted, allocate) if wanted else ""
     try:
         taken = wanted if why else allocate.address(wanted)
-    except Taken:
+    except AddressInUse:
         taken, why = wanted, "provided IP is already allocated"
-    except Spent:
+    except RangeExhausted:
         message = f'failed to allocate a serviceIP for Service "{text(metadata(service), "name")}": range is full'
         raise _internal(message) from None
     if why:
@@ -153,9 +153,9 @@ def _take_port(service: Plain, index: int, wanted: int, allocate: Allocator) -> 
     try:
         if not why:
             return allocate.port(wanted)
-    except Taken:
+    except AddressInUse:
         why = "provided port is already allocated"
-    except Spent:
+    except RangeExhausted:
         raise _internal("failed to allocate a nodePort: range is full") from None
     raise _refuse(service, invalid(path, wanted, why))
 
@@ -185,7 +185,7 @@ def _take_health_port(spec: Plain, allocate: Allocator) -> None:
     wanted = spec.get("healthCheckNodePort") or 0
     try:
         spec["healthCheckNodePort"] = allocate.port(wanted)
-    except (Taken, Spent):
+    except (AddressInUse, RangeExhausted):
         why = "provided port is already allocated"
         raise _internal(f"failed to allocate requested HealthCheck NodePort {wanted}: {why}") from None
 
