@@ -8,10 +8,11 @@ import pytest
 from tests.server.calls import APPLY_PATCH, MERGE_PATCH, Caller, CallResponse
 from tests.server.conversion_webhook import ConversionWebhook
 from tests.server.custom_definitions import DEFINITIONS, NAME, WIDGETS, define, version_of, widget
-from tests.server.quiet_cluster import QuietCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from tests.server.quiet_cluster import QuietCluster
 
     Plain = dict[str, Any]
 
@@ -159,7 +160,7 @@ def test_nothing_is_created_of_a_definition_that_is_deleted_meanwhile(
     response = cluster.caller.call("POST", NEWER, widget(version="v2"))
 
     assert response.code in {403, 404, 405}, response.body
-    cluster.server.wait_until_quiet()
+    cluster.server.block_until_idle()
     define(cluster, version_of())
     assert cluster.call("GET", WIDGETS)["items"] == []
 
