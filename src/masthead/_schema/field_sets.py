@@ -257,7 +257,11 @@ def _sorted(node: Node) -> Node:
     if elements and elements[-1][0] != "f":
         items = sorted((each for each in elements if each != SELF), key=element_order)
         elements = [SELF, *items] if SELF in node else items
-    return {each: _sorted(below) if (below := node[each]) else LEAF for each in elements}
+    ordered: Node = {}
+    for element in elements:
+        below = node[element]
+        ordered[element] = _sorted(below) if below else LEAF
+    return ordered
 
 
 def _children_of(plain: Mapping[str, object]) -> Node:

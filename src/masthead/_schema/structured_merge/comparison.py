@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from masthead._schema.field_sets import LEAF, SELF, FieldSet, union
-from masthead._schema.path_elements import field_element
 from masthead._schema.schema import CONTAINERS
 from masthead._schema.structured_merge.items import items_by_element
 from masthead._schema.structured_merge.types import MapType
@@ -81,22 +80,6 @@ class _Nodes:
         self.modified = modified
         self.removed = removed
 
-    def put(self, element: str, below: _Nodes) -> None:
-        """Add the nodes of an element."""
-        if below.added is not None:
-            self.added = _with(self.added, element, below.added)
-        if below.modified is not None:
-            self.modified = _with(self.modified, element, below.modified)
-        if below.removed is not None:
-            self.removed = _with(self.removed, element, below.removed)
-
-
-def _with(node: Node | None, element: str, below: Node) -> Node:
-    if node is None:
-        return {element: below}
-    node[element] = below
-    return node
-
 
 _SAME: Final = Comparison()
 _EQUAL: Final = _Nodes()
@@ -106,7 +89,8 @@ _MODIFIED: Final = _Nodes(modified=LEAF)
 def _compare(old: Json, new: Json, of: MergeType | None) -> _Nodes:
     if of is None:
         return _EQUAL if equal(old, new) else _MODIFIED
-    before, after = of.form(old), of.form(new)
+    before = of.form(old)
+    after = before if old.__class__ is new.__class__ else of.form(new)
     found = _compare_as(after, old, new)
     # If the form has changed, the fields of the old form are removed.
     return found if before is after else _both(_compare_as(before, old, new), found)
@@ -138,25 +122,48 @@ def _compare_as(form: Form, old: Json, new: Json) -> _Nodes:
 
 
 def _compare_maps(old: dict[str, Json], new: dict[str, Json], of: MapType) -> _Nodes:
-    found = _Nodes()
+    # Without calls for scalars and for the nodes of the three sets: this visits every field of every write.
+    added: Node = {}
+    modified: Node = {}
+    removed: Node = {}
     for name, after in new.items():
+        element = f"f:{name}"
         if name not in old:
-            found.put(field_element(name), _Nodes(added=_whole(after, of.type_of(name))))
-        elif (before := old[name]) is not after and not equal(before, after):
-            found.put(field_element(name), _compare(before, after, of.type_of(name)))
+            added[element] = _whole(after, of.type_of(name)) if after and after.__class__ in CONTAINERS else LEAF
+            continue
+        before = old[name]
+        if before.__class__ not in CONTAINERS and after.__class__ not in CONTAINERS:
+            # Unlike in Python, a boolean never equals a number.
+            if before != after or (before.__class__ is bool) is not (after.__class__ is bool):
+                modified[element] = LEAF
+        elif before is not after and not equal(before, after):
+            _put(element, _compare(before, after, of.type_of(name)), added, modified, removed)
     if len(old) != len(new) or old.keys() != new.keys():
         for name, before in old.items():
             if name not in new:
-                found.put(field_element(name), _Nodes(removed=_whole(before, of.type_of(name))))
-    return found
+                removed[f"f:{name}"] = _whole(before, of.type_of(name))
+    return _Nodes(added or None, modified or None, removed or None)
+
+
+def _put(element: str, below: _Nodes, added: Node, modified: Node, removed: Node) -> None:
+    """Add the nodes of an element to those of its parent."""
+    if below.added is not None:
+        added[element] = below.added
+    if below.modified is not None:
+        modified[element] = below.modified
+    if below.removed is not None:
+        removed[element] = below.removed
 
 
 def _compare_lists(old: list[Json], new: list[Json], of: ListType) -> _Nodes:
-    found = _Nodes()
+    added: Node = {}
+    modified: Node = {}
+    removed: Node = {}
     before, after = items_by_element(old, of), items_by_element(new, of)
     for element in {**before, **after}:
-        found.put(element, _compare_items(before.get(element, []), after.get(element, []), of.items))
-    return found
+        nodes = _compare_items(before.get(element, []), after.get(element, []), of.items)
+        _put(element, nodes, added, modified, removed)
+    return _Nodes(added or None, modified or None, removed or None)
 
 
 def _compare_items(old: list[Json], new: list[Json], of: MergeType) -> _Nodes:
@@ -185,7 +192,7 @@ def _whole(value: Json, of: MergeType | None) -> Node:
             for name, each in value.items():
                 # A shortcut for scalars, which are most values.
                 has_more = each and each.__class__ in CONTAINERS
-                found[field_element(name)] = _whole(each, form.type_of(name)) if has_more else LEAF
+                found[f"f:{name}"] = _whole(each, form.type_of(name)) if has_more else LEAF
     elif value.__class__ is list:
         for element, items in items_by_element(value, form).items():
             found[element] = _whole(items[0], form.items) if len(items) == 1 else LEAF
