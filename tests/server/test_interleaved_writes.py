@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import http.client
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.server.calls import APPLY_PATCH, MERGE_PATCH, Caller, CallResponse
 from tests.server.conversion_webhook import ConversionWebhook
 from tests.server.custom_definitions import DEFINITIONS, NAME, WIDGETS, define, version_of, widget
+from tests.server.quiet_cluster import QuietCluster
+
+import masthead.server
+from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from tests.server.quiet_cluster import QuietCluster
+    from pathlib import Path
 
     Plain = dict[str, Any]
 
@@ -188,3 +193,43 @@ def test_a_collection_is_deleted_although_another_request_deletes_a_part_of_it(
     cluster.call("DELETE", NEWER)
 
     assert cluster.call("GET", WIDGETS)["items"] == []
+
+
+def test_a_server_stops_while_a_write_waits_and_stores_nothing_of_it(
+    webhook: ConversionWebhook, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    called, may_return = threading.Event(), threading.Event()
+
+    def block(_: Plain) -> None:
+        called.set()
+        may_return.wait(60)
+
+    with masthead.server.run(clock=VirtualClock, token=None, bootstrap=False, data=store) as server:
+        cluster = QuietCluster(server)
+        define(cluster, version_of(), version_of("v2"), conversion=webhook.conversion())
+        webhook.change = block
+        outcome: list[object] = []
+
+        def write() -> None:
+            caller = Caller(server.url)
+            try:
+                outcome.append(caller.call("POST", NEWER, widget(version="v2")).code)
+            except (OSError, http.client.HTTPException) as error:
+                outcome.append(error)
+            caller.close()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert called.wait(60)
+        cluster.caller.close()
+    # The server has stopped, and the webhook still blocks.
+    may_return.set()
+    writer.join(60)
+    assert outcome
+    assert outcome != [201]
+
+    with masthead.server.run(clock=VirtualClock, token=None, bootstrap=False, data=store) as server:
+        cluster = QuietCluster(server)
+        assert cluster.call("GET", WIDGETS)["items"] == []
+        cluster.caller.close()

@@ -18,7 +18,7 @@ from masthead_server.storage import Storage
 from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.watch import WatchLimits
 from masthead_server.wire.request import APPLY_PATCH_TYPE, MERGE_PATCH_TYPE, ApiRequest, ApiResponse
-from masthead_server.wire.request_info import RequestInfo
+from masthead_server.wire.request_info import read_request_info
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -37,7 +37,7 @@ def new_rest() -> Rest:
 
 
 async def send(rest: Rest, request: ApiRequest) -> ApiResponse:
-    response = await rest.respond(request, RequestInfo.of(request))
+    response = await rest.respond(request, read_request_info(request))
     assert isinstance(response, ApiResponse)
     return response
 
