@@ -22,6 +22,7 @@ def check_plain(what: str, function: object) -> None:
 
 
 def is_coroutine_function(function: object) -> bool:
-    """Whether a call of it must be awaited."""
-    called = getattr(function, "__call__", None)  # noqa: B004 - an object may be called, too
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+    """Whether the result of a call must be awaited."""
+    # An object with an async __call__ is no coroutine function itself.
+    call = getattr(function, "__call__", None)  # noqa: B004 - its type is of interest
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)

@@ -65,7 +65,8 @@ class InformerOptions(Generic[T]):
     """The options of an informer.
 
     Attributes:
-        resync: Seconds between resyncs, which deliver every object to the handlers again without a request; 0 for never.
+        resync: Seconds between resyncs, which deliver every object to the handlers again without a request; 0 for
+            never.
         indexers: Index functions by the name of their index. The namespace index is built in.
         label_selector: Labels that objects must have.
         field_selector: Fields that objects must have.
@@ -109,6 +110,7 @@ class InformerOptions(Generic[T]):
     backoff: Callable[[], Backoff] = Backoff
 
     def __post_init__(self) -> None:
+        # Checked here, where the caller's line is in the traceback, and not in the task that uses the option.
         for name, (is_valid, expected) in _CHECKS.items():
             value: object = getattr(self, name)
             if not is_valid(value):
@@ -118,6 +120,7 @@ class InformerOptions(Generic[T]):
 
 
 def _is_count(value: object) -> bool:
+    # A bool is an int, too, but True is most likely a misplaced argument.
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -126,6 +129,7 @@ def _is_seconds(value: object) -> bool:
 
 
 def _is_metrics(value: object) -> bool:
+    # Metrics without parentheses is a class, which has the methods as well.
     return not isinstance(value, type) and all(
         callable(getattr(value, method, None)) for method in ("counter", "gauge", "histogram")
     )

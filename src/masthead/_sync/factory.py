@@ -46,8 +46,8 @@ class SharedInformerFactory(InformerGroups):
             factory.wait_for_cache_sync(timeout=30)
             pods.lister.namespace("shop").get("web")
 
-    An informer is created on first use, as by ``factory.core_v1.pods``. While the factory runs, new informers are started
-    immediately, so that no one waits for an informer that never starts.
+    An informer is created on first use, as by ``factory.core_v1.pods``. While the factory runs, new informers are
+    started immediately, so that no one waits for an informer that never starts.
 
     ::
 

@@ -180,7 +180,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
     def seed(self, path: str | PathLike[str]) -> int:
         """Fill the store from a snapshot, so that handlers receive only later changes.
 
-        The watch resumes at the snapshot's version if the server still has it; otherwise the informer relists, and
+        The watch resumes at the snapshot's version; if the server has forgotten that, the informer relists, and
         compares. A handler added after the start receives every object, as always.
 
         Args:

@@ -11,14 +11,14 @@ __all__ = ["Registration"]
 
 @set_module("masthead.cache")
 class Registration(RegistrationFacade[AsyncRegistration]):
-    """A handler of an informer.
+    """A registered handler of an informer.
 
-    A handler may be added several times; each registration is notified, and removed, by itself.
+    A handler may be registered several times; each registration is notified and removed separately.
     """
 
     @property
     def name(self) -> str:
-        """The handler's name, as logs and metrics have it."""
+        """The handler's name in logs and metrics."""
         return self._async.name
 
     @property
@@ -28,31 +28,30 @@ class Registration(RegistrationFacade[AsyncRegistration]):
 
     @property
     def pending(self) -> int:
-        """How many notifications wait for it."""
+        """The number of pending notifications."""
         return self._async.pending
 
     def wait_for_cache_sync(self, timeout: float | None = None) -> bool:
         """Wait until the handler has returned from every initial add.
 
         Returns:
-            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
+            True. A timeout is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
             DeadlineError: If that takes longer than `timeout` seconds.
-            ClosedError: If it will never be so: the handler is removed, or the informer has stopped.
+            ClosedError: If the handler was removed, or the informer has stopped.
         """
         return self._portal.call(self._async.wait_for_cache_sync(timeout))
 
     @property
     def failures(self) -> int:
-        """How often the handler has raised."""
+        """The number of exceptions that the handler has raised."""
         return self._async.failures
 
     def remove(self) -> None:
-        """Remove the handler: what waits for it is dropped, and a call that is under way is waited for.
+        """Remove the handler, drop its pending notifications, and wait for a running call to return.
 
-        Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
-        for.
+        A second removal is a no-op. If a handler of the informer is the caller, the removal does not wait.
         """
         self._end(self._async.remove(), self._async.remove_nowait)
 

@@ -1,4 +1,4 @@
-"""What a factory has for one resource: its informer, and its lister."""
+"""The informer and the lister of one resource of a factory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACTORY_NAMESPACES: Final = (
 
 
 class Provide(Protocol):
-    """What gives the informer of a kind, the same one every time."""
+    """Returns the informer of a kind, the same one every time."""
 
     def __call__(self, kind: type[T], /) -> SharedInformer[T]:
         """The informer of a kind."""
@@ -37,21 +37,21 @@ class Provide(Protocol):
 
 @set_module("masthead.aio.informers")
 class Informers(Generic[T]):
-    """The informer and the lister of one resource, shared by everybody who asks the factory for them."""
+    """The shared informer and lister of one resource."""
 
-    # differs from client-go: the informer is there as soon as this is. Made when it is first used, it would be one that
-    # a factory which was started in between has neither started nor waited for, and its lister would be empty.
+    # differs from client-go: the informer is created with this object. Created on first use, it would have missed the
+    # start of the factory and the wait for its sync, and the lister would be empty.
     def __init__(self, informer: SharedInformer[T]) -> None:
         self._informer = informer
 
     @property
     def informer(self) -> SharedInformer[T]:
-        """The informer: keeps the store, and dispatches events to handlers."""
+        """The informer, which fills the store and dispatches events to handlers."""
         return self._informer
 
     @property
     def lister(self) -> Lister[T]:
-        """The copy: by namespace, name and labels."""
+        """The local store, by namespace, name and labels."""
         return self._informer.lister
 
     def __repr__(self) -> str:
@@ -60,16 +60,16 @@ class Informers(Generic[T]):
     if TYPE_CHECKING:
 
         def __call__(self) -> Self:
-            """The same: ``factory.core_v1.pods().lister``, as with a client."""
+            """Return this object: ``factory.core_v1.pods().lister``, as with a client."""
             ...
 
     else:  # type checkers report a namespace themselves
 
         def __call__(self, *namespaces: object, **options: object) -> Self:
-            """Return the same, for those who write it as with a client.
+            """Return this object, for ``factory.core_v1.pods()`` as with a client.
 
             Raises:
-                TypeError: If a namespace is given.
+                TypeError: If a namespace is passed.
             """
             if namespaces or options:
                 raise TypeError(FACTORY_NAMESPACES)
@@ -78,10 +78,10 @@ class Informers(Generic[T]):
 
 @set_module("masthead.aio.informers")
 class InformerGroup:
-    """The informers of one API group at one version.
+    """The informers of one API group and version.
 
     Attributes:
-        GROUP_VERSION: Which.
+        GROUP_VERSION: The group and version.
     """
 
     GROUP_VERSION: ClassVar[GroupVersion]
@@ -90,6 +90,6 @@ class InformerGroup:
         self._provide = provide
 
     def _informers(self, kind: str) -> Informers[Any]:
-        """Those of a kind, whose module is imported when it is first asked for."""
-        found = registry.object_class(self.GROUP_VERSION.kind(kind))
-        return Informers(self._provide(found))
+        """The informer and lister of a kind, whose module is imported on first use."""
+        cls = registry.object_class(self.GROUP_VERSION.kind(kind))
+        return Informers(self._provide(cls))

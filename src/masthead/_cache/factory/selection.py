@@ -219,8 +219,8 @@ def informer_key(
         kind: Their class, or the resource.
         namespaces: The namespaces; empty for all.
         selectors: The selectors.
-        is_explicit: Whether the namespaces were passed with this kind, and not to the factory: then a cluster-scoped kind
-            is an error.
+        is_explicit: Whether the namespaces were passed with this kind, and not to the factory: then a cluster-scoped
+            kind is an error.
 
     Raises:
         UnknownKindError: If the class does not declare its resource.
@@ -240,6 +240,7 @@ def informer_key(
 
 def _normalize(selectors: ListSelectors) -> tuple[tuple[str, str], ...]:
     """The selectors in canonical form, so that equivalent ones are equal."""
+    # The client's own conversion, so that a factory accepts the same selectors as a list.
     query = list_query(
         label_selector=selectors.label_selector,
         field_selector=selectors.field_selector,

@@ -50,25 +50,25 @@ T = TypeVar("T", bound=Object)
 class InformerController(Generic[T]):
     """Lists and watches sources, and processes their changes.
 
-    Errors of sources are reported and retried. An exception of the process function is logged, and the changes that it
-    was called with are lost.
+    Errors of sources are reported and retried. If the process function raises, the exception is logged, and its changes
+    are lost.
 
     Args:
-        sources: What to list and watch: one source; or several, each under the name of its scope.
+        sources: One source; or several, by the name of their scope.
         process: Called with changes in order, and whether they belong to the initial state. The changes carry objects
-            as `storage` packs them: the objects themselves, unless that is ``compact``. It may return an iterator: its
-            steps are the rest of the work, with a turn for others between them, before any other change is processed.
-        options: The options that an informer has, too: ``hold``, ``transform``, ``resync``, ``page_size``,
-            ``watch_list``, ``stall_after``, ``backoff`` and ``name``. The others are ignored.
-        storage: How objects are packed; ``options.hold`` by default.
-        queue: Where changes wait, such as a `DeltaFIFO`; None to process them at once, in order.
-        known: What was processed so far, if it is kept: with it, a server that comes back is verified.
-        versions: The versions of a copy that exists already, by scope.
-        shards: The objects that are kept of what the sources send; None for all.
-        is_due: Called before each resync: whether to do it.
+            as `storage` packs them: the objects themselves, unless that is ``compact``. For long work it may return an
+            iterator: other tasks run between its steps, and the next changes are processed after the last one.
+        options: Of these, ``hold``, ``transform``, ``resync``, ``page_size``, ``watch_list``, ``stall_after``,
+            ``backoff`` and ``name`` are used.
+        storage: Packs objects; ``options.hold`` by default.
+        queue: A queue for changes, such as a `DeltaFIFO`; None to process them immediately, in order.
+        known: The store, if there is one; with it, a server that comes back is verified.
+        versions: The resource versions of a seeded store, by scope.
+        shards: The shards to store; None for all.
+        is_due: Called before each resync; returns whether to resync.
         on_error: Called with each error, and the seconds until the next attempt; None to log it.
         on_processed: Called after changes were processed.
-        metrics: What is counted.
+        metrics: Receives the metrics.
 
     Raises:
         ArgumentError: If there are no sources.
@@ -91,11 +91,12 @@ class InformerController(Generic[T]):
         metrics: InformerMetrics = DISABLED,
     ) -> None:
         options = options if options is not None else InformerOptions()
-        given = sources if isinstance(sources, Mapping) else {"": sources}
-        if not given:
+        by_scope = sources if isinstance(sources, Mapping) else {"": sources}
+        if not by_scope:
             raise ArgumentError("there is nothing to watch: give at least one source", value=sources)
-        scopes: dict[str, Source[T]] = {scope: as_source(each) for scope, each in given.items()}
+        scopes: dict[str, Source[T]] = {scope: as_source(source) for scope, source in by_scope.items()}
         first = next(iter(scopes.values()))
+        # All sources are of one resource, so that the first one names them all.
         label = options.name or first.resource
         self._sink: DirectSink[Stored] | QueueSink[Stored] = (
             DirectSink(process, scopes, name=label, on_processed=on_processed)
@@ -105,7 +106,7 @@ class InformerController(Generic[T]):
         self._resync = options.resync
         self._is_due = is_due
         self._has_run = False
-        # One for all scopes, because they fill one store.
+        # Shared by all scopes, because they fill one store.
         self._ingest = ingest = Ingest(storage or storage_for(options.hold, first.item), options.transform, shards)
         self._scopes = list(scopes)
         self._reflectors = [
@@ -125,32 +126,33 @@ class InformerController(Generic[T]):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the first full state has been processed."""
+        """Whether the first full list of every source has been processed."""
         return self._sink.has_synced
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The resource version up to which everything has been received."""
+        """The resource version that all sources have reached."""
         return oldest([reflector.version for reflector in self._reflectors])
 
     @property
     def statuses(self) -> Sequence[ReflectorStatus]:
-        """How the reflectors are doing."""
+        """The status of each reflector."""
         return [reflector.status for reflector in self._reflectors]
 
     async def select_shards(self, shards: ShardRanges) -> None:
-        """Process the objects of other shards from now on, and wait until all of them have been.
+        """Select other shards, and wait until all of their objects have been processed.
 
-        What is not selected any more is to be forgotten at once, with a `Reselected`.
+        The process function receives a `Reselected` first, for the objects that are not selected any more.
         """
         before, self._ingest.shards = self._ingest.shards, None if shards.is_everything else shards
+        # Objects that were selected before are in the store already, so that no new list is needed.
         is_narrower = before is None or shards.is_within(before)
         selector = None if shards.is_everything else str(shards)
-        selected = [reflector.select_shards(selector, is_narrower=is_narrower) for reflector in self._reflectors]
-        await asyncio.gather(*selected)
+        selections = [reflector.select_shards(selector, is_narrower=is_narrower) for reflector in self._reflectors]
+        await asyncio.gather(*selections)
 
     def reopen(self, scope: str, *, relists: bool) -> None:
-        """Open the watch of a scope again, on another connection; from a new state, if it `relists`."""
+        """Reopen the watch of a scope on another connection; from a new list, if it `relists`."""
         self._reflectors[self._scopes.index(scope)].reopen(relists=relists)
 
     async def run(self) -> None:
@@ -158,7 +160,7 @@ class InformerController(Generic[T]):
 
         Raises:
             ClosedError: If the client of a source is closed.
-            InformerStateError: If it has run before.
+            InformerStateError: If the controller has run before.
         """
         if self._has_run:
             raise InformerStateError("a controller runs once; make another")
@@ -169,27 +171,28 @@ class InformerController(Generic[T]):
                     group.create_task(reflector.run())
                 if self._resync:
                     group.create_task(self._resync_loop())
-        except BaseExceptionGroup as errors:  # not `except*`: before Python 3.11.4 it would wrap what is raised here
+        except BaseExceptionGroup as errors:  # not `except*`: before Python 3.11.4 it wraps the error raised here
             closed, others = errors.split(ClosedError)
             if closed is None or others is not None:
                 raise
-            raise _first(closed) from None
+            raise _first_error(closed) from None
         finally:
+            # A closed queue refuses changes that nothing would pop any more.
             self._sink.close()
 
     async def _resync_loop(self) -> None:
         clock = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(self._resync)
-            # Before the first full state, a resync would deliver only a part of it.
+            # Before the first full list, a resync would deliver only a part of it.
             if self._sink.has_synced and self._is_due(clock()):
                 await self._sink.emit((SyncAll(),))
 
 
-def _first(group: BaseExceptionGroup[ClosedError]) -> ClosedError:
-    """One of the errors of a group."""
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    assert isinstance(found, ClosedError)
-    return found
+def _first_error(group: BaseExceptionGroup[ClosedError]) -> ClosedError:
+    """The first error of nested groups."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, ClosedError)
+    return error

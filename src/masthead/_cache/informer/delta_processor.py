@@ -1,11 +1,11 @@
-"""Applies changes to a store, and works out the notifications for the handlers.
+"""Applies changes to a store, and computes the notifications for the handlers.
 
 ::
 
     changes ──> DeltaProcessor ──put, remove, replace──> store
                    └─────> notifications, for the handlers
 
-The store is updated first: a handler that is notified of an object finds it there.
+The store is updated first, so that a handler finds an object that it is notified of.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["DeltaProcessor"]
 T = TypeVar("T", bound=Object)
 
 _QUICK_SLICE: Final = 2000
-"""How many objects are looked at before others get their turn, where each takes less than a microsecond."""
+"""Objects compared before other tasks run, at less than a microsecond per object."""
 _ADD, _UPDATE, _DELETE = NotificationType.ADD, NotificationType.UPDATE, NotificationType.DELETE
 
 
@@ -37,10 +37,10 @@ class DeltaProcessor(Generic[T]):
     """Keeps a store up to date.
 
     Args:
-        store: What to keep.
-        storage: How its objects are stored.
-        scopes: What is listed each by itself.
-        on_left: Called with key and value of an object that a change of its own removes from the store.
+        store: The store.
+        storage: Reads versions and uids of stored objects.
+        scopes: The namespaces with a watch of their own; one empty name for a single watch.
+        on_left: Called with the key and value of each object that a single change replaces or deletes.
     """
 
     def __init__(
@@ -59,25 +59,25 @@ class DeltaProcessor(Generic[T]):
     def apply(
         self, change: Delta[Stored] | Bookmark, *, is_initial: bool
     ) -> tuple[Sequence[Notification[Stored]], Sequence[Notification[Stored]]]:
-        """Apply one change of one object, or of none.
+        """Apply a change of one object, or a bookmark.
 
         Returns:
-            The notifications for every handler; and those for the handlers that are due for a resync.
+            The notifications for all handlers, and the notifications for handlers that are due for a resync.
         """
         if isinstance(change, Delta):
             if change.type is DeltaType.DELETED:
-                return self._deleted(change), ()
+                return self._apply_delete(change), ()
             if change.type is DeltaType.SYNC:
                 return (), self._resync_notifications(change.key)
-            return self._changed(change, is_initial=is_initial), ()
+            return self._apply_update(change, is_initial=is_initial), ()
         self._store.set_version(change.version, scope=change.scope)
         return (), ()
 
     def scope_of(self, key: str) -> str:
-        """Where a key was listed."""
+        """The scope of a key."""
         return key.partition("/")[0] if self._by_namespace else ""
 
-    def _changed(self, delta: Delta[Stored], *, is_initial: bool) -> Sequence[Notification[Stored]]:
+    def _apply_update(self, delta: Delta[Stored], *, is_initial: bool) -> Sequence[Notification[Stored]]:
         key, new = delta.key, delta.value
         old = self._store.put(key, new, version=delta.version, scope=self.scope_of(key))
         if old is None:
@@ -85,27 +85,28 @@ class DeltaProcessor(Generic[T]):
         if self._on_left is not None:
             self._on_left(key, old)
         if delta.type is DeltaType.UPDATED and delta.version != self._version(old):
-            return (Notification(_UPDATE, key, old, new),)  # the server says that it is the same object
-        return tuple(self._difference(key, old, new))
+            # A MODIFIED event is always about the same object, so the uids need not be compared.
+            return (Notification(_UPDATE, key, old, new),)
+        return tuple(self._compare(key, old, new))
 
-    def _difference(self, key: str, old: Stored, new: Stored) -> Iterator[Notification[Stored]]:
-        """Notifications for a key present before and after a relist."""
-        # The version alone proves nothing: a server that has lost its data counts from the beginning again.
+    def _compare(self, key: str, old: Stored, new: Stored) -> Iterator[Notification[Stored]]:
+        """Yield notifications for a key that is present before and after."""
+        # By uid: a server that has lost its data counts versions from the beginning again.
         if self._is_same(old, new):
             version = self._version(new)
-            # Without versions, it may have changed.
+            # Without versions, the object may have changed.
             if not version or version != self._version(old):
                 yield Notification(_UPDATE, key, old, new)
             return
-        # Another object of the same name.
-        # differs from client-go: there, it passes for the same object, changed.
+        # Another object with the same name.
+        # differs from client-go: there, it counts as an update of the same object.
         yield Notification(_DELETE, key, old, None, final_state_known=False)
         yield Notification(_ADD, key, None, new)
 
-    def _deleted(self, delta: Delta[Stored]) -> Sequence[Notification[Stored]]:
+    def _apply_delete(self, delta: Delta[Stored]) -> Sequence[Notification[Stored]]:
         old = self._store.remove(delta.key, version=delta.version, scope=self.scope_of(delta.key))
         if old is None:
-            # Never delivered as added, so no delete is delivered.
+            # The add was never delivered, so the delete is not, either.
             # differs from client-go: there, it is.
             return ()
         if self._on_left is not None:
@@ -120,11 +121,11 @@ class DeltaProcessor(Generic[T]):
     def replace(
         self, change: ReplacedAll[Stored], *, is_initial: bool
     ) -> Generator[None, None, tuple[Replacement[Stored, T], list[Notification[Stored]]]]:
-        """Prepare to put a whole state in place of another; stops after each slice.
+        """Prepare the replacement of the whole state, in slices.
 
         Returns:
-            The replacement to commit, with the list's version; and the notifications for every handler then: deletes first, then
-            updates and adds.
+            The replacement to commit with the list's version, and the notifications to push after the commit: deletes,
+            then updates and adds.
         """
         before, items = self._store.items_of(change.scope), change.items
         deletes: list[Notification[Stored]] = []
@@ -142,13 +143,13 @@ class DeltaProcessor(Generic[T]):
                 if old is None:
                     others.append(Notification(_ADD, key, None, new, is_initial))
                     continue
-                changes = list(self._difference(key, old, new))
+                changes = list(self._compare(key, old, new))
                 if not changes:
-                    # What was read of it need not be read again. In place, so that the new one is freed now: freeing
-                    # all of them at once takes as long as a slice may not.
+                    # The decoded sections of the old object are kept. In place, so that the new object is freed now:
+                    # freeing all of them in one step takes longer than a slice may.
                     items[key] = old
-                for each in changes:
-                    (deletes if each.type is _DELETE else others).append(each)
+                for notification in changes:
+                    (deletes if notification.type is _DELETE else others).append(notification)
             yield
         after = items
         if change.kept:

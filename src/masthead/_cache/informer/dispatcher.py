@@ -1,11 +1,11 @@
-"""Dispatches notifications to handlers, to each at its own speed.
+"""Dispatches notifications to handlers, each at its own speed.
 
 ::
 
     informer ──push──> HandlerBuffer ──take──> one task, or one thread, calls the handler
                        (bounded: see `masthead._sansio.buffer`)
 
-A slow handler delays no other: pushing never waits.
+A slow handler delays no other, because a push never waits.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
 
-_AT_ONCE: Final = 100
-"""How many notifications are taken out of a buffer at a time. Those cannot be folded any more."""
+_BATCH: Final = 100
+"""Notifications taken out of a buffer together; the buffer cannot merge them any more."""
 _TURN: Final = 1000
-"""How many notifications are dispatched before others get their turn: several times what a watch brings in one of its turns, or a
-handler that is quick enough would fall behind a busy one."""
+"""Notifications dispatched before other tasks run. Several times the events that a watch reads per turn, or a fast
+handler would fall behind a busy watch."""
 _BLOCKED_AFTER: Final = 1.0
-"""Seconds for which a handler may keep the event loop from everything else before it is named in the log."""
+"""Seconds that a handler may block the event loop before the log names it."""
 _QUIET_WAIT: Final = 1.0
-"""Seconds for which an end is waited for in silence; and, of a task, for what it does once it is cancelled."""
+"""Seconds that a stop waits for a handler before it logs so; also the time of a cancelled task to end."""
 
 
 class ProcessorListener(Generic[T]):
-    """A handler, and the notifications that wait for it.
+    """A handler and its pending notifications.
 
     Threads: one dispatches; any may push.
     """
@@ -69,8 +69,8 @@ class ProcessorListener(Generic[T]):
         self.name = name
         self.is_synced = False
         self._is_closed = False
-        self.on_push: Callable[[], object] = _nothing
-        self.on_synced: Callable[[], object] = _nothing
+        self.on_push: Callable[[], object] = _no_op
+        self.on_synced: Callable[[], object] = _no_op
         self._handler = handler
         self._open = storage.unpack
         self._lock = threading.Lock()
@@ -82,11 +82,11 @@ class ProcessorListener(Generic[T]):
 
     @property
     def pending(self) -> int:
-        """How many notifications wait for it; 0 once it is removed, or the informer stopped."""
+        """The number of pending notifications; 0 after a removal or stop."""
         return 0 if self._is_closed else len(self._buffer) + self._in_hand
 
     def push(self, notifications: Sequence[Notification[Stored]]) -> None:
-        """Enqueue notifications for the handler; return at once."""
+        """Enqueue notifications for the handler, without waiting."""
         with self._lock:
             if self._is_closed:
                 return
@@ -96,10 +96,10 @@ class ProcessorListener(Generic[T]):
         self.on_push()
 
     def begin_with(self, items: dict[str, Stored]) -> None:
-        """Dispatch a state to the handler before anything else; return at once.
+        """Enqueue the existing objects as initial adds, without waiting.
 
         Args:
-            items: The objects by key; from here on, the listener's own.
+            items: The objects by key. The listener takes over the dict.
         """
         with self._lock:
             self._buffer.begin_with(items)
@@ -111,11 +111,11 @@ class ProcessorListener(Generic[T]):
             self._metrics.pending(self.pending)
 
     def is_closed(self) -> bool:
-        """Whether nothing more is dispatched."""
+        """Whether the listener accepts no more notifications."""
         return self._is_closed
 
     def close(self) -> None:
-        """Drop what waits, and take nothing more."""
+        """Drop pending notifications, and accept no more."""
         with self._lock:
             self._is_closed = True
             self._buffer.clear()
@@ -125,34 +125,34 @@ class ProcessorListener(Generic[T]):
     def take(self) -> list[Notification[Stored]]:
         """Take the next notifications; empty if there are none."""
         with self._lock:
-            taken = self._buffer.take(_AT_ONCE)
-            self._in_hand = len(taken)
+            batch = self._buffer.take(_BATCH)
+            self._in_hand = len(batch)
             self._measure()
-        return taken
+        return batch
 
     def dispatch(self, notification: Notification[Stored]) -> object:
-        """Call the handler; returns what it returns, which may have to be awaited.
+        """Call the handler; return its result, which may be an awaitable.
 
         Raises:
-            Exception: Whatever the handler raises.
+            Exception: Any exception of the handler.
         """
         kind, opened = notification.type, self._open
         if kind is NotificationType.ADD:
             return self._handler.on_add(opened(notification.new), notification.is_initial)
         if kind is NotificationType.UPDATE:
             new = opened(notification.new)
-            # A resync: both are the same stored object, which need not be opened twice.
+            # A resync delivers the same stored object twice, which need not be unpacked twice.
             old = new if notification.old is notification.new else opened(notification.old)
             return self._handler.on_update(old, new)
         if kind is NotificationType.DELETE:
             return self._handler.on_delete(opened(notification.old), notification.final_state_known)
-        # The sync marker: notifications keep their order, so every initial add has been handled by now.
+        # The sync marker. Notifications keep their order, so every initial add has been handled by now.
         self.is_synced = True
         self.on_synced()
         return None
 
     def task_done(self, notification: Notification[Stored]) -> None:
-        """A notification has been processed."""
+        """Note that a notification has been processed."""
         if self._detector is not None:
             for stored in (notification.old, notification.new):
                 if stored is not None:
@@ -160,11 +160,11 @@ class ProcessorListener(Generic[T]):
         self._in_hand -= 1
 
     def check_turn(self, notification: Notification[Stored], seconds: float) -> None:
-        """Name a handler in the log that has kept the event loop from everything else for long."""
+        """Log a handler that has blocked the event loop."""
         if seconds >= _BLOCKED_AFTER:
             _log.warning(
-                "handler %s has blocked the event loop for %.1f s with the %s of %r: no watch, request or timer went on "
-                "meanwhile. Await what takes long, or call it in a thread (asyncio.to_thread)",
+                "handler %s has blocked the event loop for %.1f s with the %s of %r: no watch, request or timer went "
+                "on meanwhile. Await what takes long, or call it in a thread (asyncio.to_thread)",
                 self.name,
                 seconds,
                 notification.type.name.lower(),
@@ -172,7 +172,7 @@ class ProcessorListener(Generic[T]):
             )
 
     def failed(self, notification: Notification[Stored]) -> None:
-        """Log that the handler raised, the first time and then ever more rarely. The notification is not retried."""
+        """Log an exception of the handler: the first, the tenth, the hundredth. The notification is not retried."""
         self.failures = count = self.failures + 1
         if self._metrics is not None:
             self._metrics.failed()
@@ -189,7 +189,7 @@ class HandlerDispatcher(ABC):
     """Dispatches notifications to one handler.
 
     Args:
-        name: What logs call the handler.
+        name: The handler's name in logs.
     """
 
     def __init__(self, name: str) -> None:
@@ -197,47 +197,47 @@ class HandlerDispatcher(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Begin; on the informer's loop, or with threads anywhere."""
+        """Start; on the informer's loop, or with threads anywhere."""
 
     @abstractmethod
     def is_own(self) -> bool:
-        """Whether this is asked by the handler itself, which cannot wait for its own end."""
+        """Whether the handler itself is the caller, which cannot wait for its own end."""
 
     @abstractmethod
     def is_alive(self) -> bool:
-        """Whether it has begun, and is not over."""
+        """Whether the dispatcher was started, and has not ended."""
 
     async def end(self, timeout: float | None) -> None:
-        """Wait until the handler is not being called any more, and nothing is left of this.
+        """Wait for the running call to return, and for the task or thread to end.
 
         Args:
-            timeout: For how many seconds a call may go on; None for as long as it takes.
+            timeout: Seconds that the call has; None for no limit.
         """
         # A handler that stops its own informer would wait for itself.
         if not self.is_alive() or self.is_own():
             return
-        at_first = None if timeout is None else min(timeout, _QUIET_WAIT)
-        if await self._is_over(at_first) or timeout is None or at_first is None:
+        first_wait = None if timeout is None else min(timeout, _QUIET_WAIT)
+        if await self._has_ended(first_wait) or timeout is None or first_wait is None:
             return
-        # Most calls end within the first wait; only the log of a longer one says what the stop waits for.
-        if timeout > at_first:
-            more = timeout - at_first
-            _log.warning("stopping: handler %s is still busy; it has %g s more", self._name, more)
-            if await self._is_over(more):
+        # Most calls return during the first wait; for a longer one, the log names the handler.
+        if timeout > first_wait:
+            remaining = timeout - first_wait
+            _log.warning("stopping: handler %s is still busy; it has %g s more", self._name, remaining)
+            if await self._has_ended(remaining):
                 return
         await self._give_up(timeout)
 
     @abstractmethod
-    async def _is_over(self, within: float | None) -> bool:
-        """Wait for the end for so many seconds; returns whether it came."""
+    async def _has_ended(self, timeout: float | None) -> bool:
+        """Wait for the end for `timeout` seconds; return whether it came."""
 
     @abstractmethod
     async def _give_up(self, timeout: float) -> None:
-        """Do what can be done about a call that has outlasted its grace."""
+        """Abandon a call that has outlasted its grace."""
 
 
 class TaskDispatcher(HandlerDispatcher, Generic[T]):
-    """Calls a handler in a task of its own. Coroutines are awaited; a handler that blocks is named in the log."""
+    """Calls a handler in its own task. Coroutines are awaited; the log names a handler that blocks."""
 
     def __init__(self, listener: ProcessorListener[T]) -> None:
         super().__init__(listener.name)
@@ -247,7 +247,7 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
         listener.on_push = self._pushed.set
 
     def start(self) -> None:
-        """Begin, on the running loop."""
+        """Start on the running loop."""
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"masthead handler {self._listener.name}")
 
     def is_own(self) -> bool:
@@ -255,19 +255,19 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
         return self._task is not None and _current_task() is self._task
 
     def is_alive(self) -> bool:
-        """Whether the task has begun, and is not done."""
+        """Whether the task was started, and is not done."""
         return self._task is not None and not self._task.done()
 
-    async def _is_over(self, within: float | None) -> bool:
+    async def _has_ended(self, timeout: float | None) -> bool:
         assert self._task is not None
-        await asyncio.wait({self._task}, timeout=within)
+        await asyncio.wait({self._task}, timeout=timeout)
         return self._task.done()
 
     async def _give_up(self, timeout: float) -> None:
         assert self._task is not None
         _log.warning("handler %s did not return within %g s; it is cancelled", self._name, timeout)
         self._task.cancel()
-        if not await self._is_over(_QUIET_WAIT):
+        if not await self._has_ended(_QUIET_WAIT):
             _log.error("handler %s does not let itself be cancelled; its task is left", self._name)
 
     async def _run(self) -> None:
@@ -276,7 +276,7 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
             batch = listener.take()
             if not batch:
                 await pushed.wait()
-                # Cleared before the next take(): what is pushed in between is taken, or sets it again.
+                # Cleared before the next take(): a push in between is taken, or sets the event again.
                 pushed.clear()
                 dispatched = 0
                 continue
@@ -301,7 +301,7 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
                 if isinstance(result, Awaitable):
                     check = functools.partial(listener.check_turn, notification)
                     await _timed(cast("Awaitable[object]", result), clock, check)
-            # Whatever it is, it is about this one notification; also a cancellation, if it is not this task's own.
+            # The exception concerns this notification only; so does a cancellation, unless it is this task's own.
             except BaseException as error:
                 if self._must_end(error):
                     raise
@@ -309,14 +309,14 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
             listener.task_done(notification)
 
     def _must_end(self, error: BaseException) -> bool:
-        """Whether an error is meant for more than the handler."""
+        """Whether an error must end the task, and not only the call."""
         if isinstance(error, asyncio.CancelledError):
             return self._task is not None and self._task.cancelling() > 0
         return isinstance(error, KeyboardInterrupt | SystemExit)
 
 
 class ThreadDispatcher(HandlerDispatcher, Generic[T]):
-    """Calls a handler in a thread of its own, which it may block."""
+    """Calls a handler in its own thread, which it may block."""
 
     def __init__(self, listener: ProcessorListener[T]) -> None:
         super().__init__(listener.name)
@@ -327,7 +327,7 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
         listener.on_push = self._pushed.set
 
     def start(self) -> None:
-        """Begin."""
+        """Start."""
         self._thread.start()
 
     def is_own(self) -> bool:
@@ -335,24 +335,24 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
         return threading.current_thread() is self._thread
 
     def is_alive(self) -> bool:
-        """Whether the thread has begun, and is not gone."""
+        """Whether the thread was started, and has not ended."""
         return self._thread.is_alive()
 
-    async def _is_over(self, within: float | None) -> bool:
-        # Not in an executor: those are waited for when the interpreter ends, and take nothing new then.
+    async def _has_ended(self, timeout: float | None) -> bool:
+        # Not in an executor: the interpreter waits for executors at its end, and they accept nothing new then.
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
         def set_ended(_: Future[None]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile
+            with contextlib.suppress(RuntimeError):  # the loop was closed in the meantime
                 loop.call_soon_threadsafe(ended.set)
 
         self._ended.add_done_callback(set_ended)
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(timeout):
                 await ended.wait()
         except TimeoutError:
             return False
-        self._thread.join()  # it has nothing left to do
+        self._thread.join()  # returns without delay: the future is set by the thread's last statement
         return True
 
     async def _give_up(self, timeout: float) -> None:
@@ -377,7 +377,8 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
                     return
                 try:
                     listener.dispatch(notification)
-                # Whatever it is, it is about this one notification; also sys.exit(), which ends no program from here.
+                # The exception concerns this notification only; so does sys.exit(), which ends no program from a
+                # thread.
                 except BaseException:  # noqa: BLE001
                     listener.failed(notification)
                 listener.task_done(notification)
@@ -387,7 +388,7 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
 def _timed(
     awaitable: Awaitable[object], clock: Callable[[], float], check: Callable[[float], object]
 ) -> Generator[object, object, object]:
-    """Await something, and check how long each of its turns on the event loop takes."""
+    """Await something, and measure each of its turns on the event loop."""
     iterator = awaitable.__await__()
     resume: Callable[[], object] = iterator.__next__
     while True:
@@ -400,7 +401,7 @@ def _timed(
             check(clock() - began)
         try:
             yield yielded
-        except BaseException as error:  # a cancellation, which is for what is awaited
+        except BaseException as error:  # a cancellation, which goes to the awaited object
             if not hasattr(iterator, "throw"):
                 raise
             resume = functools.partial(iterator.throw, error)
@@ -408,12 +409,12 @@ def _timed(
             resume = iterator.__next__
 
 
-def _nothing() -> None:
-    """Do nothing: no dispatcher or registration is attached yet."""
+def _no_op() -> None:
+    """No-op: no dispatcher or registration is attached yet."""
 
 
 def _current_task() -> asyncio.Task[object] | None:
-    """The task that asks; None in a thread that has none."""
+    """The current task; None in a thread without an event loop."""
     try:
         return asyncio.current_task()
     except RuntimeError:

@@ -1,9 +1,9 @@
 """Informers in forked processes.
 
-A fork copies the store, but neither the event loop nor the threads that fill it. Such a copy would be frozen, and look
+A fork copies the store, but neither the event loop nor the threads that fill it. The copy would be frozen, and look
 healthy. So in the child, informers that run in the parent are disowned: reading them is an error.
 
-Reading costs nothing for it: the hook that runs in the child replaces the store.
+Reads pay nothing for that, because the hook in the child replaces the store.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["Disownable", "forget_running", "note_running"]
 
 
 class Disownable(Protocol):
-    """Something that runs in one process only."""
+    """An object that runs in one process only."""
 
     def disown(self) -> None:
-        """Refuse to work: this is a forked child, and it runs in the parent."""
+        """Refuse all reads: this is a forked child, and the object runs in the parent."""
         ...
 
 
@@ -27,12 +27,12 @@ _running: Final[WeakSet[Disownable]] = WeakSet()
 
 
 def note_running(started: Disownable) -> None:
-    """Disown something if the process is forked from now on."""
+    """Disown an object in processes forked from now on."""
     _running.add(started)
 
 
 def forget_running(ended: Disownable) -> None:
-    """Leave something alone in forked processes: it has ended, and its store may be read everywhere."""
+    """Let forked processes read an object that has ended."""
     _running.discard(ended)
 
 

@@ -104,6 +104,7 @@ class HandlerRegistry(Generic[T]):
         """
         self._check_callable_here(handler)
         self._count += 1
+        # Counted, and not by the number of handlers: a name must not return after a removal.
         name = name or f"{self._name}-{self._count}"
         listener = ProcessorListener(
             handler,
@@ -122,6 +123,7 @@ class HandlerRegistry(Generic[T]):
         if self._schedule.adjustment:
             _log.warning("handler %s: %s", name, self._schedule.adjustment)
         self._registrations[registration] = None
+        # Before the start the store is empty, or seeded; seeded objects are not announced.
         if loop is None:
             self._processor.add_listener_before_start(registration, listener)
         else:
@@ -145,6 +147,7 @@ class HandlerRegistry(Generic[T]):
 
     def is_called_from_handler(self) -> bool:
         """Whether one of the handlers is the caller."""
+        # Copies: another thread may register or remove a handler during the iteration.
         return any(registration.is_own for registration in [*list(self._registrations), *list(self._leaving)])
 
     def detach(self) -> None:

@@ -26,54 +26,54 @@ __all__ = [
 
 T = TypeVar("T", bound=Object)
 T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
-"""The class of the objects: a handler of any object is a handler of pods, too."""
+"""The class of the objects. Contravariant: a handler of any object is a handler of pods, too."""
 
 OnAdd: TypeAlias = Callable[[T], object]
-"""Called with an object that came, or was there already."""
+"""Called with a new or existing object."""
 OnUpdate: TypeAlias = Callable[[T, T], object]
-"""Called with what an object was, and what it is."""
+"""Called with the old and the new state of an object."""
 OnDelete: TypeAlias = Callable[[T], object]
-"""Called with what an object was last."""
+"""Called with the last known state of a deleted object."""
 
 
 @set_module("masthead")
 class EventHandler(Generic[T_contra]):
-    """Receives the events of an informer; override the methods that are of interest.
+    """Receives the events of an informer; override the methods that you need.
 
-    Calls never overlap, and those about one object come in the order in which things happened. The objects are shared:
-    `copy` one before changing it. With `masthead.aio`, methods may be coroutine functions; plain ones must not block.
-    With the blocking client they run in a thread of the handler's own, and may. After an exception, the next call
-    follows; a handler's first is logged with its traceback, then its tenth, its hundredth and so on.
+    Calls never overlap, and the calls for one object keep the order of its changes. The objects are shared: `copy` an
+    object before changing it. With `masthead.aio`, methods may be coroutine functions; plain ones must not block. With
+    the blocking client, each handler has its own thread, and may block. An exception does not stop later calls; the log
+    shows a handler's first exception with its traceback, then the tenth, the hundredth and so on.
     """
 
     def on_add(self, obj: T_contra, is_initial: bool) -> object:
-        """An object came.
+        """Handle a new object.
 
         Args:
             obj: The object.
-            is_initial: Whether it was there before the handler, or the informer, was.
+            is_initial: Whether it existed before the handler was added or the informer started.
         """
 
     def on_update(self, old: T_contra, new: T_contra) -> object:
-        """An object changed; or a resync delivers it again, with the same object twice.
+        """Handle a change of an object; or a resync, which passes the same object twice.
 
         Args:
-            old: What it was.
-            new: What it is.
+            old: The old state.
+            new: The new state.
         """
 
     def on_delete(self, obj: T_contra, final_state_known: bool) -> object:
-        """An object is gone.
+        """Handle a deletion.
 
         Args:
-            obj: What it was last, as far as that is known.
-            final_state_known: Whether that is how it ended. If not, the deletion was missed, as while the server could
-                not be reached, and this is the last state that was seen.
+            obj: The last known state.
+            final_state_known: Whether that is the final state. If not, the watch missed the deletion, for instance
+                while the server was unreachable.
         """
 
 
 class _Functions(EventHandler[T]):
-    """Functions as a handler."""
+    """A handler made of functions."""
 
     def __init__(self, on_add: OnAdd[T] | None, on_update: OnUpdate[T] | None, on_delete: OnDelete[T] | None) -> None:
         self._on_add = on_add
@@ -95,16 +95,16 @@ class _Functions(EventHandler[T]):
 
 @set_module("masthead.cache")
 class FilteringEventHandler(EventHandler[T]):
-    """Passes events on to another handler, for the objects that pass a filter.
+    """Forwards the events of objects that pass a filter to another handler.
 
-    An object that begins to pass is delivered as added, one that ceases to as deleted.
+    An object that begins to pass is delivered as added, an object that ceases to pass as deleted.
 
     Args:
-        keep: Whether an object passes.
+        keep: The filter; returns whether an object passes.
         handler: The other handler.
 
     Raises:
-        ArgumentError: If the filter is no plain function, or the handler none.
+        ArgumentError: If the filter is not a plain function, or the handler is not a handler.
     """
 
     def __init__(self, keep: Callable[[T], bool], handler: EventHandler[T]) -> None:
@@ -119,11 +119,11 @@ class FilteringEventHandler(EventHandler[T]):
         return self._handler
 
     def on_add(self, obj: T, is_initial: bool) -> object:
-        """Pass on the add of an object that passes."""
+        """Forward the add of an object that passes."""
         return self._handler.on_add(obj, is_initial) if self._keep(obj) else None
 
     def on_update(self, old: T, new: T) -> object:
-        """Pass on the update of an object that passes now, or did."""
+        """Forward the update of an object that passes now, or passed before."""
         passed, passes = self._keep(old), self._keep(new)
         if passed and passes:
             return self._handler.on_update(old, new)
@@ -133,7 +133,7 @@ class FilteringEventHandler(EventHandler[T]):
         return self._handler.on_delete(old, True) if passed else None
 
     def on_delete(self, obj: T, final_state_known: bool) -> object:
-        """Pass on the delete of an object that passed."""
+        """Forward the delete of an object that passed."""
         return self._handler.on_delete(obj, final_state_known) if self._keep(obj) else None
 
 
@@ -143,14 +143,13 @@ def handler_of(
     on_update: OnUpdate[T] | None,
     on_delete: OnDelete[T] | None,
 ) -> EventHandler[T]:
-    """A handler, given as one or as functions.
+    """Return a handler, which may be passed as functions.
 
     Raises:
-        ArgumentError: If there is nothing to call, or both a handler and functions, or something that is neither, or
-            that cannot be called with the arguments of an event.
+        ArgumentError: If nothing can be called, both a handler and functions are passed, or a signature is wrong.
     """
-    functions = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
-    given = {name: each for name, each in functions.items() if each is not None}
+    callbacks = {"on_add": on_add, "on_update": on_update, "on_delete": on_delete}
+    given = {name: callback for name, callback in callbacks.items() if callback is not None}
     if handler is not None:
         if given:
             raise ArgumentError(f"give a handler, or functions such as {next(iter(given))}, not both")
@@ -158,11 +157,11 @@ def handler_of(
         return handler
     if not given:
         raise ArgumentError("a handler needs something to call: on_add, on_update or on_delete")
-    for name, each in given.items():
-        # Refused at registration: when an event comes, an error of a handler is only logged.
-        if not callable(each):
-            raise ArgumentError(f"{name} is of type {type(each).__name__}; give a function", value=each)
-        _check_signature(name, each, _FUNCTION_ARGUMENTS[name])
+    for name, callback in given.items():
+        # Refused at registration: an error of a handler is only logged when an event arrives.
+        if not callable(callback):
+            raise ArgumentError(f"{name} is of type {type(callback).__name__}; give a function", value=callback)
+        _check_signature(name, callback, _FUNCTION_ARGUMENTS[name])
     return _Functions(on_add, on_update, on_delete)
 
 
@@ -171,33 +170,35 @@ _FUNCTION_ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "on_update": ("old", "new"),
     "on_delete": ("obj",),
 }
-"""What functions are called with."""
+"""The arguments of functions."""
 _METHOD_ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "on_add": ("obj", "is_initial"),
     "on_update": ("old", "new"),
     "on_delete": ("obj", "final_state_known"),
 }
-"""What the methods of a handler are called with."""
+"""The arguments of methods."""
 
 
 def _check_handler(handler: object) -> None:
-    """Refuse what would fail whenever it is called, or never be called.
+    """Refuse a handler that would fail on every call, or never be called.
 
     Raises:
-        ArgumentError: If it is that.
+        ArgumentError: If a method is missing or has the wrong signature, or none is overridden.
     """
     name = type(handler).__name__
-    # A class has the methods, too, but they lack their self.
+    # A class has the methods, too, but they lack `self`.
     if isinstance(handler, type):
         name = handler.__name__
         raise ArgumentError(f"{name} is a class; give an object: {name}()", value=handler)
-    for each, arguments in _METHOD_ARGUMENTS.items():
-        method = getattr(handler, each, None)
+    for method_name, arguments in _METHOD_ARGUMENTS.items():
+        method = getattr(handler, method_name, None)
         if not callable(method):
-            raise ArgumentError(f"a {name} is no handler: it has no {each}; derive it from EventHandler", value=handler)
-        _check_signature(f"{each} of {name}", method, arguments)
-    # The inherited methods do nothing; most likely, a name is misspelt.
-    if not any(_is_overridden(handler, method_argument) for method_argument in _METHOD_ARGUMENTS):
+            raise ArgumentError(
+                f"a {name} is no handler: it has no {method_name}; derive it from EventHandler", value=handler
+            )
+        _check_signature(f"{method_name} of {name}", method, arguments)
+    # The inherited methods are no-ops; most likely, a name is misspelt.
+    if not any(_is_overridden(handler, method_name) for method_name in _METHOD_ARGUMENTS):
         raise ArgumentError(
             f"a {name} overrides none of {', '.join(_METHOD_ARGUMENTS)}, and so would never be called",
             value=handler,
@@ -223,7 +224,7 @@ def _check_signature(what: str, function: Callable[..., object], arguments: Sequ
 
 
 def is_async(handler: EventHandler[T]) -> bool:
-    """Whether something of a handler has to be awaited."""
+    """Whether a method of a handler is a coroutine function."""
     if isinstance(handler, FilteringEventHandler):
         return is_async(handler.handler)
     if isinstance(handler, _Functions):

@@ -38,19 +38,19 @@ class InformerHealth:
         since_event: Seconds since the last change of an object; infinite before the first.
         last_error: The last error, in one sentence; empty if there was none.
         since_error: Seconds since the last error; infinite if there was none.
-        failures: Failed attempts since the server last sent something, or a watch lasted; 0 if all is well. A watch that
-            was just reopened proves nothing yet; see `is_connected`.
+        failures: Failed attempts since the server last sent something, or a watch lasted; 0 if all is well. A watch
+            that was just reopened proves nothing yet; see `is_connected`.
         relists: The number of lists after the first.
         reconnects: The number of watches that resumed where another had ended.
-        broken: Undecodable objects, and objects refused by a transform or key function: the problem by key. The store has
-            the last good state of each, if there was one.
+        broken: Undecodable objects, and objects refused by a transform or key function: the problem by key. The store
+            has the last good state of each, if there was one.
         pending: The number of notifications waiting for each handler, by its name.
         handler_failures: The number of exceptions of each handler, by its name.
         other_shards: Objects that the server sent though their shard is not selected. They are dropped; more than a few
             mean that the server ignores the shard selector.
         is_connected: Whether every watch is open.
-        index_failures: Indexer errors, by index and key of the object, which is missing from that index. At most 100 per
-            index.
+        index_failures: Indexer errors, by index and key of the object, which is missing from that index. At most 100
+            per index.
     """
 
     state: str
@@ -87,6 +87,7 @@ def collect_health(
     if lifecycle.fork_problem:
         return _forked_health(lifecycle.fork_problem)
     statuses, store, now = pipeline.statuses, pipeline.store, pipeline.now()
+    # With several namespaces, the latest error and the worst state and age represent the informer.
     latest_failure = max(statuses, key=lambda status: status.error_at)
     is_active = pipeline.is_started and not lifecycle.is_stopped
     broken: dict[str, str] = {}
@@ -115,6 +116,7 @@ def collect_health(
 
 def _forked_health(problem: str) -> InformerHealth:
     """The health of an informer of the parent process."""
+    # One failure, so that `is_healthy` is false and a probe restarts the process.
     never = float("inf")
     return InformerHealth(
         state="forked",

@@ -20,7 +20,8 @@ The contract, which the tests hold the whole package to:
 11. Pending notifications of a handler are bounded in memory (`masthead._sansio.buffer`), and can be counted.
 12. Stopping stops: no thread, task, socket or reference is left.
 
-The parts: `pipeline` (sources to store), `local_store`, `handler_registry`, `lifecycle`, `waits`, `snapshots`, `health`.
+The parts: `pipeline` (sources to store), `local_store`, `handler_registry`, `lifecycle`, `waits`, `snapshots`,
+`health`.
 """
 
 from __future__ import annotations
@@ -129,6 +130,7 @@ class SharedInformer(Generic[T]):
             IndexConflictError: If an indexer has the name of a built-in index.
             ConfigError: If the storage needs a package that is not installed.
         """
+        # Not by the constructor, which would unpack the options and check them a second time.
         informer = cls.__new__(cls)
         informer._set_up(source, options)  # noqa: SLF001 - of this class
         return informer
@@ -237,6 +239,7 @@ class SharedInformer(Generic[T]):
             ArgumentError: If the transform is not a plain function.
         """
         self._lifecycle.check_new("set a transform")
+        # Seeded objects are stored already, and would stay untransformed.
         if self._pipeline.versions:
             raise InformerStateError(f"{self.name}: set the transform before the informer is seeded")
         if transform is not None:
@@ -258,7 +261,7 @@ class SharedInformer(Generic[T]):
     async def seed(self, path: str | PathLike[str]) -> int:
         """Fill the store from a snapshot, so that handlers receive only later changes.
 
-        The watch resumes at the snapshot's version if the server still has it; otherwise the informer relists, and
+        The watch resumes at the snapshot's version; if the server has forgotten that, the informer relists, and
         compares. A handler added after the start receives every object, as always.
 
         Args:
@@ -322,6 +325,7 @@ class SharedInformer(Generic[T]):
         """
         self._lifecycle.check_not_stopped("select shards")
         ranges = shards.ranges if isinstance(shards, ShardSet) else shards
+        # Two tasks: a stopped informer would never complete the selection.
         selection = asyncio.get_running_loop().create_task(self._pipeline.select_shards(ranges))
         stopped = asyncio.get_running_loop().create_task(self._lifecycle.wait_for_stop())
         try:
@@ -444,6 +448,7 @@ class SharedInformer(Generic[T]):
             ArgumentError: If the condition is not a plain function.
             Exception: Any exception of the condition.
         """
+        # A coroutine function would return a coroutine, which is always true.
         check_plain("a condition", condition)
         indexer = self._store.indexer
         await self._waits.wait_for(lambda: condition(indexer), timeout, "is not as it was waited for")

@@ -31,7 +31,7 @@ _log: Final = logging.getLogger("masthead.cache")
 
 STOP_TIMEOUT: Final = 10.0
 """Seconds that running calls of handlers have to return when an informer is stopped."""
-_GRACE_IF_CANCELLED: Final = 1.0
+_CANCEL_TIMEOUT: Final = 1.0
 
 
 class InformerLifecycle(Generic[T]):
@@ -87,7 +87,7 @@ class InformerLifecycle(Generic[T]):
         try:
             await self.wait_ended()
         except asyncio.CancelledError:
-            self.stop_nowait(_GRACE_IF_CANCELLED)
+            self.stop_nowait(_CANCEL_TIMEOUT)
             # Nothing of the informer may be left once run() has returned, even when cancelled.
             await self.wait_ended()
             raise
@@ -186,8 +186,8 @@ class InformerLifecycle(Generic[T]):
         """
         if self._task is None:
             raise InformerStateError(
-                f"informer {self._pipeline.name} has not been started, so that there is nothing to wait for; start() it "
-                "first"
+                f"informer {self._pipeline.name} has not been started, so that there is nothing to wait for; start() "
+                "it first"
             )
 
     def check_not_stopped(self, action: str) -> None:
@@ -208,8 +208,8 @@ class InformerLifecycle(Generic[T]):
     def disown(self) -> None:
         """Refuse to be read: this is a forked process, and the informer runs in its parent."""
         self._fork_problem = (
-            f"informer {self._pipeline.name} belongs to another process: it was started before this one was forked, and "
-            "receives nothing here; make a client and its informers after the fork"
+            f"informer {self._pipeline.name} belongs to another process: it was started before this one was forked, "
+            "and receives nothing here; make a client and its informers after the fork"
         )
         self._store.disown(self._fork_problem)
 
@@ -231,7 +231,7 @@ class InformerLifecycle(Generic[T]):
             await asyncio.wait({pump, stopping}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             # A cancellation asks for an end soon, so handlers get less time than stop() would grant.
-            self._stop_timeout = min(self._stop_timeout, _GRACE_IF_CANCELLED)
+            self._stop_timeout = min(self._stop_timeout, _CANCEL_TIMEOUT)
             raise
         finally:
             self._stopping.set()

@@ -1,12 +1,12 @@
 """Detects mutations of the objects that a cache shares.
 
-An object of a cache belongs to everybody who reads it: a change of one is seen by all others, and the cache no longer says
-what the server sent. Every stored object has its bytes, so that a comparison with these is exact. Objects are compared
+All readers of a cache share its objects: all of them see a mutation, and the cache no longer agrees with the server.
+Every stored object has its bytes, so that the comparison with them is exact. Objects are compared
 
-- when they leave the store, replaced or deleted,
+- when they are replaced or deleted,
 - after a handler was called with them,
-- every second or so, all of them; less often while nothing happens,
-- at the end, and whenever `SharedInformer.check_mutations` is called.
+- about every second, all of them; less often while nothing happens,
+- at the end, and in `SharedInformer.check_mutations`.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ VARIABLE: Final = "MASTHEAD_MUTATION_DETECTOR"
 
 _VALUES: Final = {"1": True, "true": True, "0": False, "false": False}
 _MAX_NAMED: Final = 5
-"""How many objects a message names, and how many paths of an object."""
+"""Objects named in a message, and paths per object."""
 _MAX_FOUND: Final = 1_000
-"""How many mutated objects are remembered."""
+"""Mutated objects that are remembered."""
 _FIRST_PERIOD: Final = 1.0
 _MAX_PERIOD: Final = 60.0
 """Seconds between two scans; doubled while nothing happens, so that hours of virtual time stay cheap."""
 _SLICE: Final = 100
-"""How many objects are compared before others get their turn."""
+"""Objects compared before other tasks run."""
 _KIND: Final = frozenset({"apiVersion", "kind"})
 _SECTION: Final = re.compile(r"[.\[]")
 
@@ -75,7 +75,7 @@ def is_on(
     Args:
         enabled: The option of an informer; None to ask the environment.
         environment: The environment variables.
-        default: What counts if the variable is not set; None for on within `collect_mutations` only.
+        default: The result if the variable is not set; None for on within `collect_mutations` only.
 
     Raises:
         ConfigError: If the environment variable is neither yes nor no.
@@ -92,7 +92,7 @@ def is_on(
 
 
 def log_mutations(error: MutationError, *, informer: str = "") -> None:
-    """Log mutations, where another error is already on its way to the caller."""
+    """Log mutations while another error propagates to the caller."""
     _log.error("%s%s", f"informer {informer}: " if informer else "", error)
 
 
@@ -100,8 +100,8 @@ class _Mutation(NamedTuple):
     """A mutated object.
 
     Attributes:
-        obj: The object, which is kept so that no other one gets its identity.
-        text: The key, the changed paths, and when that was noticed.
+        obj: The object. The reference keeps its `id` from being reused.
+        text: The key, the changed paths, and the moment of the detection.
     """
 
     key: str
@@ -110,13 +110,13 @@ class _Mutation(NamedTuple):
 
 
 class MutationDetector(Generic[T]):
-    """Compares the objects of one informer with the bytes that they came with.
+    """Compares the objects of one informer with the bytes that they were decoded from.
 
     Threads: any.
 
     Args:
-        storage: How objects are stored.
-        name: The informer's name, for logs.
+        storage: Unpacks objects.
+        name: The informer's name in logs.
     """
 
     def __init__(self, storage: ObjectStorage[T], name: str) -> None:
@@ -127,10 +127,10 @@ class MutationDetector(Generic[T]):
         self._has_news = False
         self._objects: Callable[[], Iterable[tuple[str, T]]] = tuple
         self.is_reported = False
-        """Whether `check` has raised what was found."""
+        """Whether `check` has reported all mutations."""
 
     def follow_closed(self) -> None:
-        """Compare the objects that the storage closes, too."""
+        """Compare also the objects that the storage evicts from memory."""
         self._storage.on_closed(lambda obj: self._compare(obj.key, obj))
 
     def attach(self, items: Callable[[], Iterable[tuple[str, Stored]]]) -> None:
@@ -138,12 +138,12 @@ class MutationDetector(Generic[T]):
         self._objects = lambda: self._storage.opened(items())
 
     def compare(self, key: str, stored: Stored, when: str = "") -> None:
-        """Compare an object, if anybody may have read it.
+        """Compare an object, if it was unpacked for a reader.
 
         Args:
             key: The object's key.
-            stored: The object as it is stored.
-            when: What has just happened, such as ``after handler audit``.
+            stored: The stored object.
+            when: The occasion, such as ``after handler audit``.
         """
         self._has_news = True
         obj = self._storage.peek(stored)
@@ -151,6 +151,7 @@ class MutationDetector(Generic[T]):
             self._compare(key, obj, when)
 
     def _compare(self, key: str, obj: T, when: str = "", *, is_logged: bool = True) -> None:
+        # Without the lock: most objects are unmodified, and a second check follows under the lock.
         if id(obj) in self._found or not obj.is_modified():
             return
         text = _describe(key, obj, when)
@@ -170,7 +171,7 @@ class MutationDetector(Generic[T]):
             yield
 
     async def scan_periodically(self) -> None:
-        """Compare all objects now and then, until cancelled."""
+        """Compare all objects periodically, until cancelled."""
         period = _FIRST_PERIOD
         while True:
             await asyncio.sleep(period)
@@ -180,11 +181,12 @@ class MutationDetector(Generic[T]):
                 await asyncio.sleep(0)
 
     def check(self) -> None:
-        """Make sure that no object was ever mutated.
+        """Compare all objects, and report every mutation so far.
 
         Raises:
-            MutationError: If some were; its ``keys`` names them all.
+            MutationError: If there are some; its ``keys`` has all objects.
         """
+        # Not logged: the error below names them.
         for _ in self.scan(is_logged=False):
             pass
         with self._lock:
@@ -204,26 +206,27 @@ _collections: Final[list[list[MutationDetector[Object]]]] = []
 
 
 def detector_for(storage: ObjectStorage[T], name: str, enabled: bool | None) -> MutationDetector[T] | None:
-    """Make the detector of an informer; None if it is off.
+    """Create the detector of an informer; None if it is off.
 
     Raises:
         ConfigError: If the environment variable is neither yes nor no.
     """
     if not is_on(enabled):
         return None
-    made = MutationDetector(storage, name)
-    made.follow_closed()
+    detector = MutationDetector(storage, name)
+    detector.follow_closed()
+    # An explicit option is the caller's own choice, and reported by the informer alone.
     if enabled is None and _collections:
-        _collections[-1].append(cast("MutationDetector[Object]", made))
-    return made
+        _collections[-1].append(cast("MutationDetector[Object]", detector))
+    return detector
 
 
 @contextlib.contextmanager
 def collect_mutations() -> Generator[None]:
-    """Turn detection on for informers that are made in this block, unless an option or the environment turns it off.
+    """Enable detection for informers created in this block, unless an option or the environment turns it off.
 
     Raises:
-        MutationError: At the end, if there are mutations that no informer has raised at its own end.
+        MutationError: At the end, if there are mutations that no informer has reported.
     """
     detectors: list[MutationDetector[Object]] = []
     _collections.append(detectors)
@@ -237,9 +240,9 @@ def collect_mutations() -> Generator[None]:
 
 
 def changed_sections(obj: Object) -> tuple[str, ...]:
-    """Return the sections of an object that differ from its bytes: ``metadata``, ``spec`` and so on, by their wire names.
+    """Return the wire names of the sections that differ from an object's bytes: ``metadata``, ``spec`` and so on.
 
-    Empty for an object without bytes: there is nothing to compare with.
+    Empty for an object without bytes.
     """
     source = obj.wire_bytes
     if source is None:
@@ -247,13 +250,13 @@ def changed_sections(obj: Object) -> tuple[str, ...]:
     before = split_fields(source)
     try:
         after = split_fields(obj.to_json())
-    except DecodeError as error:  # something was put into it that does not fit
+    except DecodeError as error:  # a value of the wrong type was assigned
         return (_SECTION.split(error.path)[0],)
     except ArgumentError:
         return ()
-    unsaid = _KIND - before.keys()  # an item gets its kind from its list
-    names = sorted((before.keys() | after.keys()) - unsaid)
-    # What was not changed is written as it came.
+    implied = _KIND - before.keys()  # an item gets its kind from its list
+    names = sorted((before.keys() | after.keys()) - implied)
+    # Unchanged sections are written byte for byte, so that a comparison of bytes suffices.
     return tuple(name for name in names if _bytes(before, name) != _bytes(after, name))
 
 
@@ -287,6 +290,7 @@ def _section(obj: Object, name: str) -> object:
 
 def _differences(path: str, old: object, new: object) -> Iterator[str]:
     """Yield the paths below which two values differ."""
+    # Different types have no common fields to descend into.
     if type(old) is not type(new):
         yield path
     elif isinstance(old, msgspec.Struct):
@@ -313,7 +317,7 @@ def _list_differences(path: str, old: list[object], new: list[object]) -> Iterat
 def _describe(key: str, obj: Object, when: str) -> str:
     try:
         paths = changed_paths(obj)
-    except (DecodeError, ArgumentError):  # it is in no state to be compared in detail
+    except (DecodeError, ArgumentError):  # too broken for a comparison in detail
         paths = changed_sections(obj)
     details = "; ".join(filter(None, (", ".join(paths), when and f"noticed {when}")))
     return f"{key} ({details})" if details else key

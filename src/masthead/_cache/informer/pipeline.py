@@ -109,7 +109,7 @@ class InformerPipeline(Generic[T]):
 
     @property
     def statuses(self) -> Sequence[ReflectorStatus]:
-        """The status of each source's reflector; before the start, one that has done nothing."""
+        """The status of each source's reflector; a single blank status before the start."""
         return self._controller.statuses if self._controller is not None else [ReflectorStatus()]
 
     def now(self) -> float:
@@ -155,6 +155,7 @@ class InformerPipeline(Generic[T]):
             scope: source.with_shards(selector) if isinstance(source, ListWatch) else source
             for scope, source in self._sources.items()
         }
+        # None for everything: then no object is hashed.
         self._shards = None if shards.is_everything else shards
         if self._controller is not None:
             await self._controller.select_shards(shards)
@@ -179,6 +180,7 @@ class InformerPipeline(Generic[T]):
 
     def _after_processing(self) -> None:
         controller, processor = self._controller, self.store.processor
+        # Once: the marker behind the initial adds tells each handler that it has synced.
         if not processor.is_synced and controller is not None and controller.has_synced:
             processor.mark_synced()
             self._log_synced()

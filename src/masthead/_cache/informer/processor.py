@@ -1,7 +1,7 @@
-"""The processor: applies changes to the store, and passes notifications on to every handler.
+"""The processor: applies changes to the store, and notifies every handler.
 
-One gate is stored while a change is applied and handed out, and while a handler joins: so a handler that joins has all of
-the store before it, and every change after it. Who only reads takes no gate.
+A lock, the gate, is held while a change is applied and handed out, and while a handler joins. So a new handler receives
+all objects of the store, and every change after them. Readers do not take the gate.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
 _SAMPLES: Final = 3
-_RECENT: Final = 16
-"""So many of the objects that changed last are remembered."""
-_PUSHED: Final = 1000
-"""So many notifications are pushed before others get their turn."""
-_DESELECTED: Final = 1000
-"""So many objects are hashed before others get their turn."""
+_MAX_RECENT: Final = 16
+"""Recently changed keys that are remembered as candidates for samples."""
+_PUSH_SLICE: Final = 1000
+"""Notifications pushed before other tasks run."""
+_HASH_SLICE: Final = 1000
+"""Objects hashed before other tasks run."""
 _SPREAD: Final = 32
-"""So many others are looked at for a sample."""
+"""Other objects, spread over the store, that are candidates for samples."""
 
 
 class SharedProcessor(Generic[T]):
-    """Applies changes to the store, and hands them out.
+    """Applies changes to the store, and notifies the handlers.
 
     Args:
-        storage: How objects are stored.
-        indexers: What the store is indexed by.
-        scopes: What is listed each by itself.
-        name: The informer's name, for logs.
+        storage: Packs and unpacks objects.
+        indexers: The built-in index functions.
+        scopes: The namespaces with a watch of their own; one empty name for a single watch.
+        name: The informer's name in logs.
         detector: Compares the objects that leave the store; None for no comparison.
 
     Attributes:
         store: The store.
-        gate: What is stored while the store or the handlers change.
-        is_synced: Whether the first full state is in the store.
+        gate: Held while the store or the handlers change.
+        is_synced: Whether the first full list is in the store.
         due: The handlers that receive the next resync.
     """
 
@@ -77,7 +77,7 @@ class SharedProcessor(Generic[T]):
         self._name = name
         self._detector = detector
         self._broken_indexers: set[str] = set()
-        self._recent: deque[str] = deque(maxlen=_RECENT)
+        self._recent: deque[str] = deque(maxlen=_MAX_RECENT)
         self._listeners: dict[Hashable, ProcessorListener[T]] = {}
         self.store: IndexedStore[Stored, T] = IndexedStore(
             indexers, opened=storage.unpack, on_index_error=self._log_index_error, scopes=scopes
@@ -91,11 +91,11 @@ class SharedProcessor(Generic[T]):
         self.due: frozenset[Hashable] = frozenset()
 
     def process(self, changes: Sequence[Change[Stored]], is_initial: bool) -> Iterator[None] | None:
-        """Apply changes, and dispatch them to every handler.
+        """Apply changes, and notify every handler.
 
         Returns:
-            None if that is done; or steps, for what concerns many objects. Nothing else may be processed before the last
-            step; between them, others get their turn. Readers see all of it at once.
+            None when done; or the steps of a change of many objects. Other tasks may run between the steps, but the
+            next changes must wait for the last one. Readers see the new state in one step.
         """
         first = changes[0]
         if isinstance(first, ReplacedAll):
@@ -113,7 +113,7 @@ class SharedProcessor(Generic[T]):
                 )
                 notifications += added
                 if resyncs:
-                    # In order: a resync that is overtaken by an update would show a handler the older object last.
+                    # Pushed in order: after a resync overtaken by an update, a handler would have the older object.
                     self._push(notifications[pushed:])
                     pushed = len(notifications)
                     for handler in self.due & self._listeners.keys():
@@ -123,7 +123,7 @@ class SharedProcessor(Generic[T]):
 
     def _push(self, notifications: Sequence[Notification[Stored]]) -> None:
         if notifications:
-            self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
+            self._recent.extend([notification.key for notification in notifications[-_MAX_RECENT:]])
             for listener in self._listeners.values():
                 listener.push(notifications)
 
@@ -131,13 +131,13 @@ class SharedProcessor(Generic[T]):
         replacement, notifications = yield from self._delta_processor.replace(change, is_initial=is_initial)
         with self.gate:
             self.store.commit(replacement, change.version)
-            self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
-            # A handler that joins from here on begins with the new state.
+            self._recent.extend([notification.key for notification in notifications[-_MAX_RECENT:]])
+            # A handler that joins from here on starts with the new state.
             listeners = list(self._listeners.values())
         notifications.reverse()
-        while notifications:  # from its end, so that what was pushed is freed slice by slice
-            part = notifications[: -_PUSHED - 1 : -1]
-            del notifications[-_PUSHED:]
+        while notifications:  # from the end, so that pushed notifications are freed with each slice
+            part = notifications[: -_PUSH_SLICE - 1 : -1]
+            del notifications[-_PUSH_SLICE:]
             for listener in listeners:
                 listener.push(part)
             if self._detector is not None:
@@ -145,9 +145,9 @@ class SharedProcessor(Generic[T]):
             yield
 
     def _deselect(self, shards: ShardRanges, scope: str) -> Iterator[None]:
-        """Forget the objects of other shards. They still exist, so no handler is notified."""
+        """Remove the objects of other shards. They still exist, so no handler is notified."""
         uid = self._storage.uid
-        for part in in_slices(self.stored(scope).items(), _DESELECTED):
+        for part in in_slices(self.stored(scope).items(), _HASH_SLICE):
             with self.gate:
                 for key, stored in part:
                     if not shards.selects_metadata(uid(stored), key.rpartition("/")[0]):
@@ -160,22 +160,22 @@ class SharedProcessor(Generic[T]):
         with self.gate:
             items = self.store.copy_items()
             listeners = [self._listeners[handler] for handler in self.due & self._listeners.keys()]
-        # In slices: a large store, pushed at once, would block the event loop.
-        for part in in_slices(items.items(), _PUSHED):
+        # In slices: pushing a large store in one step would block the event loop.
+        for part in in_slices(items.items(), _PUSH_SLICE):
             notifications = [Notification(NotificationType.UPDATE, key, stored, stored) for key, stored in part]
             for listener in listeners:
                 listener.push(notifications)
             yield
 
     def mark_synced(self) -> None:
-        """The first full state has been handed out."""
+        """Note that all handlers have been notified of the first full list."""
         with self.gate:
             self.is_synced = True
             for listener in self._listeners.values():
                 listener.push(_SYNC_MARKER)
 
     def add_listener(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
-        """Add a handler: it receives every object of the store, and from now on every change."""
+        """Add a handler, which receives every object of the store, and then every change."""
         with self.gate:
             # Under the gate, so that the handler sees neither a gap nor a duplicate.
             listener.begin_with(self.store.copy_items())
@@ -184,9 +184,9 @@ class SharedProcessor(Generic[T]):
             self._listeners[handler] = listener
 
     def add_listener_before_start(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
-        """Add a handler before the start: it receives every change.
+        """Add a handler before the start, which receives every change.
 
-        The objects of a snapshot are not delivered to it, only what has changed since.
+        Objects of a snapshot are not delivered, only the changes since then.
         """
         with self.gate:
             self._listeners[handler] = listener
@@ -204,30 +204,28 @@ class SharedProcessor(Generic[T]):
         return list(self._listeners.values())
 
     def objects(self) -> Iterator[tuple[str, T]]:
-        """Everything in the store."""
+        """All objects of the store, with their keys."""
         opened = self._storage.unpack
         return ((key, opened(stored)) for key, stored in self.store.items())
 
     def scope_of(self, key: str) -> str:
-        """Where a key was listed."""
+        """The scope of a key."""
         return self._delta_processor.scope_of(key)
 
-    # What a reflector has to know of the store.
-
     def stored(self, scope: str) -> dict[str, Stored]:
-        """Everything that the store has of a scope."""
+        """The stored objects of a scope, by key."""
         return self.store.items_of(scope)
 
     def samples(self, scope: str) -> Sequence[Sample]:
-        """A few objects of a scope, those that changed last first.
+        """A few objects of a scope, the newest first.
 
-        What has been the same for long is the same on a server that was restored from a backup, too.
+        Old objects are the same on a server that was restored from a backup, so that they prove nothing.
         """
-        found = self.stored(scope)
-        spread = itertools.islice(found, 0, None, max(1, len(found) // _SPREAD))
-        keys = dict.fromkeys([*(key for key in list(self._recent) if key in found), *spread])
+        stored = self.stored(scope)
+        spread = itertools.islice(stored, 0, None, max(1, len(stored) // _SPREAD))
+        keys = dict.fromkeys([*(key for key in list(self._recent) if key in stored), *spread])
         version, uid = self._storage.version, self._storage.uid
-        samples = [Sample(key, uid(found[key]), version(found[key])) for key in keys]
+        samples = [Sample(key, uid(stored[key]), version(stored[key])) for key in keys]
         samples.sort(key=lambda sample: magnitude(sample.version), reverse=True)
         return samples[:_SAMPLES]
 
@@ -236,7 +234,7 @@ class SharedProcessor(Generic[T]):
         return key in self.store
 
     def _log_index_error(self, index: str, key: str, error: Exception) -> None:
-        # Once per index: a broken function fails on every object.
+        # A warning once per index: a broken function fails on every object.
         level = logging.DEBUG if index in self._broken_indexers else logging.WARNING
         self._broken_indexers.add(index)
         _log.log(
@@ -249,7 +247,7 @@ class SharedProcessor(Generic[T]):
         )
 
     def _compare_old(self, detector: MutationDetector[T], notifications: Sequence[Notification[Stored]]) -> None:
-        """Compare the objects that a relist has replaced or deleted."""
+        """Compare the objects that a relist has replaced or deleted with their bytes."""
         for notification in notifications:
             if notification.old is not None:
                 detector.compare(notification.key, notification.old)

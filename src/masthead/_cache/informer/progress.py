@@ -8,7 +8,7 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """Wakes everyone who waits, each time that something has changed. Belongs to one event loop."""
+    """Wakes all waiters after every change. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
@@ -20,10 +20,11 @@ class Progress:
         try:
             await future
         finally:
-            self._waiting.discard(future)  # also after a timeout, in case that nothing ever changes again
+            # Also after a timeout: there may never be another change that would remove it.
+            self._waiting.discard(future)
 
     def notify(self) -> None:
-        """Wake everyone who waits."""
+        """Wake all waiters."""
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, set()

@@ -1,4 +1,4 @@
-"""The registration of a handler: how it is doing, and how to remove it."""
+"""The registration of a handler: its progress, and its removal."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class ListenerStatus(Protocol):
 
     @property
     def pending(self) -> int:
-        """How many notifications wait for it."""
+        """The number of pending notifications."""
         ...
 
 
 @set_module("masthead.aio.cache")
 class Registration:
-    """A handler of an informer.
+    """A registered handler of an informer.
 
-    A handler may be added several times; each registration is notified, and removed, by itself.
+    A handler may be registered several times; each registration is notified and removed separately.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Registration:
 
     @property
     def name(self) -> str:
-        """The handler's name, as logs and metrics have it."""
+        """The handler's name in logs and metrics."""
         return self._listener.name
 
     @property
@@ -67,21 +67,21 @@ class Registration:
 
     @property
     def pending(self) -> int:
-        """How many notifications wait for it."""
+        """The number of pending notifications."""
         return self._listener.pending
 
     async def wait_for_cache_sync(self, timeout: float | None = None) -> bool:
         """Wait until the handler has returned from every initial add.
 
         Returns:
-            True. Being late is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
+            True. A timeout is an error, not a False that can be overlooked; ``if not ...`` of ported code is right.
 
         Raises:
             DeadlineError: If that takes longer than `timeout` seconds.
-            ClosedError: If it will never be so: the handler is removed, or the informer has stopped.
+            ClosedError: If the handler was removed, or the informer has stopped.
         """
         await in_time(self._done.wait(), timeout, f"handler {self.name} has not processed the initial objects")
-        # A removal ends the wait as well, or it would never end.
+        # A removal sets the event as well, or the wait would never end.
         if not self.has_synced:
             raise ClosedError(
                 f"handler {self.name} will not receive all initial objects: it was removed, or its informer has stopped"
@@ -90,59 +90,59 @@ class Registration:
 
     @property
     def is_called_from_handler(self) -> bool:
-        """Whether a handler of its informer asks: it cannot wait for its own end, nor for one that may wait for it."""
+        """Whether a handler of the informer is the caller, which cannot wait for its own end or another's."""
         return self._is_within()
 
     @property
     def is_own(self) -> bool:
-        """Whether it is the handler itself that asks."""
+        """Whether the handler itself is the caller."""
         return self._dispatcher.is_own()
 
     @property
     def is_alive(self) -> bool:
-        """Whether its task, or thread, is there."""
+        """Whether the handler's task or thread is running."""
         return self._dispatcher.is_alive()
 
     @property
     def failures(self) -> int:
-        """How often the handler has raised."""
+        """The number of exceptions that the handler has raised."""
         return self._listener.failures
 
     async def remove(self) -> None:
-        """Remove the handler: what waits for it is dropped, and a call that is under way is waited for.
+        """Remove the handler, drop its pending notifications, and wait for a running call to return.
 
-        Removing twice does nothing. A handler may remove itself, or another one of its informer; then nothing is waited
-        for.
+        A second removal is a no-op. If a handler of the informer is the caller, the removal does not wait.
         """
         self.remove_nowait()
         if not self.is_called_from_handler:
             await self._dispatcher.end(None)
-            self._leave(self)  # again: now that it is over, the informer can forget it
+            # Again: its task or thread has ended now, so that the informer can forget it.
+            self._leave(self)
 
     def remove_nowait(self) -> None:
-        """Detach the handler, and wait for nothing."""
+        """Detach the handler without waiting."""
         self._leave(self)
         self._mark_done_nowait()
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Start to dispatch; the informer does this."""
+        """Start to dispatch; called by the informer."""
         self._loop = loop
         self._dispatcher.start()
 
     async def stop(self, timeout: float) -> None:
-        """Wait until nothing is dispatched any more; the informer does this when it stops."""
+        """Wait for a running call to return; called by the informer when it stops."""
         await self._dispatcher.end(timeout)
 
     def _mark_done_nowait(self) -> None:
-        # In the handler's thread, if it has one.
+        # Called in the handler's thread, if it has one; events of asyncio are set on the loop.
         if self._loop is None:
             self.mark_done()
             return
-        with contextlib.suppress(RuntimeError):  # the loop has closed, and nothing waits there any more
+        with contextlib.suppress(RuntimeError):  # a closed loop has no waiters
             self._loop.call_soon_threadsafe(self.mark_done)
 
     def mark_done(self) -> None:
-        """Wake those who wait for the sync; on the informer's loop, or anywhere if it has not started."""
+        """Wake all waits for the sync; on the informer's loop, or anywhere before the start."""
         self._done.set()
         self._on_done()
 
@@ -151,10 +151,10 @@ class Registration:
 
 
 async def in_time(waiting: Awaitable[object], timeout: float | None, problem: str) -> None:
-    """Wait for something.
+    """Await something with a timeout.
 
     Raises:
-        DeadlineError: If it takes longer than `timeout` seconds; says the problem.
+        DeadlineError: If that takes longer than `timeout` seconds; the message has the problem.
     """
     try:
         async with asyncio.timeout(timeout):

@@ -1,4 +1,4 @@
-"""Where the changes of reflectors go: straight to the process function, or through a queue.
+"""The sinks of reflectors: changes go directly to the process function, or through a queue.
 
 ::
 
@@ -7,8 +7,8 @@
 
 `DirectSink` keeps the order of all changes, and a relist is one change. A `DeltaFIFO` groups them by key.
 
-Either processes one batch at a time. A process function that has much to do returns an iterator: its steps are performed
-with a turn for other tasks between them.
+Both process one batch at a time. A process function may return an iterator for long work; other tasks run between its
+steps.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ V = TypeVar("V")
 _log: Final = logging.getLogger("masthead.cache")
 
 _POPS: Final = 250
-"""How often a queue is popped before other tasks get their turn."""
+"""Pops of a queue before other tasks run."""
 
 
 class DirectSink(Generic[V]):
-    """Processes changes as they come.
+    """Processes changes immediately.
 
     The initial state is the first `ReplacedAll` of each scope; a delta never belongs to it.
     differs from client-go: there, every change before the sync counts as initial. With one scope that is the same; with
-    several, a change in a namespace that is listed already would pass for a part of the first list.
+    several, a change in a namespace that was listed already would count as a part of the first list.
 
     Args:
         process: The process function.
@@ -75,7 +75,7 @@ class DirectSink(Generic[V]):
         return not self._pending_scopes
 
     def __len__(self) -> int:
-        return 0  # nothing ever waits
+        return 0  # changes never wait here
 
     async def emit(self, changes: Sequence[Change[V]]) -> None:
         """Process changes."""
@@ -88,15 +88,15 @@ class DirectSink(Generic[V]):
                 if isinstance(result, Iterator):
                     for _ in cast("Iterator[object]", result):
                         await asyncio.sleep(0)
-            # The caller's code: what it has not done is lost, but nothing else is.
+            # The process function may be the caller's code. Its changes are lost, and the reflector continues.
             except Exception:  # noqa: BLE001
                 _log_failure(self._name)
-            # Even if it raised: a list is processed once, and waiting for it would never end.
+            # Also after an exception: a list is processed once, and a wait for the sync would never end.
             self._pending_scopes -= scopes
             self._on_processed()
 
     def close(self) -> None:
-        """Do nothing: nothing waits here."""
+        """No-op: changes never wait here."""
 
 
 class QueueSink(Generic[V]):
@@ -106,7 +106,7 @@ class QueueSink(Generic[V]):
         queue: The queue.
         process: The process function.
         name: The informer's name in logs.
-        on_processed: Called after the queue was emptied.
+        on_processed: Called when the queue is empty.
     """
 
     def __init__(
@@ -177,17 +177,18 @@ class QueueSink(Generic[V]):
             self._queue.update(key, value, version)
 
     async def _pop(self) -> bool:
-        """Process the next changes of the queue; return whether it has more for now."""
+        """Process the next changes of the queue; return whether there were any."""
         waiting = len(self._queue)
         self._steps = iter(())
         try:
             is_popped = self._queue.pop(self._begin)
             for _ in self._steps:
                 await asyncio.sleep(0)
-        # The caller's code: what it has not done is lost, but nothing else is.
+        # The process function may be the caller's code. Its changes are lost, and the reflector continues.
         except Exception:  # noqa: BLE001
             _log_failure(self._name)
-            return len(self._queue) < waiting  # or a queue that cannot be popped would loop for ever
+            # A queue that raised without popping anything would loop forever.
+            return len(self._queue) < waiting
         return is_popped
 
     def _begin(self, changes: Sequence[Change[V]], is_initial: bool) -> None:

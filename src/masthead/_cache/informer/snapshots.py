@@ -43,8 +43,8 @@ class InformerSnapshots(Generic[T]):
             The resource version of each scope.
 
         Raises:
-            SnapshotError: If the file is missing or corrupt, belongs to another cache, has an object that cannot be stored,
-                or if the transform has no name. The store is unchanged then.
+            SnapshotError: If the file is missing or corrupt, belongs to another cache, has an object that cannot be
+                stored, or if the transform has no name. The store is unchanged then.
             ConfigError: If the file is compressed, and zstandard is not installed.
         """
         expected = self._header(dict.fromkeys(self._pipeline.sources, ""))
@@ -84,8 +84,8 @@ class InformerSnapshots(Generic[T]):
             return self._storage.pack(obj)
         except DecodeError as error:
             raise SnapshotError(
-                f'the snapshot {fspath(path)} has an object that cannot be stored "{self._storage.name}": {error}; delete '
-                "it, or hold objects as they were when it was saved"
+                f'the snapshot {fspath(path)} has an object that cannot be stored "{self._storage.name}": {error}; '
+                "delete it, or hold objects as they were when it was saved"
             ) from None
 
     def _header(self, versions: Mapping[str, str]) -> SnapshotHeader:

@@ -121,6 +121,7 @@ class InformerWaits(Generic[T]):
                     lifecycle.check_started()
                     await self._progress.next()
         except TimeoutError:
+            # The error says more than the timeout: most late syncs are refused or unreachable.
             last = max(self._pipeline.statuses, key=lambda status: status.error_at).error
             cause = f"; the last error was {last}" if last else ""
             raise DeadlineError(
@@ -139,11 +140,11 @@ def _parse_version(version: str | int | Object, item: type[Object], scopes: Coll
     kind, own_kind = version.gvk.group_kind, item.GVK.group_kind
     if kind != own_kind and not {kind, own_kind} & _UNTYPED_KINDS:
         raise ArgumentError(
-            f"this informer keeps objects of kind {own_kind.kind}, and never receives {kind.kind} {version.key!r}; wait "
-            "with an informer of that kind",
+            f"this informer keeps objects of kind {own_kind.kind}, and never receives {kind.kind} {version.key!r}; "
+            "wait with an informer of that kind",
             value=version,
         )
-    # In a namespace with a watch of its own, only that watch has to reach the version.
+    # In a namespace with its own watch, only that watch has to reach the version.
     namespace = version.metadata.namespace
     return _format_version(version.metadata.resource_version), namespace if namespace in scopes else None
 

@@ -191,8 +191,8 @@ class EventIntake(Generic[T]):
             return
         if not self._status.other_shards:
             _log.info(
-                "%s: the server sends objects of other shards, which are dropped here; it may not have the feature gate "
-                "ShardedListAndWatch",
+                "%s: the server sends objects of other shards, which are dropped here; it may not have the feature "
+                "gate ShardedListAndWatch",
                 self._label,
             )
         self._status.other_shards += 1

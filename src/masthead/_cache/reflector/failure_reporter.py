@@ -72,6 +72,7 @@ class FailureReporter:
     def note_late(self, resource: str, now: float, seconds: float) -> None:
         """Record that the server has not answered a small request, so that the store may be stale."""
         status = self._status
+        # Only the first repetition is logged; the status counts on.
         if not status.failures:
             status.failures = 1
             _log.info("%s: no answer for %.0f s; asking again on another connection", self._label, seconds)

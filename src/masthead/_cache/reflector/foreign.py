@@ -1,4 +1,4 @@
-"""Sources that are not the library's own: adapted to the interface of `ListWatch`, and checked, in one place."""
+"""Callers' own sources, adapted to the interface of `ListWatch` and checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Object)
 
 @set_module("masthead.aio.cache")
 class ForeignListWatch(Generic[T]):
-    """A `ListerWatcher` behind the interface of `ListWatch`; everything that it returns is checked.
+    """A `ListerWatcher` behind the interface of `ListWatch`. Its results are checked.
 
     Args:
         wrapped: The implementation.
@@ -47,7 +47,7 @@ class ForeignListWatch(Generic[T]):
 
     @property
     def checks_watch_lists(self) -> bool:
-        """Whether watch-lists are compared with plain lists: only those of clients are."""
+        """False: watch-lists are compared with plain lists for clients only."""
         return False
 
     @property
@@ -57,11 +57,11 @@ class ForeignListWatch(Generic[T]):
 
     @property
     def supports_initial_events(self) -> bool:
-        """Whether a watch can start with the current objects, as far as that is known."""
+        """Whether the source supports watch-lists, as far as that is known."""
         return self._wrapped.supports_initial_events
 
     def disable_initial_events(self) -> None:
-        """Remember that a watch cannot start with the current objects."""
+        """Remember that the source does not support watch-lists."""
         self._wrapped.disable_initial_events()
 
     async def list_page(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> ObjectList[T]:
@@ -87,9 +87,9 @@ class ForeignListWatch(Generic[T]):
         """
         batches = self._wrapped.watch(options)
         if not (hasattr(batches, "__aiter__") and hasattr(batches, "aclose")):
-            # An "async def" without yield; if it is not closed, Python warns that it was never awaited.
-            if inspect.iscoroutine(waste := cast("object", batches)):
-                waste.close()
+            # An "async def" without yield. Python warns about a coroutine that was neither awaited nor closed.
+            if inspect.iscoroutine(coroutine := cast("object", batches)):
+                coroutine.close()
             raise ProtocolError(
                 f"the watch of {self.resource} returned a {type(batches).__name__}; "
                 "it must be an async generator, which yields lists of events"
@@ -98,7 +98,7 @@ class ForeignListWatch(Generic[T]):
         try:
             await stream.open()
         except BaseException:
-            # Also on cancellation: there is no other reference to the generator, so it is closed here.
+            # Also on cancellation: nothing else refers to the generator, so it is closed here.
             await stream.aclose()
             raise
         return stream
@@ -106,7 +106,7 @@ class ForeignListWatch(Generic[T]):
 
 @set_module("masthead.aio.cache")
 class ForeignStream(Generic[T]):
-    """One connection of a foreign watch: an async iterator of batches of events."""
+    """One connection of a foreign watch, as an async iterator of batches of events."""
 
     def __init__(self, batches: AsyncGenerator[Sequence[WatchEvent[T]], None], resource: str) -> None:
         self._batches = batches
@@ -115,18 +115,18 @@ class ForeignStream(Generic[T]):
         self._error: Exception | None = None
 
     async def open(self) -> None:
-        """Wait for the first batch, which says that the watch was accepted."""
+        """Wait for the first batch, which proves that the watch was accepted."""
         self._first = await anext(self._batches, None)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Sequence[WatchEvent[T]]:
-        # The events before it have been given out by the previous call.
+        # The previous call has returned the events before the malformed one.
         if self._error is not None:
             raise self._error
         if self._first is not None:
-            # open() has read it, to learn whether the watch was accepted.
+            # open() has read it.
             batch, self._first = self._first, None
         else:
             batch = await anext(self._batches)
@@ -134,36 +134,36 @@ class ForeignStream(Generic[T]):
             raise ProtocolError(
                 f"the watch of {self._resource} yielded a {type(batch).__name__}; it must yield lists of events"
             )
-        return self._checked(batch)
+        return self._check(batch)
 
     async def aclose(self) -> None:
         """Close the generator."""
         await self._batches.aclose()
 
-    def _checked(self, batch: Sequence[WatchEvent[T]]) -> Sequence[WatchEvent[T]]:
-        """The events of a batch, up to the first object that is not an event: its error follows them."""
+    def _check(self, batch: Sequence[WatchEvent[T]]) -> Sequence[WatchEvent[T]]:
+        """Return the events of a batch up to a malformed one, whose error the next call raises."""
         events: list[WatchEvent[T]] = []
         for event in batch:
             if not isinstance(cast("object", event), WatchEvent):
                 self._error = ProtocolError(
                     f"the watch of {self._resource} yielded a {type(event).__name__} among its events"
                 )
-                # The events before it are valid, and must not be lost with it.
+                # The events before it are valid, and must not be lost.
                 break
             events.append(event if event.type in EVENT_TYPES else _broken(event))
         return events
 
 
 def _broken(event: WatchEvent[T]) -> WatchEvent[T]:
-    """An event of an unknown type, of which the meaning is unknown."""
+    """Return a BROKEN event for an event of unknown type."""
     error = DecodeError(f"the type of the event is {event.type!r}", subject=event.object.key)
     return WatchEvent("BROKEN", None, error=error, data=event.data or event.object.to_json())
 
 
 Source: TypeAlias = ListWatch[T] | ForeignListWatch[T]
-"""What a reflector lists and watches."""
+"""The source of a reflector."""
 
 
-def as_source(given: Source[T] | ListerWatcher[T]) -> Source[T]:
-    """The library's own sources as they are, others wrapped."""
-    return given if isinstance(given, ListWatch | ForeignListWatch) else ForeignListWatch(given)
+def as_source(source: Source[T] | ListerWatcher[T]) -> Source[T]:
+    """Wrap a caller's own source; return the library's sources unchanged."""
+    return source if isinstance(source, ListWatch | ForeignListWatch) else ForeignListWatch(source)

@@ -1,6 +1,6 @@
-"""The steps of an object on its way into the store: its key is found, it is transformed, and it is packed.
+"""Selects, transforms and packs objects for the store.
 
-An object that fails one of them is put aside, and logged; the others are not affected.
+An object that fails one of these steps is recorded and logged; the others are not affected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class UndecodableError(ArgumentError):
     """An object cannot be cached.
 
     Attributes:
-        key: Its key; empty if it has none.
+        key: The object's key; empty if it has none.
     """
 
     def __init__(self, message: str, *, key: str) -> None:
@@ -41,11 +41,11 @@ class UndecodableError(ArgumentError):
 
 @set_module("masthead.aio.cache")
 class Ingest(Generic[T]):
-    """Turns objects into what a cache stores.
+    """Prepares objects for the store.
 
     Attributes:
-        transform: Applied to each object first; None for nothing.
-        shards: The objects that are stored; None for all.
+        transform: Applied to each object first; None for none.
+        shards: The shards to store; None for all.
     """
 
     __slots__ = ("_storage", "shards", "transform")
@@ -61,37 +61,37 @@ class Ingest(Generic[T]):
         self.shards = shards
 
     def selects(self, obj: T) -> bool:
-        """Whether an object is to be stored. A server that does not know of shards sends all objects."""
+        """Whether an object's shard is selected. A server without sharding sends all objects."""
         return self.shards is None or self.shards.selects(obj)
 
     def take(self, obj: T) -> tuple[str, Stored]:
-        """The key of an object, and what is kept of it.
+        """Return the key of an object, and its packed form.
 
         Raises:
             UndecodableError: If it has no name, or if the transform or the storage fails.
         """
-        # The key of the object as it was sent: a transform must not move it to another.
+        # The key before the transform, which must not move the object to another one.
         key = obj.key
         # All nameless objects would share one key.
         if not key:
             raise UndecodableError("an object without a name cannot be cached", key="")
         if self.transform is not None:
-            obj = self._transformed(self.transform, key, obj)
+            obj = self._apply(self.transform, key, obj)
         try:
             return key, self._storage.pack(obj)
         except (DecodeError, ArgumentError) as error:
             raise UndecodableError(str(error), key=key) from error
 
     def repack(self, items: dict[str, Stored]) -> Iterator[None]:
-        """All objects have been taken: pack them anew, in steps, now that all of them are known."""
+        """Pack all objects of a full list again, in steps, if the storage benefits from knowing all of them."""
         return self._storage.repack_in_steps(items)
 
-    def _transformed(self, transform: Transform[T], key: str, obj: T) -> T:
+    def _apply(self, transform: Transform[T], key: str, obj: T) -> T:
         try:
             return transforms.apply(transform, obj)
         except ArgumentError as error:
             raise UndecodableError(str(error), key=key) from error
-        # The caller's code: whatever it raises is about this one object.
+        # The caller's code: its exception concerns this object only.
         except Exception as error:
             raise UndecodableError(f"the transform raised {type(error).__name__}: {error}", key=key) from error
 
@@ -109,9 +109,10 @@ _keyed: Final = typeinfo.json_decoder(_Keyed)
 
 
 def key_in(data: bytes) -> str:
-    """The key of an object that cannot be read otherwise; empty if it has none."""
+    """The key of an undecodable object; empty if it has none."""
     try:
-        found = _keyed.decode(data).metadata
+        metadata = _keyed.decode(data).metadata
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    return f"{found.namespace}/{found.name}" if found.namespace and found.name else found.name
+    name, namespace = metadata.name, metadata.namespace
+    return f"{namespace}/{name}" if namespace and name else name

@@ -1,4 +1,4 @@
-"""Interrupts what a reflector waits for, and nothing else that it does."""
+"""Interrupts the waits of a reflector, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Interrupt", "WaitInterruptedError"]
 
 
 class WaitInterruptedError(Exception):
-    """What was waited for does not matter any more."""
+    """The awaited result is obsolete."""
 
 
 class Interrupt:
-    """Ends the wait in an ``async with`` block, now or when the next one begins, for the task that enters them.
+    """Ends the wait in an ``async with`` block of one task: the current one, or the next.
 
     ``async with interrupt: page = await source.list_page(...)`` raises WaitInterruptedError after `set`.
     """
@@ -30,18 +30,19 @@ class Interrupt:
     def set(self) -> None:
         """Interrupt the wait."""
         self.is_set = True
+        # An asyncio.Timeout and not a cancellation, so that cancelling the reflector itself stays distinguishable.
         if self._timeout is not None and not self._timeout.expired():
             self._timeout.reschedule(asyncio.get_running_loop().time())
 
     def clear(self) -> None:
-        """Let it wait again."""
+        """Allow waits again."""
         self.is_set = False
 
     def check(self) -> None:
-        """Raise if it is set.
+        """Raise if the interrupt is set.
 
         Raises:
-            WaitInterruptedError: If it is.
+            WaitInterruptedError: If it is set.
         """
         if self.is_set:
             raise WaitInterruptedError

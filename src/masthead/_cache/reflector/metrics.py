@@ -1,4 +1,4 @@
-"""What informers count, under client-go's names."""
+"""The metrics of informers, with client-go's names."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["DISABLED", "HandlerMetrics", "InformerMetrics"]
 _log: Final = logging.getLogger("masthead.cache")
 
 _SHORT: Final = 1.0
-"""A watch that lasted less than this, without an event, is a bad sign."""
+"""Seconds below which a watch without events counts as short."""
 
 
 @set_module("masthead.aio.cache")
 class InformerMetrics:
-    """What one informer counts.
+    """The metrics of one informer.
 
     Args:
-        metrics: Where; None for nowhere.
-        name: What it is called.
-        resource: What it holds.
+        metrics: Receives them; None for none.
+        name: The informer's name.
+        resource: The resource's name.
     """
 
     def __init__(self, metrics: Metrics | None, *, name: str, resource: str) -> None:
@@ -51,21 +51,21 @@ class InformerMetrics:
         self.is_on: bool = to is not NO_METRICS
 
     def handler(self, name: str) -> HandlerMetrics | None:
-        """The metrics of one handler; None if nothing is counted."""
+        """The metrics of one handler; None without metrics."""
         return None if not self.is_on else HandlerMetrics(self._metrics, {**self._labels, "handler": name})
 
     def listed(self, seconds: float, items: int) -> None:
-        """A full state has come, as a list or as the beginning of a watch."""
+        """Count a list or watch-list."""
         self._lists.inc()
         self._list_duration.observe(seconds)
         self._items_per_list.observe(items)
 
     def relisted(self) -> None:
-        """The full state is asked for once more."""
+        """Count a list after the first."""
         self._relists.inc()
 
     def watched(self, seconds: float, events: int) -> None:
-        """A watch has ended, or could not be opened; also one with initial events."""
+        """Count a watch that has ended or could not be opened, watch-lists included."""
         self._watches.inc()
         self._watch_duration.observe(seconds)
         self._items_per_watch.observe(events)
@@ -73,23 +73,23 @@ class InformerMetrics:
             self._short_watches.inc()
 
     def reached(self, version: str, broken: int) -> None:
-        """Everything up to a version has come; so many objects of it cannot be used."""
+        """Record the reached version, and the number of undecodable objects."""
         self._last_version.set(version_number(version))
         self._broken.set(broken)
 
     def queued(self, count: int) -> None:
-        """So many changes wait."""
+        """Record the number of queued changes."""
         self._queued.set(count)
 
     def processed(self, seconds: float, version: str) -> None:
-        """Changes have been put into the store and handed out."""
+        """Record the duration of processing, and the version of the store."""
         self._latency.observe(seconds)
         self._store_version.set(version_number(version))
 
 
 @set_module("masthead.aio.cache")
 class HandlerMetrics:
-    """What is counted about one handler."""
+    """The metrics of one handler."""
 
     def __init__(self, metrics: Metrics, labels: dict[str, str]) -> None:
         self._pending = metrics.gauge(known.INFORMER_HANDLER_PENDING, **labels)
@@ -98,18 +98,18 @@ class HandlerMetrics:
         self._is_broken = False
 
     def pending(self, count: int) -> None:
-        """So many notifications wait for it."""
+        """Record the number of pending notifications."""
         self._count(self._pending.set, count)
 
     def failed(self) -> None:
-        """It raised."""
+        """Count an exception."""
         self._count(self._failures.inc, 1)
 
     def _count(self, count: Callable[[float], None], value: float) -> None:
-        """Metrics that fail must not cost a handler its notifications."""
+        """Record a value. Metrics that fail must not cost a handler its notifications."""
         try:
             count(value)
-        except Exception:  # noqa: BLE001 - whatever it is, it is not about the handler
+        except Exception:  # noqa: BLE001 - a defect of the metrics is not the handler's
             if not self._is_broken:
                 _log.exception("metrics of handler %s failed; further failures are not logged", self._name)
             self._is_broken = True

@@ -1,4 +1,4 @@
-"""A small request that is repeated while it has no answer."""
+"""Repeats a small request until it is answered."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ async def first_answer(
     timeout: float,
     on_late: Callable[[float], None],
 ) -> T:
-    """Return the first answer to a request that is sent again and again, each time on another connection.
+    """Send a request repeatedly, each time on another connection, and return the first answer.
 
-    Earlier requests stay open. So an answer that takes long still counts, and a request that was lost on the way costs no more
-    than the interval. An error ends it, too; a timeout only if it is that of the first request.
+    Earlier requests stay open. So a slow answer still counts, and a request that was lost on the way costs no more than
+    the interval. The first error ends the repetition; a timeout does so only for the first request.
 
     Args:
         request: Sends the request, which must fail after `timeout` seconds without an answer.
-        repeat_after: Seconds until the request is repeated.
-        timeout: Seconds during which it is repeated.
-        on_late: Called with the seconds that have passed, before each repetition.
+        repeat_after: Seconds between repetitions.
+        timeout: Seconds of repetition.
+        on_late: Called with the elapsed seconds before each repetition.
 
     Raises:
         MastheadError: If a request fails before any is answered.

@@ -1,7 +1,7 @@
-"""Whether a server that came back is the one that we knew.
+"""Verifies that a server that came back is the same one, with its data.
 
-Versions prove nothing: a server that has lost its data counts from the beginning again, and may have overtaken the
-version that we have. An object does, by its uid, which is drawn by chance.
+Versions prove nothing: a server that has lost its data counts from the beginning, and may have passed the version of
+the store. The random uid of an object does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T", bound=Object)
 @set_module("masthead.aio.cache")
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An object of the store, by which a server can be recognised."""
+    """A stored object that identifies a server."""
 
     key: str
     uid: str
@@ -37,46 +37,46 @@ class Sample:
 
 @set_module("masthead.aio.cache")
 class KnownObjects(Protocol):
-    """The copy that a reflector keeps, as far as it has to know it."""
+    """The part of the store that a reflector reads."""
 
     def samples(self, scope: str) -> Sequence[Sample]:
-        """A few of its objects, those that changed last first; none if there are none."""
+        """A few objects of a scope, the newest first."""
         ...
 
     def has(self, key: str) -> bool:
-        """Whether it has an object."""
+        """Whether the store has an object."""
         ...
 
     def stored(self, scope: str) -> dict[str, Stored]:
-        """Everything in it."""
+        """All stored objects of a scope, by key."""
         ...
 
 
 async def is_same_server(
     source: Source[T], samples: Sequence[Sample], version: str, *, timeout: float | None = None
 ) -> bool:
-    """Whether a server has one of the objects, no older than we have it, and has reached a version.
+    """Whether a server has reached a version, and has one of the samples in the same state or a newer one.
 
-    If all of them are gone, that proves nothing; then it counts as another one, and costs a relist.
+    If all samples were deleted, the server counts as another one, which costs a relist.
 
     Args:
-        source: Where the server is asked.
-        samples: The objects.
-        version: The version.
+        source: Lists the samples.
+        samples: Objects of the store.
+        version: The version of the store.
         timeout: Seconds for each object's response to begin, and without a byte of it; None for the client's defaults.
 
     Raises:
-        MastheadError: If it cannot be asked.
+        MastheadError: If a request fails.
     """
     for sample in samples:
         options = ListWatchOptions(key=sample.key, timeout=timeout, read_timeout=timeout)
-        found = await source.list_page(options, lambda _: None)
-        if not is_at_least(found.metadata.resource_version, version):
+        page = await source.list_page(options, lambda _: None)
+        if not is_at_least(page.metadata.resource_version, version):
             # A server that was restored from a backup is behind; a watch from our version would miss changes.
             return False
-        for item in found.items:
+        for item in page.items:
             if item.key == sample.key:
-                about = item.metadata
-                # An object of that name on another server, or one made anew, has another uid.
-                return about.uid == sample.uid and is_at_least(about.resource_version, sample.version)
+                metadata = item.metadata
+                # An object with the same name on another server, or created again, has another uid.
+                return metadata.uid == sample.uid and is_at_least(metadata.resource_version, sample.version)
     return False

@@ -1,4 +1,4 @@
-"""The selection of shards of a reflector, which may change while it runs."""
+"""The selected shards of a reflector, which may change while it runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["ShardSelection"]
 
 
 class ShardSelection:
-    """Notes that other shards are selected, until they have been emitted.
+    """A pending change of the selected shards.
 
     Attributes:
-        interrupt: Set by a change, so that the reflector does not wait for what was selected before.
-        awaits_state: Whether objects are selected that have not been emitted yet, for which a new state is needed.
+        interrupt: Set by a change, so that the reflector abandons the request for the previous selection.
+        awaits_state: Whether newly selected objects have not been emitted yet, so that a new list is needed.
     """
 
     __slots__ = ("_is_narrower", "_waiters", "awaits_state", "interrupt")
@@ -26,14 +26,15 @@ class ShardSelection:
         self._waiters: list[asyncio.Future[None]] = []
 
     def change(self, *, is_narrower: bool) -> asyncio.Future[None]:
-        """Other shards are selected.
+        """Request a change of the selection.
 
         Args:
-            is_narrower: Whether nothing is selected that was not before.
+            is_narrower: Whether all selected objects were selected before.
 
         Returns:
-            Done when all that is selected has been emitted.
+            Done when all selected objects have been emitted.
         """
+        # Several changes may come before the reflector applies them: one wider change needs a new list.
         self._is_narrower = self._is_narrower and is_narrower
         self.awaits_state = self.awaits_state or not is_narrower
         self.interrupt.set()
@@ -42,13 +43,14 @@ class ShardSelection:
         return waiter
 
     def begin(self) -> bool:
-        """The reflector goes on with what is selected now; returns whether nothing is that was not before."""
+        """Begin to apply the changes; return whether all selected objects were selected before."""
         self.interrupt.clear()
         is_narrower, self._is_narrower = self._is_narrower, True
         return is_narrower
 
     def complete(self) -> None:
-        """All that is selected has been emitted; unless that has changed again."""
+        """Note that all selected objects have been emitted, unless the selection has changed again."""
+        # Changed again in the meantime: the waiters are served by the next state.
         if self.interrupt.is_set:
             return
         self.awaits_state = False

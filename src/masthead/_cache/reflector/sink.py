@@ -1,4 +1,4 @@
-"""The interface of what a reflector writes to."""
+"""The interface of a reflector's output."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ V = TypeVar("V")
 
 @set_module("masthead.aio.cache")
 class ChangeSink(Protocol[V]):
-    """Receives the changes that a reflector learns of, in their order. Its length is the number of changes that wait."""
+    """Receives the changes of a reflector in order. Its length is the number of queued changes."""
 
     async def emit(self, changes: Sequence[Change[V]], /) -> None:
         """Receive changes: deltas and bookmarks, or a whole state.
 
         Raises:
-            ClosedError: If it takes no more.
+            ClosedError: If the sink is closed.
         """
         ...
 

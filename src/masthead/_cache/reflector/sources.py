@@ -28,11 +28,11 @@ def sources_of(
     given: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
     options: InformerOptions[T],
 ) -> Mapping[str, Source[T]]:
-    """The sources of an informer, by scope: by namespace, or under the empty name if there is only one.
+    """Return the sources of an informer by namespace; a single source has the empty name.
 
     Raises:
-        ArgumentError: If the sequence is empty, one can be neither listed nor watched, two have one namespace, or a selector
-            is given for a source that is not a resource of a client.
+        ArgumentError: If the sequence is empty, a source cannot be listed and watched, two have the same namespace, or
+            a selector is passed for a source that is not a resource of a client.
         SelectorError: If a selector is invalid.
     """
     label_selector, field_selector, shard_selector = (
@@ -46,7 +46,7 @@ def sources_of(
         "shard_selector": shard_selector,
     }
 
-    def listed(resource: ReadVerbs[T]) -> Source[T]:
+    def list_watch(resource: ReadVerbs[T]) -> Source[T]:
         return resource.list_watch(
             label_selector=label_selector,
             field_selector=field_selector,
@@ -54,29 +54,29 @@ def sources_of(
         )
 
     if isinstance(given, ReadVerbs):
-        return {"": listed(given)}
+        return {"": list_watch(given)}
     if isinstance(given, Sequence):
-        return _by_namespace([(each, listed(each)) for each in _resources(given)])
-    if given_selectors := [name for name, each in selectors.items() if each is not None]:
-        # To ignore it would be to cache objects that were not asked for.
-        raise ArgumentError(f"{given_selectors[0]} is for resources of a client; give it to the source itself")
+        return _by_namespace([(resource, list_watch(resource)) for resource in _check_resources(given)])
+    if unused := [name for name, selector in selectors.items() if selector is not None]:
+        # An ignored selector would cache objects that it was to exclude.
+        raise ArgumentError(f"{unused[0]} is for resources of a client; give it to the source itself")
     if isinstance(given, ListWatch):
         return {"": given}
-    # A class has the members, too, but they lack their self.
+    # A class has the members, too, but they lack `self`.
     if isinstance(given, type) or not all(hasattr(given, name) for name in _MEMBERS):
-        raise ArgumentError(f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given)
+        raise ArgumentError(f"{_describe(given)} can be neither listed nor watched; {_advice(given)}", value=given)
     if inspect.iscoroutinefunction(given.watch):
         # It would otherwise fail only when the first watch is opened.
         raise ArgumentError(f"{type(given).__name__}.watch must give events with yield, not return them", value=given)
     return {"": as_source(given)}
 
 
-def _described(given: object) -> str:
-    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
+def _describe(source: object) -> str:
+    return f"the class {source.__name__}" if isinstance(source, type) else f"a {type(source).__name__}"
 
 
 def _advice(given: object) -> str:
-    """What to give in place of what is no source."""
+    """Advice for an object that is not a source."""
     name = getattr(given, "__name__", "")
     if isinstance(given, type):
         if issubclass(given, Object):
@@ -90,31 +90,33 @@ def _advice(given: object) -> str:
     )
 
 
-def _resources(given: Sequence[ReadVerbs[T]]) -> Sequence[ReadVerbs[T]]:
-    if not given:
-        raise ArgumentError("there is nothing to watch: give at least one resource", value=given)
-    for each in given:
-        if not isinstance(cast("object", each), ReadVerbs):
-            raise ArgumentError(f"{_described(each)} is no resource of a client; {_advice(each)}", value=each)
-    return given
+def _check_resources(resources: Sequence[ReadVerbs[T]]) -> Sequence[ReadVerbs[T]]:
+    if not resources:
+        raise ArgumentError("there is nothing to watch: give at least one resource", value=resources)
+    for resource in resources:
+        if not isinstance(cast("object", resource), ReadVerbs):
+            raise ArgumentError(
+                f"{_describe(resource)} is no resource of a client; {_advice(resource)}", value=resource
+            )
+    return resources
 
 
 def _by_namespace(pairs: Sequence[tuple[ReadVerbs[T], Source[T]]]) -> Mapping[str, Source[T]]:
     if len(pairs) == 1:
         # A single source is the whole store, whatever its namespace.
         return {"": pairs[0][1]}
-    found: dict[str, Source[T]] = {}
+    sources: dict[str, Source[T]] = {}
     for resource, source in pairs:
         namespace = resource.namespace
-        # A key belongs to one scope: sources that overlap would both report it.
-        if not namespace or namespace in found:
+        # A key belongs to one scope: overlapping sources would both report it.
+        if not namespace or namespace in sources:
             raise ArgumentError(
                 "of several resources, each must be of another namespace, such as "
-                "[client.core_v1.pods(each) for each in namespaces]",
+                "[client.core_v1.pods(namespace) for namespace in namespaces]",
                 value=namespace,
             )
-        found[namespace] = source
-    return found
+        sources[namespace] = source
+    return sources
 
 
 def log_label(source: Source[T], name: str = "", scope: str = "") -> str:

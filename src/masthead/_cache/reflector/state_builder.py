@@ -1,4 +1,4 @@
-"""A new state, on its way."""
+"""A new state of a resource, while it arrives."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 __all__ = ["StateBuilder"]
 
-_POUR: Final = 50
-"""So many objects come within `INITIAL_EVENTS_TIMEOUT` seconds from a server that sends all it has."""
+_MIN_PROGRESS: Final = 50
+"""Objects that must arrive within `INITIAL_EVENTS_TIMEOUT` seconds to extend the deadline."""
 
 
 @dataclass(slots=True)
 class StateBuilder:
-    """What has come of a new state so far.
+    """Collects the objects of a list or watch-list.
 
     Attributes:
-        began: When it began.
-        items: What can be used, by key.
-        broken: What cannot, by key, and why.
-        versions: The resource versions of all objects by key, if they are to be compared with a plain list.
+        began: The time of the request.
+        items: The packed objects, by key.
+        broken: The problems of objects that cannot be stored, by key.
+        versions: The resource versions of all objects by key, for a comparison with a plain list.
     """
 
     began: float = 0.0
@@ -35,17 +35,18 @@ class StateBuilder:
     _had: int = 0
 
     def drop(self, key: str) -> None:
-        """An object is gone before the state is complete."""
+        """Remove an object that was deleted before the state was complete."""
         self.items.pop(key, None)
         self.broken.pop(key, None)
         self.versions.pop(key, None)
 
     def deadline(self, now: float) -> float:
-        """Until when the next objects of a stream must have come.
+        """The deadline of the next objects of a watch-list.
 
-        A server that supports initial events sends them at once. One that does not sends changes only, now and then. So
-        the deadline moves only while many new objects arrive.
+        A server that supports watch-lists sends all objects without a pause; another sends only occasional changes. So
+        the deadline moves only while many objects arrive.
         """
-        if not self._due or len(self.items) >= self._had + _POUR:
+        # By new objects, not by events: changes of the same few objects are no progress.
+        if not self._due or len(self.items) >= self._had + _MIN_PROGRESS:
             self._due, self._had = now + INITIAL_EVENTS_TIMEOUT, len(self.items)
         return self._due

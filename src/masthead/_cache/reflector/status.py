@@ -1,4 +1,4 @@
-"""What a reflector records about itself."""
+"""The status of a reflector."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _NEVER: Final = float("inf")
 @set_module("masthead.aio.cache")
 @dataclass(slots=True)
 class ReflectorStatus:
-    """What one reflector notes down about itself. Written on the loop, read from any thread.
+    """The status of one reflector. Written on the event loop, read from any thread.
 
     Attributes:
-        phase: What it is doing.
+        phase: The phase of its list-watch.
         is_waiting: Whether it waits before its next attempt.
         is_open: Whether a watch is open.
-        contact: When the server last sent a state, an event or a bookmark; in the loop's time.
-        event: When the last change came.
-        error: What went wrong last.
-        error_at: When.
-        failures: How many attempts have failed in a row.
-        relists: How often a full state was asked for, though there was one.
-        reconnects: How often a watch went on from where another had ended.
-        broken: Keys of objects that cannot be used, and why.
-        other_shards: How many objects of shards came that are not selected, and were dropped.
+        contact: The time of the last list, event or bookmark, by the event loop's clock.
+        event: The time of the last change.
+        error: The last error.
+        error_at: The time of the last error.
+        failures: The number of failed attempts in a row.
+        relists: The number of lists after the first.
+        reconnects: The number of watches that resumed where another had ended.
+        broken: The problems of objects that cannot be stored, by key.
+        other_shards: The number of dropped objects whose shard is not selected.
     """
 
     phase: Phase = Phase.STREAMING
@@ -48,7 +48,7 @@ class ReflectorStatus:
 
     @property
     def state(self) -> str:
-        """The phase, in a word for people."""
+        """The phase in one word, for people."""
         if self.is_waiting and self.failures:
             return "waiting"
         return "listing" if self.phase in {Phase.STREAMING, Phase.PROBING, Phase.LISTING} else "watching"

@@ -1,15 +1,15 @@
-"""ObjectStorage objects compressed: a pod of 6 KB in 400 bytes.
+"""Stores objects compressed: a pod of 6 KB in 400 bytes.
 
-Objects of one kind are much alike, and what they have in common goes into a dictionary::
+Objects of one kind are similar, so that a shared dictionary compresses them well::
 
-    the first objects        each by itself           a third of their size
-    soon after 200 of them   with a dictionary        well below a tenth, as long as the others are like these
-    once all are there       `Compact.repack`         the same for all: a list comes namespace by namespace, so that
-                                                      the first 200 say little about the rest
+    the first objects        without a dictionary     a third of their size
+    soon after 200 objects   with a dictionary        well below a tenth, for objects similar to these
+    after a full list        `Compact.repack`         the same for all: a list is sorted by namespace, so that the first
+                                                      200 objects do not represent the others
 
-A stored value says which dictionary it was made with, so that all can be opened at any time. Its layout::
+A stored value has the number of its dictionary, so that all values can be unpacked at any time. Its layout::
 
-    resource version | 0 | frame of zstd | number of the dictionary
+    resource version | 0 | zstd frame | number of the dictionary
 """
 
 from __future__ import annotations
@@ -33,37 +33,38 @@ __all__ = ["Compact"]
 
 T = TypeVar("T", bound=Object)
 
-# Measured with 8,000 pods of 7 KB from 60 templates, which come template by template: 2,100 bytes each without a
-# dictionary, 1,260 with one from the first 200, and 620 with one from 400 that are spread over all. If there is but one
-# template, 200 are enough for 360 bytes. Training takes 0.1 s for 400 and more than twice that for 1,000, for nothing.
-_FIRST: Final = 200
-_SPREAD: Final = 400
-_LONGEST: Final = 10_000
-"""How much of an object a dictionary learns from: all of most, and at most 4 MB in all.
+# Measured with 8,000 pods of 7 KB from 60 templates, in the order of the templates: 2,100 bytes per pod without a
+# dictionary, 1,260 with one trained on the first 200 pods, and 620 with one trained on 400 pods spread over all. For a
+# single template, 200 pods suffice for 360 bytes. Training takes 0.1 s for 400 pods; for 1,000 it takes more than twice
+# as long, without a gain.
+_FIRST_SAMPLES: Final = 200
+_SPREAD_SAMPLES: Final = 400
+_MAX_SAMPLE_BYTES: Final = 10_000
+"""Bytes of an object that the training uses: all of most objects, and at most 4 MB in total.
 
-Measured with 450 objects of 300 KB: training takes 0.2 s, and with all of them 9.
+Measured with 450 objects of 300 KB: training takes 0.2 s with this limit, and 9 s without.
 """
-_LARGEST: Final = 112_640
-"""The size of a dictionary; what is twice as large takes longer to train than it saves."""
-_SAMPLED: Final = 20
-"""How many times its size a dictionary must have seen, or it learns its samples by heart."""
+_MAX_DICTIONARY_BYTES: Final = 112_640
+"""The size of a dictionary. Twice the size takes longer to train than it saves."""
+_SAMPLE_RATIO: Final = 20
+"""Minimum ratio of samples to dictionary size; below it, the dictionary memorizes its samples."""
 _LEVEL: Final = 3
-_OPENED: Final = 512
-"""How many objects are kept open: about 4 MB of pods."""
-_OPENED_BYTES: Final = 8 << 20
-"""How large they may be together, by their text: few, where each is large."""
+_MAX_OPEN: Final = 512
+"""Unpacked objects in memory: about 4 MB of pods."""
+_MAX_OPEN_BYTES: Final = 8 << 20
+"""Total size of the unpacked objects by their JSON text, for large objects."""
 
-_AT_ONCE: Final = 1 << 20
-"""How many bytes of text are compressed anew before others get their turn: some 150 pods."""
-_TRAINING_TURN_S: Final = 0.002
-"""How long to wait for a training that is under way before others get their turn."""
+_SLICE_BYTES: Final = 1 << 20
+"""Bytes compressed before other tasks run: about 150 pods."""
+_TRAINING_WAIT: Final = 0.002
+"""Seconds to wait for the training before other tasks run."""
 
 
 class Compact(ObjectStorage[T]):
-    """Holds compressed bytes; an object is decoded when it is opened, and kept open as long as it is in demand.
+    """Stores compressed bytes. Unpacked objects stay in memory while they are in use.
 
     Args:
-        cls: What is stored.
+        cls: The class of the objects.
 
     Raises:
         ConfigError: If zstandard is not installed.
@@ -86,7 +87,7 @@ class Compact(ObjectStorage[T]):
     def __init__(self, cls: type[T]) -> None:
         self._zstd = _zstandard()
         self._cls = cls
-        self._lock = threading.Lock()  # a compressor is for one thread at a time
+        self._lock = threading.Lock()  # a compressor serves one thread at a time
         self._compressor: ZstdCompressor = self._zstd.ZstdCompressor(level=_LEVEL)
         self._dictionaries = _Dictionaries()
         self._samples: list[bytes] | None = []
@@ -98,8 +99,8 @@ class Compact(ObjectStorage[T]):
         """The compressed bytes of the object.
 
         Raises:
-            DecodeError: If its resource version is invalid, or it was made here and something in it does not fit.
-            ArgumentError: If it was made here and cannot be written as JSON.
+            DecodeError: If its resource version is invalid, or the program created it with a value of the wrong type.
+            ArgumentError: If the program created it, and it cannot be encoded as JSON.
         """
         data, version = bytes_of(obj), obj.metadata.resource_version
         if "\0" in version:
@@ -108,121 +109,121 @@ class Compact(ObjectStorage[T]):
         with self._lock:
             if self._samples is not None:
                 self._sample(data)
-            stored = self._compressed(version.encode(), data)
+            stored = self._compress(version.encode(), data)
         if obj.wire_bytes is not None:
             # Handlers will read it soon.
             self._opened.keep(stored, obj, len(data))
         return stored
 
     def unpack(self, stored: Stored) -> T:
-        """The object; the same one as long as it is kept open, which is until some hundreds of others were opened."""
+        """The object; the same one until some hundreds of other objects were unpacked."""
         value = cast("bytes", stored)
-        found = self._opened.get(value)
-        if found is not None:
-            return found
+        opened = self._opened.get(value)
+        if opened is not None:
+            return opened
         text = self._dictionaries.text(value)
         return self._opened.keep(value, self._cls.from_wire(text), len(text))
 
     def peek(self, stored: Stored) -> T | None:
-        """Return the object, if it is kept open."""
+        """Return the object, if it is unpacked in memory."""
         return self._opened.peek(cast("bytes", stored))
 
     def opened(self, items: Iterable[tuple[str, Stored]]) -> Iterator[tuple[str, T]]:
-        """Iterate over the objects that are kept open."""
+        """Iterate over the objects that are unpacked in memory."""
         del items
         return ((obj.key, obj) for obj in self._opened.objects())
 
     def on_closed(self, callback: Callable[[T], object]) -> None:
-        """Call a function with each object that is not kept open any more: others were in demand."""
+        """Call a function with each object that is evicted from memory."""
         self._opened.on_closed = callback
 
     def version(self, stored: Stored) -> str:
-        """The resource version of the object, without opening it."""
+        """The resource version of the object, without unpacking it."""
         data = cast("bytes", stored)
         return data[: data.index(0)].decode()
 
     def is_same(self, one: Stored, other: Stored) -> bool:
-        """Whether both are states of one object; not opened, if they are one state."""
+        """Whether both are states of the same object. Equal bytes are not unpacked."""
         return one == other or super().is_same(one, other)
 
     def repack_in_steps(self, items: dict[str, Stored]) -> Iterator[None]:
-        """Hold objects anew, in place, with a dictionary that suits all of them; the first call that has many makes it.
+        """Compress the objects again, in place, with a dictionary trained on a sample of all of them.
 
-        Takes about 15 µs for each object that is not stored so yet.
+        The first call with many objects trains it. Takes about 15 µs per object with an older dictionary.
         """
-        # One training at a time: that on the first objects, if it ended last, would replace the better dictionary.
-        while not self.wait_trained(_TRAINING_TURN_S):
+        # One training at a time: the training on the first objects, if it ended last, would replace the better result.
+        while not self.wait_trained(_TRAINING_WAIT):
             yield
         with self._lock:
-            if not self._has_seen_all and len(items) >= _SPREAD:
+            if not self._has_seen_all and len(items) >= _SPREAD_SAMPLES:
                 self._has_seen_all = True
                 self._start_training(self._spread(items))
-        # Training runs in a thread; the event loop goes on between two short waits for it.
-        while not self.wait_trained(_TRAINING_TURN_S):
+        # Training runs in a thread; the event loop runs between two short waits for it.
+        while not self.wait_trained(_TRAINING_WAIT):
             yield
         yield
         done = 0
-        for key, each in items.items():
-            stored = cast("bytes", each)
+        for key, value in items.items():
+            stored = cast("bytes", value)
             if stored[-1] == self._dictionaries.newest:
                 continue
             data = self._dictionaries.text(stored)
-            # To replace a value does not change the dict's size, so it may be iterated meanwhile.
+            # Replacing a value does not change the dict's size, so the iteration stays valid.
             with self._lock:
-                items[key] = self._compressed(stored[: stored.index(0)], data)
+                items[key] = self._compress(stored[: stored.index(0)], data)
             done += len(data)
-            # Counted in bytes: as many large objects would take far longer than small ones.
-            if done >= _AT_ONCE:
+            # Counted in bytes: the same number of large objects would take far longer.
+            if done >= _SLICE_BYTES:
                 done = 0
                 yield
 
-    def _compressed(self, version: bytes, data: bytes) -> bytes:
+    def _compress(self, version: bytes, data: bytes) -> bytes:
         return b"%b\0%b%c" % (version, self._compressor.compress(data), self._dictionaries.newest)
 
     def _sample(self, data: bytes) -> None:
-        """Remember one of the first objects, and learn from them once they are enough."""
+        """Remember one of the first objects, and start the training once there are enough."""
         samples = cast("list[bytes]", self._samples)
-        samples.append(data[:_LONGEST])
-        if len(samples) == _FIRST:
+        samples.append(data[:_MAX_SAMPLE_BYTES])
+        if len(samples) == _FIRST_SAMPLES:
             self._samples = None
             self._start_training(samples)
 
     def _spread(self, items: dict[str, Stored]) -> list[bytes]:
-        some = islice(items.values(), 0, None, -(-len(items) // _SPREAD))
-        return [self._dictionaries.text(cast("bytes", stored))[:_LONGEST] for stored in some]
+        sample = islice(items.values(), 0, None, -(-len(items) // _SPREAD_SAMPLES))
+        return [self._dictionaries.text(cast("bytes", stored))[:_MAX_SAMPLE_BYTES] for stored in sample]
 
     def wait_trained(self, timeout: float | None = None) -> bool:
-        """Wait for a training that is under way, for so many seconds at the most; returns whether it has ended."""
-        with self._lock:  # under which it is started: a thread that is not cannot be waited for
+        """Wait up to `timeout` seconds for a running training; return whether it has ended."""
+        with self._lock:  # a thread is started under the lock, and cannot be joined before
             training = self._training
         if training is not None:
             training.join(timeout)
         return training is None or not training.is_alive()
 
     def _start_training(self, samples: list[bytes]) -> None:
-        """Train a dictionary in a thread: that takes 0.1 s, without Python's lock, for which no event loop shall wait."""
+        """Train a dictionary in a thread: zstd takes 0.1 s without the GIL, and must not block the event loop."""
         self._samples = None
         self._training = threading.Thread(target=self._train, args=(samples,), name="masthead-training", daemon=True)
         self._training.start()
 
     def _train(self, samples: list[bytes]) -> None:
-        """Use a dictionary from now on; if these have nothing in common that one could be made of, the one there is."""
-        size = min(_LARGEST, sum(map(len, samples)) // _SAMPLED)
+        """Train a dictionary, and use it from now on; samples without similarities keep the current one."""
+        size = min(_MAX_DICTIONARY_BYTES, sum(map(len, samples)) // _SAMPLE_RATIO)
         try:
-            learnt = self._zstd.train_dictionary(size, samples)
+            trained = self._zstd.train_dictionary(size, samples)
         except self._zstd.ZstdError:
             return
-        learnt.precompute_compress(level=_LEVEL)
-        compressor = self._zstd.ZstdCompressor(level=_LEVEL, dict_data=learnt, write_dict_id=False)
+        trained.precompute_compress(level=_LEVEL)
+        compressor = self._zstd.ZstdCompressor(level=_LEVEL, dict_data=trained, write_dict_id=False)
         with self._lock:
             self._compressor = compressor
-            self._dictionaries.add(learnt)
+            self._dictionaries.add(trained)
 
 
 class _Opened(Generic[T]):
-    """The objects that were stored or opened last, as many as there is room for.
+    """The unpacked objects in memory, the least recently used first.
 
-    Threads: any. The lock is one that a signal's handler may take again, should it come in just then and read a cache.
+    Threads: any. The lock is reentrant, because a signal handler may read a cache while its thread holds the lock.
     """
 
     __slots__ = ("_lock", "_objects", "_size", "on_closed")
@@ -236,76 +237,76 @@ class _Opened(Generic[T]):
 
     def get(self, stored: bytes) -> T | None:
         with self._lock:
-            found = self._objects.get(stored)
-            if found is None:
+            entry = self._objects.get(stored)
+            if entry is None:
                 return None
             self._objects.move_to_end(stored)
-            return found[0]
+            return entry[0]
 
     def peek(self, stored: bytes) -> T | None:
-        """Return an object that is open; it does not count as in demand for that."""
+        """Return an object in memory, without marking it as used."""
         with self._lock:
-            found = self._objects.get(stored)
-            return None if found is None else found[0]
+            entry = self._objects.get(stored)
+            return None if entry is None else entry[0]
 
     def objects(self) -> list[T]:
-        """Return all objects that are open."""
+        """Return all objects in memory."""
         with self._lock:
             return [obj for obj, _ in self._objects.values()]
 
     def keep(self, stored: bytes, obj: T, size: int) -> T:
-        """Keep an object open; returns the one that is, if there is one already."""
+        """Add an object, and return it; or return the one that is in memory already."""
         with self._lock:
-            if (kept := self._objects.get(stored)) is not None:
-                # Another thread has opened it meanwhile; all readers get the same object.
-                return kept[0]
+            if (entry := self._objects.get(stored)) is not None:
+                # Another thread was faster; all readers get the same object.
+                return entry[0]
             self._objects[stored] = (obj, size)
             self._size += size
-            # The newest stays, even if it alone is above the limit.
-            while len(self._objects) > 1 and (len(self._objects) > _OPENED or self._size > _OPENED_BYTES):
-                _, (closed, gone) = self._objects.popitem(last=False)
-                self._size -= gone
+            # The newest stays, even if it alone exceeds the limit.
+            while len(self._objects) > 1 and (len(self._objects) > _MAX_OPEN or self._size > _MAX_OPEN_BYTES):
+                _, (evicted, evicted_size) = self._objects.popitem(last=False)
+                self._size -= evicted_size
                 if self.on_closed is not None:
-                    self.on_closed(closed)
+                    self.on_closed(evicted)
             return obj
 
 
 class _Dictionaries:
-    """Every dictionary so far, and what decompresses with them.
+    """All dictionaries so far, and their decompressors.
 
-    Threads: one adds, any number read. A decompressor is for one thread at a time, so each thread makes its own.
+    Threads: one adds, any number read. A decompressor serves one thread at a time, so each thread creates its own.
     """
 
-    __slots__ = ("_known", "_mine", "_zstd")
+    __slots__ = ("_known", "_local", "_zstd")
 
     def __init__(self) -> None:
         self._zstd = _zstandard()
         self._known: list[ZstdCompressionDict | None] = [None]
-        self._mine = threading.local()
+        self._local = threading.local()
 
     @property
     def newest(self) -> int:
-        """The number of the newest one; 0 means none."""
+        """The number of the newest dictionary; 0 means none."""
         return len(self._known) - 1
 
-    def add(self, learnt: ZstdCompressionDict) -> None:
-        """From now on, this one is the newest."""
-        self._known.append(learnt)
+    def add(self, dictionary: ZstdCompressionDict) -> None:
+        """Add the newest dictionary."""
+        self._known.append(dictionary)
 
     def text(self, stored: bytes) -> bytes:
-        """What was compressed."""
+        """Decompress a stored value."""
         number = stored[-1]
         try:
-            mine = self._mine.decompressors[number]
+            decompressor = self._local.decompressors[number]
         except (AttributeError, IndexError):
             # This thread has no decompressors yet, or none for a newer dictionary.
-            mine = self._made()[number]
-        return cast("bytes", mine.decompress(memoryview(stored)[stored.index(0) + 1 : -1]))
+            decompressor = self._create_decompressors()[number]
+        return cast("bytes", decompressor.decompress(memoryview(stored)[stored.index(0) + 1 : -1]))
 
-    def _made(self) -> list[ZstdDecompressor]:
-        made = [self._zstd.ZstdDecompressor(dict_data=each) for each in tuple(self._known)]
-        self._mine.decompressors = made
-        return made
+    def _create_decompressors(self) -> list[ZstdDecompressor]:
+        decompressors = [self._zstd.ZstdDecompressor(dict_data=dictionary) for dictionary in tuple(self._known)]
+        self._local.decompressors = decompressors
+        return decompressors
 
 
 def _zstandard() -> ModuleType:

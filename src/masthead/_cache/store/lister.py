@@ -1,4 +1,4 @@
-"""Reading a cache as one reads a server: by namespace, name and labels."""
+"""Listers read a cache by namespace, name and labels, as a client reads a server."""
 
 from __future__ import annotations
 
@@ -29,61 +29,61 @@ _log: Final = logging.getLogger("masthead.cache")
 
 _IN_NAMESPACES: Final = "The {resource} live in namespaces: lister.namespace(namespace).get(name)."
 _UNSYNCED_LIST: Final = (
-    "{resource} are listed before their informer has synced, so that objects are missing; wait_for_cache_sync() first. A factory "
-    "makes an informer when it is first asked for: ask before start() and wait_for_cache_sync()."
+    "{resource} are listed before their informer has synced, so that objects are missing; wait_for_cache_sync() first. "
+    "A factory makes an informer when it is first asked for: ask before start() and wait_for_cache_sync()."
 )
 _TOO_EARLY: Final = "The informer has not synced yet; wait_for_cache_sync() first."
-_NOT_THERE: Final = "It is not in the store: it does not exist, is not mirrored, or is too new."
+_NOT_STORED: Final = "It is not in the store: it does not exist, is not mirrored, or is too new."
 
 
 @set_module("masthead")
 class Lister(Generic[T]):
-    """The objects of a cache.
+    """Reads the objects of a cache.
 
-    Everything here reads memory and returns at once. What it gives is shared: `copy` an object before changing it. Lists
-    are in no order.
+    All methods read memory, and return immediately. Objects are shared: `copy` an object before changing it. Lists have
+    no order.
 
     Threads: may be used from any.
     """
 
     def __init__(self, indexer: Indexer[T], resource: str, has_synced: Callable[[], bool] = lambda: True) -> None:
-        """Read a cache.
+        """Create a lister.
 
         Args:
             indexer: The cache.
-            resource: What it holds, for errors: ``pods``, ``deployments.apps``.
-            has_synced: Says whether all that there is can be in the cache, for errors.
+            resource: The resource's name for errors: ``pods``, ``deployments.apps``.
+            has_synced: Returns whether the cache has synced, for errors and warnings.
         """
         self._indexer = indexer
         self._resource = resource
         self._has_synced = has_synced
 
     def list(self, label_selector: LabelSelection | None = None) -> ListOf[T]:
-        """All objects, or those with such labels. Warns if the informer has not synced, because objects are missing then.
+        """All objects, or the matches of a selector. Warns if the informer has not synced, because objects are missing.
 
         Raises:
             SelectorError: If a selector is invalid.
         """
         _check_synced(self._has_synced, self._indexer, self._resource)
-        return _selected(self._indexer.list(), label_selector)
+        return _filter(self._indexer.list(), label_selector)
 
     def namespace(self, namespace: str) -> NamespaceLister[T]:
         """The objects of one namespace."""
         return NamespaceLister(self._indexer, self._resource, namespace, self._has_synced)
 
     def get(self, name: str) -> T:
-        """The object of a name; for kinds that live in no namespace. Also takes a key, ``namespace/name``.
+        """The object with a name, for cluster-scoped kinds. Also accepts a key, ``namespace/name``.
 
         Raises:
-            NotFoundError: If it is not there.
+            NotFoundError: If it is not in the cache.
         """
-        found = self._indexer.get_by_key(name)
-        if found is None:
+        obj = self._indexer.get_by_key(name)
+        if obj is None:
             namespace, _, bare = name.rpartition("/")
             in_namespaces = not namespace and bool(self._indexer.list_index_values(NAMESPACE))
             why = _IN_NAMESPACES if in_namespaces else _why(self._has_synced)
             raise _not_found(self._resource, namespace, bare, why)
-        return found
+        return obj
 
     def __repr__(self) -> str:
         return f"<Lister of {self._resource}, {count_of(self._indexer)}>"
@@ -91,7 +91,7 @@ class Lister(Generic[T]):
 
 @set_module("masthead.cache")
 class NamespaceLister(Generic[T]):
-    """The objects of a cache that are in one namespace.
+    """Reads the objects of one namespace of a cache.
 
     Threads: may be used from any.
     """
@@ -103,13 +103,13 @@ class NamespaceLister(Generic[T]):
         namespace: str,
         has_synced: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Read a cache.
+        """Create a lister.
 
         Args:
             indexer: The cache.
-            resource: What it holds, for errors.
-            namespace: Which namespace.
-            has_synced: Says whether all that there is can be in the cache, for errors.
+            resource: The resource's name, for errors.
+            namespace: The namespace.
+            has_synced: Returns whether the cache has synced, for errors and warnings.
         """
         self._indexer = indexer
         self._resource = resource
@@ -117,31 +117,31 @@ class NamespaceLister(Generic[T]):
         self._has_synced = has_synced
 
     def list(self, label_selector: LabelSelection | None = None) -> ListOf[T]:
-        """All objects of the namespace, or those with such labels. Warns if the informer has not synced.
+        """All objects of the namespace, or the matches of a selector. Warns if the informer has not synced.
 
         Raises:
             SelectorError: If a selector is invalid.
         """
         _check_synced(self._has_synced, self._indexer, self._resource)
-        return _selected(self._indexer.by_index(NAMESPACE, self._namespace), label_selector)
+        return _filter(self._indexer.by_index(NAMESPACE, self._namespace), label_selector)
 
     def get(self, name: str) -> T:
-        """The object of a name.
+        """The object with a name.
 
         Raises:
-            NotFoundError: If it is not there.
+            NotFoundError: If it is not in the cache.
         """
-        found = self._indexer.get_by_key(f"{self._namespace}/{name}")
-        if found is None:
+        obj = self._indexer.get_by_key(f"{self._namespace}/{name}")
+        if obj is None:
             raise _not_found(self._resource, self._namespace, name, _why(self._has_synced))
-        return found
+        return obj
 
     def __repr__(self) -> str:
         count = count_of(self._indexer.index_keys(NAMESPACE, self._namespace))
         return f"<NamespaceLister of {self._resource} in {self._namespace}, {count}>"
 
 
-def _selected(objects: list[T], selection: LabelSelection | None) -> list[T]:
+def _filter(objects: list[T], selection: LabelSelection | None) -> list[T]:
     if selection is None:
         return objects
     selector = label_selector_of(selection)
@@ -151,12 +151,12 @@ def _selected(objects: list[T], selection: LabelSelection | None) -> list[T]:
     try:
         return [obj for obj in objects if matches(obj.metadata.labels)]
     except DecodeError:
-        # Objects are decoded late: one with unreadable labels must not hide all the others.
+        # Objects are decoded on access: an object with invalid labels must not hide all the others.
         return [obj for obj in objects if _is_readable(obj) and matches(obj.metadata.labels)]
 
 
 def _is_readable(obj: Object) -> bool:
-    """Whether an object has labels that one can read. No server would select one that has not."""
+    """Whether the labels of an object can be decoded. A server would not match undecodable ones, either."""
     try:
         obj.metadata.labels  # noqa: B018 - it is decoded now
     except DecodeError as error:
@@ -166,14 +166,14 @@ def _is_readable(obj: Object) -> bool:
 
 
 def _check_synced(has_synced: Callable[[], bool], indexer: Indexer[T], resource: str) -> None:
-    """Warn at the caller's line, once for each, about a list of an informer that has not synced."""
-    # A handler may be called, in its thread, a moment before the informer counts as synced: the version is there by then.
+    """Warn at the caller's line, once per line, about a list of an informer that has not synced."""
+    # A handler's thread may run a moment before the informer counts as synced; the store has a version by then.
     if not has_synced() and not indexer.version:
         warnings.warn(_UNSYNCED_LIST.format(resource=resource), RuntimeWarning, stacklevel=3)
 
 
 def _why(has_synced: Callable[[], bool]) -> str:
-    return _NOT_THERE if has_synced() else _TOO_EARLY
+    return _NOT_STORED if has_synced() else _TOO_EARLY
 
 
 def _not_found(resource: str, namespace: str, name: str, why: str) -> NotFoundError:
@@ -184,5 +184,5 @@ def _not_found(resource: str, namespace: str, name: str, why: str) -> NotFoundEr
         namespace=namespace,
         name=name,
     )
-    vars(error)["advice"] = why.format(resource=resource)  # what helps with a server does not help here
+    vars(error)["advice"] = why.format(resource=resource)  # the advice for a server does not help here
     return error

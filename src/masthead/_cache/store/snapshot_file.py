@@ -1,15 +1,14 @@
-"""A cache in a file, so that the next start need not ask the server for everything.
+"""Snapshot files: the store of an informer, so that the next start need not list everything.
 
-One line of JSON each: what the cache is of, its objects as they came, and how many there were, with a checksum of all
-lines before::
+The lines are JSON: a header, the unmodified objects, and their number with a checksum of all lines before::
 
     {"format":"masthead-snapshot","formatVersion":1,"resource":"v1/pods","scopes":{"":"5123"},"labelSelector":"app=web",...}
     {"metadata":{"name":"web-0",...},"spec":{...},"status":{...}}
     ...
     {"objects":20000,"crc32":2774821563}
 
-A file whose name ends in ``.zst`` is compressed. Objects are written and read one by one, so that no second copy of a
-cache is ever in memory. The functions here block.
+A file whose name ends in ``.zst`` is compressed. Objects are written and read one by one, so that memory never holds a
+second copy of the store. The functions block.
 """
 
 from __future__ import annotations
@@ -40,24 +39,23 @@ T = TypeVar("T", bound=Object)
 _FORMAT: Final = "masthead-snapshot"
 _VERSION: Final = 1
 _COMPRESSED: Final = ".zst"
-_LONGEST_HEADER: Final = 1 << 20
-"""More than this has no header: what is not a snapshot need not have lines."""
+_MAX_HEADER_BYTES: Final = 1 << 20
+"""The limit for the first line: a file that is no snapshot may be one line of any length."""
 _BUFFER: Final = 1 << 18
 _ADVICE: Final = "delete it: a start without one is slower, and nothing else"
 _MALFORMED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class SnapshotHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a snapshot is of.
+    """The cache that a snapshot belongs to.
 
     Attributes:
         resource: The resource, as ``group/version/plural``.
-        scopes: The resource version of each part that was listed and watched by itself; by namespace, or by "" if there
-            is one part only.
-        label_selector: Which objects, by label.
-        field_selector: Which objects, by field.
-        shard_selector: Which objects, by shard.
-        transform: What was done to the objects, as `masthead._cache.store.transforms.describe` names it.
+        scopes: The resource version of each watch, by namespace; by "" for a single watch.
+        label_selector: The label selector.
+        field_selector: The field selector.
+        shard_selector: The shard selector.
+        transform: The transform, as described by `masthead._cache.store.transforms.describe`.
     """
 
     resource: str
@@ -69,34 +67,34 @@ class SnapshotHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Format(msgspec.Struct):
-    """What the header of every version has, also of those to come."""
+    """The part of the header that all format versions share."""
 
     format: str
     version: int = msgspec.field(name="formatVersion")
 
 
 class _End(msgspec.Struct, forbid_unknown_fields=True):
-    """The last line: without it, something is missing."""
+    """The last line, which proves that the file is complete."""
 
     objects: int
     crc32: int
 
 
 def write(path: str | os.PathLike[str], header: SnapshotHeader, objects: Iterable[Object]) -> int:
-    """Write a snapshot; in one step, so that there is always the old file or the new one, which only its owner can read.
+    """Write a snapshot that only its owner can read. The rename at the end replaces an old file atomically.
 
     Args:
-        path: Where; the folder must be there.
-        header: What it is of.
-        objects: Its objects, unchanged since they arrived.
+        path: The path, in an existing folder.
+        header: The header.
+        objects: The unmodified objects.
 
     Returns:
-        How many objects there were.
+        The number of objects.
 
     Raises:
-        SnapshotError: If it cannot be written; an old file is still there then.
-        ConfigError: If it is to be compressed and zstandard is not installed.
-        ArgumentError: If an object was made here and cannot be written as JSON.
+        SnapshotError: If the file cannot be written; an old file is unchanged then.
+        ConfigError: If it is to be compressed, and zstandard is not installed.
+        ArgumentError: If the program created an object that cannot be encoded as JSON.
     """
     target = Path(path)
     try:
@@ -104,8 +102,8 @@ def write(path: str | os.PathLike[str], header: SnapshotHeader, objects: Iterabl
             return _write_lines(lines, header, objects)
     except OSError as error:
         raise SnapshotError(
-            f"the snapshot {target} cannot be written ({error.strerror}); give it a folder that is there, may be written "
-            "to and has space"
+            f"the snapshot {target} cannot be written ({error.strerror}); give it a folder that is there, may be "
+            "written to and has space"
         ) from error
 
 
@@ -113,19 +111,19 @@ def write(path: str | os.PathLike[str], header: SnapshotHeader, objects: Iterabl
 def read(
     path: str | os.PathLike[str], expected: SnapshotHeader, cls: type[T]
 ) -> Generator[tuple[SnapshotHeader, Iterator[T]]]:
-    """Read a snapshot, whose header is checked at once, and whose objects are checked as they are read.
+    """Open a snapshot, check its header, and read its objects.
 
-    ``with read(path, expected, Pod) as (header, pods):``. Only when the last one has been read, it is known that the file
-    is whole and as it was written: put none of them to use before.
+    ``with read(path, expected, Pod) as (header, pods):``. The checksum follows the last object: do not use any of them
+    before all have been read.
 
     Args:
-        path: Where it is.
-        expected: What it must be of: all of this but the versions.
-        cls: What the objects are.
+        path: The path.
+        expected: The expected header; its versions are ignored.
+        cls: The class of the objects.
 
     Raises:
-        SnapshotError: If it is not there, is of something else, or not whole; also while the objects are read.
-        ConfigError: If it is compressed and zstandard is not installed.
+        SnapshotError: If the file is missing, belongs to another cache, or is corrupt; also while objects are read.
+        ConfigError: If it is compressed, and zstandard is not installed.
     """
     source = Path(path)
     with ExitStack() as stack:
@@ -137,20 +135,22 @@ def read(
             raise _broken(source, f"cannot be read ({error.strerror})") from error
         lines = _Lines(source, stack.enter_context(_decompressing(source, file)))
         # With a limit: a file that is no snapshot may be a single line of any length.
-        first = lines.next(_LONGEST_HEADER)
-        header = _checked_header(source, first, expected)
+        first = lines.next(_MAX_HEADER_BYTES)
+        header = _parse_header(source, first, expected)
         yield header, _read_objects(source, lines, cls, zlib.crc32(first))
 
 
 @contextmanager
 def _replacing(target: Path) -> Generator[IO[bytes]]:
-    """A new file that takes the place of another once everything is in it."""
+    """A temporary file that is renamed over the target at the end."""
+    # In the same folder, so that the rename does not cross file systems. mkstemp gives access to the owner only.
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb", buffering=_BUFFER) as file:
             yield file
             file.flush()
+            # Before the rename: after a crash, the name must not point to an empty file.
             os.fsync(file.fileno())
         temporary.replace(target)
     except BaseException:
@@ -177,7 +177,7 @@ def _decompressing(source: Path, file: IO[bytes]) -> Generator[IO[bytes]]:
 
 
 class _Lines:
-    """The lines of a file; its errors are raised as `SnapshotError`."""
+    """Reads the lines of a file; raises its errors as `SnapshotError`."""
 
     __slots__ = ("_file", "_source")
 
@@ -186,7 +186,7 @@ class _Lines:
         self._file = file
 
     def next(self, limit: int = -1) -> bytes:
-        """The next line with its end; empty at the end of the file."""
+        """The next line with its line feed; empty at the end of the file."""
         try:
             return self._file.readline(limit)
         except OSError as error:
@@ -214,11 +214,11 @@ def _write_lines(lines: IO[bytes], header: SnapshotHeader, objects: Iterable[Obj
 
 
 def _line(text: bytes) -> bytes:
-    # Between tokens, where it means no more than a space; in strings, it is written otherwise.
+    # JSON strings escape line feeds, so that these are only white space between tokens.
     return text.replace(b"\n", b" ") + b"\n"
 
 
-def _checked_header(source: Path, line: bytes, expected: SnapshotHeader) -> SnapshotHeader:
+def _parse_header(source: Path, line: bytes, expected: SnapshotHeader) -> SnapshotHeader:
     try:
         # The format first: the header of another version need not decode as this one.
         written = typeinfo.decode_json(line, _Format)
@@ -229,22 +229,22 @@ def _checked_header(source: Path, line: bytes, expected: SnapshotHeader) -> Snap
         header = typeinfo.decode_json(line, SnapshotHeader)
     except _MALFORMED:
         raise _broken(source, "is no snapshot, or its first line is broken") from None
-    found, wanted = _compared(header), _compared(expected)
-    for name, value in found.items():
-        if value != wanted[name]:
-            raise _broken(source, f"is of another cache: {name} is {value!r} there, not {wanted[name]!r}")
+    identity, expected_identity = _identify(header), _identify(expected)
+    for name, value in identity.items():
+        if value != expected_identity[name]:
+            raise _broken(source, f"is of another cache: {name} is {value!r} there, not {expected_identity[name]!r}")
     return header
 
 
-def _compared(header: SnapshotHeader) -> dict[str, object]:
-    """What two snapshots of the same cache have in common."""
+def _identify(header: SnapshotHeader) -> dict[str, object]:
+    """The fields that are equal in all snapshots of a cache."""
     return {**msgspec.structs.asdict(header), "scopes": sorted(header.scopes)}
 
 
 def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> Iterator[T]:
     count = 0
     line = lines.next()
-    # One line ahead: the last line is not an object, and only the end of the file says which one it is.
+    # One line ahead: the last line is not an object, and only the end of the file shows which line that is.
     while following := lines.next():
         count += 1
         checksum = zlib.crc32(line, checksum)
@@ -254,7 +254,7 @@ def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> I
         end = typeinfo.decode_json(line, _End)
     except _MALFORMED:
         raise _broken(source, "is cut short") from None
-    # Before the checksum, which differs as well, but does not say what is wrong.
+    # Before the checksum, which differs as well, but does not explain the problem.
     if end.objects != count:
         raise _broken(source, f"lacks something: {end.objects} objects were written, and {count} are there")
     if end.crc32 != checksum:
@@ -280,7 +280,7 @@ def _zstandard(path: Path) -> ModuleType:
         import zstandard
     except ImportError:
         raise ConfigError(
-            f"the snapshot {path} is compressed, which needs zstandard: pip install 'masthead-k8s[compact]', or give it a "
-            f"name without {_COMPRESSED}"
+            f"the snapshot {path} is compressed, which needs zstandard: pip install 'masthead-k8s[compact]', or give "
+            f"it a name without {_COMPRESSED}"
         ) from None
     return zstandard

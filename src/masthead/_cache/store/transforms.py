@@ -1,7 +1,7 @@
-"""What to change about objects before a cache holds them: mostly, what to leave out.
+"""Transforms of objects before a cache stores them; most of them leave fields out.
 
-The transforms here work on the text of an object and decode nothing, so that what is left out costs next to nothing.
-They are for objects as they come; one that was changed since must be copied first, which `apply` and `compose` see to.
+The transforms here work on the JSON text and decode nothing, so that dropped fields cost next to nothing. They expect
+unmodified objects; `apply` and `compose` copy a modified object first.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ __all__ = ["Rewrite", "Transform", "apply", "compose", "describe", "drop_managed
 T = TypeVar("T", bound=Object)
 
 Transform: TypeAlias = Callable[[T], T]
-"""Gives what a cache holds instead of an object: the same, changed or not, or another.
+"""Returns the object to store: the same object, modified or not, or another.
 
-It must be of the same kind and have the same name, namespace, uid and resource version. To transform something twice
-must be the same as once.
+The result must have the same kind, name, namespace, uid and resource version. A transform must be idempotent.
 """
 
 _Tree: TypeAlias = "dict[str, _Tree | None]"
-"""What to keep of an object, by field: None for all of it, and otherwise what to keep of that."""
+"""The fields to keep: None for a whole field, otherwise the tree of its fields."""
 
 _IDENTITY: Final = (
     "apiVersion",
@@ -49,24 +48,24 @@ _IDENTITY: Final = (
     "metadata.resourceVersion",
     "metadata.uid",
 )
-"""What an object cannot be without."""
+"""The fields that are always kept."""
 _ADDRESS: Final = " at 0x"
-"""What Python says of what has no name."""
+"""A part of the default repr of objects, which differs in every process."""
 _STEP: Final = re.compile(r"[^\s.\[\]*'\"]+")
 _MANAGED_FIELDS: Final = member_of(ObjectMeta, "managed_fields")
 
 
 def apply(transform: Transform[T], obj: T) -> T:
-    """Transform an object for a cache: the result has bytes that say what it says.
+    """Transform an object for a cache. The result has bytes with its exact content.
 
     Raises:
-        ArgumentError: If the transform makes something else of it.
-        Exception: Whatever the transform raises.
+        ArgumentError: If the transform returns another kind or another object.
+        Exception: Any exception of the transform.
     """
     if isinstance(transform, Rewrite):
-        # Its results have bytes of their own already.
+        # Its results are decoded from new bytes already.
         return transform(obj)
-    # Taken before the call: a transform may change the object in place.
+    # Before the call: a transform may mutate the object.
     cls, key, identity = _class_of(obj), obj.key, _identity(obj)
     result: object = transform(obj)
     if not isinstance(result, cls) or _identity(result) != identity:
@@ -76,56 +75,56 @@ def apply(transform: Transform[T], obj: T) -> T:
             "with its name, namespace, uid and resource version",
             value=result,
         )
-    # A cache keeps bytes; those of an object that was changed in place are still the old ones.
+    # A cache compares objects with their bytes, and a mutated object still has the old ones.
     text = result.to_json()
     return result if text == result.wire_bytes else cls.from_wire(text)
 
 
 @set_module("masthead.cache")
 def compose(*transforms: Transform[T]) -> Transform[T]:
-    """One transform that does what several do, in that order."""
+    """Combine several transforms, applied in order."""
     return _Composed(transforms)
 
 
 def describe(transform: Transform[Any] | None) -> str:
-    """A name for what a transform does, the same in every process; empty for none.
+    """Describe a transform by a text that is the same in every process; empty for none.
 
-    Those of this module say all of it, functions where they are defined, and objects what their repr says.
+    Transforms of this module are described in full, functions by their module and name, and objects by their repr.
 
     Raises:
-        SnapshotError: If it has no name that identifies it.
+        SnapshotError: If the transform has no stable name.
     """
-    name = "" if transform is None else _named(transform)
+    name = "" if transform is None else _format_name(transform)
     if _ADDRESS in name:
-        # The name itself may hold anything: that of a partial says what it was given.
+        # The message leaves the name out, because the repr of a partial may show secrets.
         raise SnapshotError(
-            f"a transform of type {type(transform).__name__} has no name by which the next process would know it, so that "
-            "its snapshots cannot be distinguished from those of others; define it with def, without variables of a function "
-            "around it, or give its class a __repr__ that says what it does"
+            f"a transform of type {type(transform).__name__} has no name by which the next process would know it, so "
+            "that its snapshots cannot be distinguished from those of others; define it with def, without variables of a "
+            "function around it, or give its class a __repr__ that says what it does"
         )
     return name
 
 
 @set_module("masthead.cache")
 def keep_fields(*paths: str) -> Rewrite:
-    """A transform that keeps nothing but these fields, and what an object cannot be without.
+    """A transform that keeps only these fields, ``apiVersion``, ``kind``, and the identity in the metadata.
 
-    That is ``apiVersion``, ``kind``, and in the metadata name, namespace, uid and resource version.
+    The identity is the name, namespace, uid and resource version.
 
     Args:
-        paths: Names as they are on the wire, with dots between: ``metadata.labels``, ``spec.nodeName``. All of a field is
-            kept unless a path goes on, also through lists: ``spec.containers.image`` keeps every container's image.
-            Keys with dots in them cannot be named; keep the whole map.
+        paths: Wire names separated by dots: ``metadata.labels``, ``spec.nodeName``. A path selects a whole field, and
+            passes through lists: ``spec.containers.image`` keeps every container's image. Keys with dots cannot be
+            selected; keep the whole map.
 
     Raises:
-        ArgumentError: If one is no path.
+        ArgumentError: If a path is invalid.
     """
     return _Keep(paths)
 
 
 @set_module("masthead.cache")
 class Rewrite(ABC):
-    """A transform whose results have bytes of their own, which say what they say."""
+    """A transform that works on bytes, so that its results have bytes with their exact content."""
 
     __slots__ = ()
 
@@ -138,7 +137,7 @@ class _Drop(Rewrite):
     __slots__ = ()
 
     def __call__(self, obj: T) -> T:
-        """The object without them; the same if it has none."""
+        """The object without managed fields; the same object if it has none."""
         if _MANAGED_FIELDS.__get__(obj.metadata) is UNSET:
             return obj
         parts: dict[str, object] = {**_kind_of(obj), **split_fields(_text_of(obj))}
@@ -152,7 +151,7 @@ class _Drop(Rewrite):
 
 
 drop_managed_fields: Final = _Drop()
-"""A transform that drops ``metadata.managedFields``: a quarter of a pod, and hardly ever read."""
+"""A transform that drops ``metadata.managedFields``, a quarter of a pod and rarely read."""
 
 
 class _Keep(Rewrite):
@@ -164,15 +163,16 @@ class _Keep(Rewrite):
         self._decode = typeinfo.json_decoder(_struct(self._tree)).decode
 
     def __call__(self, obj: T) -> T:
-        """An object that has these fields only."""
+        """The object with the selected fields only."""
         text = _text_of(obj)
         try:
-            kept: object = self._decode(text)  # in C, and what is not kept is skipped: a quarter of the time
-        except msgspec.ValidationError:  # a path goes on where there is neither a map nor a list of maps
-            kept = _kept(text, self._tree)
-        if unsaid := _kind_of(obj):
-            kept = {**unsaid, **split_fields(wire.encode(kept))}
-        return _class_of(obj).from_wire(wire.encode(kept))
+            # The decoder skips other fields in C, in a quarter of the time.
+            fields: object = self._decode(text)
+        except msgspec.ValidationError:  # a path continues below a value that is neither a map nor a list of maps
+            fields = _select(text, self._tree)
+        if implied := _kind_of(obj):
+            fields = {**implied, **split_fields(wire.encode(fields))}
+        return _class_of(obj).from_wire(wire.encode(fields))
 
     def __repr__(self) -> str:
         return f"keep_fields({', '.join(map(repr, self._paths))})"
@@ -185,21 +185,22 @@ class _Composed(Rewrite):
         self._transforms = transforms
 
     def __call__(self, obj: T) -> T:
-        """The object after all of them."""
+        """The object after all transforms."""
         for transform in self._transforms:
             obj = apply(transform, obj)
         return obj
 
     def __repr__(self) -> str:
-        return f"compose({', '.join(map(_named, self._transforms))})"
+        return f"compose({', '.join(map(_format_name, self._transforms))})"
 
 
-def _named(transform: Transform[Any]) -> str:
-    """What to call a transform; with an address in it, if it has no name."""
+def _format_name(transform: Transform[Any]) -> str:
+    """The name of a transform; with a memory address, if it has none."""
     if not isinstance(transform, FunctionType) or transform.__name__ == "<lambda>":
         return repr(transform)
     if "<locals>" in transform.__qualname__ and transform.__closure__:
-        return repr(transform)  # by the variables around it, it may be another each time
+        # A closure may differ with each call of the function around it.
+        return repr(transform)
     return f"{transform.__module__}.{transform.__qualname__}"
 
 
@@ -209,7 +210,7 @@ def _identity(obj: Object) -> tuple[str, ...]:
 
 
 def _class_of(obj: T) -> type[T]:
-    """The class as its author wrote it; what an object has beyond that is found again in its text."""
+    """The class as its author wrote it. Internal subclasses are derived from the text again."""
     return cast("type[T]", type(obj).api_type)
 
 
@@ -218,17 +219,17 @@ def _text_of(obj: Object) -> bytes:
 
 
 def _kind_of(obj: Object) -> dict[str, object]:
-    """What the text of an object without a type may not say: of items, only their list says what they are."""
+    """The apiVersion and kind of an `Unstructured`, which the text of a list item lacks."""
     if not isinstance(obj, Unstructured) or not obj.kind:
         return {}
     return {"apiVersion": obj.api_version, "kind": obj.kind}
 
 
 def _tree(paths: Iterable[str]) -> _Tree:
-    """Several paths as one tree.
+    """Merge paths into a tree.
 
     Raises:
-        ArgumentError: If one is no path.
+        ArgumentError: If a path is invalid.
     """
     tree: _Tree = {}
     for path in paths:
@@ -238,53 +239,53 @@ def _tree(paths: Iterable[str]) -> _Tree:
                 f'{path!r} is not a field path; write it as it is on the wire, such as "spec.nodeName"',
                 value=path,
             )
-        _plant(tree, steps)
+        _insert(tree, steps)
     return tree
 
 
-def _plant(tree: _Tree, steps: list[str]) -> None:
+def _insert(tree: _Tree, steps: list[str]) -> None:
     for step in steps[:-1]:
-        further = tree.setdefault(step, {})
-        if further is None:  # all of it is kept anyway
+        subtree = tree.setdefault(step, {})
+        if subtree is None:  # a shorter path keeps the whole field
             return
-        tree = further
+        tree = subtree
     tree[steps[-1]] = None
 
 
 def _struct(tree: _Tree) -> type[msgspec.Struct]:
-    """A type whose fields are those of a tree, each as its bytes."""
+    """A struct type with the fields of a tree, each as raw bytes."""
     fields: list[tuple[str, Any, Any]] = []
-    for index, further in enumerate(tree.values()):
-        if further is None:
+    for index, subtree in enumerate(tree.values()):
+        if subtree is None:
             annotation: Any = Raw
         else:
-            below: Any = _struct(further)
-            # A path also leads through lists, into each item, and through null.
-            annotation = below | list[below] | None
-        # Numbered: a name on the wire need not be a Python identifier.
+            nested: Any = _struct(subtree)
+            # A path passes through lists, into each item, and through null.
+            annotation = nested | list[nested] | None
+        # Numbered: a wire name need not be a Python identifier.
         fields.append((f"f{index}", annotation, UNSET))
     names = dict(zip((name for name, _, _ in fields), tree, strict=True))
     return msgspec.defstruct("Kept", fields, rename=names)
 
 
-def _kept(text: bytes | Raw, tree: _Tree) -> object:
-    """The same of any text, level by level; None where a path goes on and there is nothing to go into."""
+def _select(text: bytes | Raw, tree: _Tree) -> object:
+    """Select the fields of a tree in any JSON text, level by level; None for a scalar below which a path continues."""
     try:
         level = _level.decode(text)
     except msgspec.ValidationError:
         return None
     if isinstance(level, list):
-        found = (_kept(each, tree) for each in level)
-        return [each for each in found if each is not None]
-    kept: dict[str, object] = {}
-    for name, further in tree.items():
+        selected = (_select(item, tree) for item in level)
+        return [item for item in selected if item is not None]
+    fields: dict[str, object] = {}
+    for name, subtree in tree.items():
         value: object = level.get(name)
-        # A null has nothing below it, and stays as it is.
-        if further is not None and name in level and bytes(level[name]) != b"null":
-            value = _kept(level[name], further)
+        # A null has no fields, and is kept.
+        if subtree is not None and name in level and bytes(level[name]) != b"null":
+            value = _select(level[name], subtree)
         if value is not None:
-            kept[name] = value
-    return kept
+            fields[name] = value
+    return fields
 
 
 _level: Final[msgspec.json.Decoder[dict[str, Raw] | list[Raw]]] = typeinfo.json_decoder(dict[str, Raw] | list[Raw])
