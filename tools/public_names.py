@@ -138,8 +138,17 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._sync.registration": ["Registration"],
     },
     "masthead.clientset": {
-        "masthead._client.mutations": ["Mutate", "OperationResult"],
-        "masthead._client.options": ["FieldSelection", "FieldValidation", "LabelSelection"],
+        "masthead._client.create_or_update": ["Mutate", "OperationResult"],
+        "masthead._client.options": [
+            "DeletionOptions",
+            "FieldSelection",
+            "FieldValidation",
+            "IterOptions",
+            "LabelSelection",
+            "ListOptions",
+            "PatchOptions",
+            "WriteOptions",
+        ],
         "masthead._sync.actions": [
             "ApprovalVerbs",
             "BindingVerbs",
@@ -587,7 +596,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         ],
         "masthead._client.stream_verbs": ["AttachVerbs", "ExecVerbs"],
         "masthead._client.subresources": ["ScaleVerbs", "StatusVerbs"],
-        "masthead._client.target": ["ResourceTarget"],
+        "masthead._client.resource_target": ["ResourceTarget"],
         "masthead._client.typed": ["TypedResource"],
     },
     "masthead.aio.discovery": {

@@ -94,8 +94,8 @@ def fetch_table(
 
 def _row(client: masthead.Client, selected: Selected, name: str, *, with_objects: bool) -> PrintedTable:
     """The table of one object."""
+    from masthead._client.resource_target import any_kind
     from masthead._client.tables import ACCEPT_TABLE, read_page
-    from masthead._client.target import any_kind
 
     target = any_kind(selected.resource.gvr, namespaced=selected.resource.namespaced)
     response = client.rest.get(

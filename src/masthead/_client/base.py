@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._client.options import FieldValidation, Query
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead._meta.gvk import GroupVersionResource
     from masthead._rest.client import RestClient
     from masthead._rest.response import Response

@@ -9,9 +9,9 @@ from masthead._client.base import ClientContext, Defaults, LazyTarget
 from masthead._client.dynamic import DynamicResource
 from masthead._client.manifest_verbs import ManifestVerbs
 from masthead._client.metadata import MetadataResource
+from masthead._client.resource_target import any_kind, metadata_only, typed
 from masthead._client.scales import Scales
 from masthead._client.served_kinds import wait_for_kind
-from masthead._client.target import any_kind, metadata_only, typed
 from masthead._client.typed import TypedResource
 from masthead._client.validation import validate_by_cluster
 from masthead._config.loader import conceal, load
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Impersonation
     from masthead._discovery.model import ServedResource

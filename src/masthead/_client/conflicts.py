@@ -11,8 +11,7 @@ import random
 from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 
 from masthead._client.base import name_of
-from masthead._client.create_verbs import CreateVerbs
-from masthead._client.mutations import (
+from masthead._client.create_or_update import (
     apply_mutation,
     deleted_conflict,
     is_retried,
@@ -21,6 +20,7 @@ from masthead._client.mutations import (
     retry_schedule,
     update_result,
 )
+from masthead._client.create_verbs import CreateVerbs
 from masthead._client.options import WriteParameters
 from masthead._client.read_verbs import ReadVerbs
 from masthead._meta.object import Object
@@ -31,7 +31,7 @@ from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from masthead._client.mutations import Mutate, OperationResult
+    from masthead._client.create_or_update import Mutate, OperationResult
     from masthead._client.options import WriteOptions
     from masthead._sansio.backoff import Attempts
 

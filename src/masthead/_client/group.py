@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from masthead._client.target import typed
+from masthead._client.resource_target import typed
 from masthead._meta.registry import registry
 from masthead._module import set_module
 
 if TYPE_CHECKING:
     from masthead._client.base import ClientContext
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead._meta.gvk import GroupVersion
 
 __all__ = ["Group"]

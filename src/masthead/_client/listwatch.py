@@ -2,7 +2,7 @@
 
 It is the primitive below every list-watch of the library. Each method sends one request: when to send the next one, and
 from which version, is decided by `masthead._sansio.listwatch`, and performed by `masthead._client.watch.WatchStream`,
-`masthead._client.watchlist.watch_list` and the reflector.
+`masthead._client.watch_list_fallback.watch_list` and the reflector.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from masthead._client.base import ClientContext
     from masthead._client.options import Query
     from masthead._client.pagination import ListQuery
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead._client.watch_event import WatchEvent
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import ObjectList

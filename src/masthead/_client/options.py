@@ -13,6 +13,7 @@ import msgspec
 
 from masthead._meta import fields, labels
 from masthead._meta.v1 import DeletionPropagation, LabelSelector, ResourceVersionMatch
+from masthead._module import set_module
 from masthead.errors import ArgumentError, DecodeError, SelectorError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 """How the server treats unknown fields."""
 
 
+@set_module("masthead.clientset")
 class WriteOptions(TypedDict, total=False):
     """The options of a create, an update or an apply of a kubectl-style configuration.
 
@@ -64,6 +66,7 @@ class WriteOptions(TypedDict, total=False):
     timeout: float | None
 
 
+@set_module("masthead.clientset")
 class PatchOptions(WriteOptions, total=False):
     """The options of a patch or a server-side apply: those of a write, and `force`.
 
@@ -78,6 +81,7 @@ class PatchOptions(WriteOptions, total=False):
     force: bool
 
 
+@set_module("masthead.clientset")
 class DeletionOptions(TypedDict, total=False):
     """The options of a delete.
 
@@ -100,6 +104,7 @@ class DeletionOptions(TypedDict, total=False):
     timeout: float | None
 
 
+@set_module("masthead.clientset")
 class IterOptions(TypedDict, total=False):
     """The options of a list that is read page by page.
 
@@ -130,6 +135,7 @@ class IterOptions(TypedDict, total=False):
     timeout: float | None
 
 
+@set_module("masthead.clientset")
 class ListOptions(IterOptions, total=False):
     """The options of a list: those of `IterOptions`, and a limit.
 

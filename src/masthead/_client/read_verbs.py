@@ -17,7 +17,7 @@ from masthead._client.options import read_query
 from masthead._client.pagination import ListParameters, ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
-from masthead._client.watchlist import watch_list
+from masthead._client.watch_list_fallback import watch_list
 from masthead._meta.object import Object, ObjectList
 from masthead._module import set_module
 

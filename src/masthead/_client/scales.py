@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from masthead._client.base import LazyTarget
+from masthead._client.resource_target import any_kind
 from masthead._client.subresources import ScaleVerbs
-from masthead._client.target import any_kind
 from masthead._meta.gvk import GroupVersionResource
 from masthead._module import set_module
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from masthead._client.base import ClientContext
     from masthead._client.options import PatchOptions, WriteOptions
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead._meta.patch import Patch
     from masthead._meta.unstructured import Unstructured
     from masthead.api.autoscaling.v1 import Scale

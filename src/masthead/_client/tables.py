@@ -17,7 +17,7 @@ from masthead._rest.call import JSON
 from masthead.errors import DecodeError
 
 if TYPE_CHECKING:
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead._meta.object import Object
 
 __all__ = ["ACCEPT_TABLE", "TablePage", "read_page"]

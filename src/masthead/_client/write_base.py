@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from masthead._client.options import PatchParameters, Query, WriteParameters
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead._rest.call import Call
 
 __all__ = ["WriteBase"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.base import name_of
 from masthead._client.conflicts import read_again, read_live
-from masthead._client.mutations import (
+from masthead._client.create_or_update import (
     apply_mutation,
     deleted_conflict,
     is_retried,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from masthead._client.conflicts import RetryVerbs as AsyncRetryVerbs
-    from masthead._client.mutations import Mutate, OperationResult
+    from masthead._client.create_or_update import Mutate, OperationResult
     from masthead._client.options import WriteOptions
     from masthead._sansio.backoff import Attempts
 

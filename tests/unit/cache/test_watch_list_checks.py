@@ -12,7 +12,7 @@ from masthead._auth.tokens import AnonymousCredentials
 from masthead._cache.informer.informer import SharedInformer
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
-from masthead._client.target import typed
+from masthead._client.resource_target import typed
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
 from masthead.testing.virtual_time import in_virtual_time

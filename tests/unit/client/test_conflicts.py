@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from masthead._auth.tokens import BearerToken
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.conflicts import retry_on, retry_on_conflict
-from masthead._client.mutations import apply_mutation, overlay, prepare_create, retry_schedule
+from masthead._client.create_or_update import apply_mutation, overlay, prepare_create, retry_schedule
 from masthead._client.resource import ResourceClient
-from masthead._client.target import typed
+from masthead._client.resource_target import typed
 from masthead._meta.patch import Patch
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient

@@ -11,7 +11,7 @@ import pytest
 from masthead._auth.tokens import BearerToken
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
-from masthead._client.target import typed
+from masthead._client.resource_target import typed
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient
 from masthead._sansio.backoff import Attempts

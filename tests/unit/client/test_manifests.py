@@ -24,7 +24,7 @@ from masthead._client.documents import ManifestSource, read_documents
 from masthead._client.dynamic import DynamicResource
 from masthead._client.install_order import installation_order
 from masthead._client.manifest_verbs import ManifestVerbs
-from masthead._client.target import any_kind
+from masthead._client.resource_target import any_kind
 from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource

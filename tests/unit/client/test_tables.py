@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from masthead._client.resource_target import any_kind, typed
 from masthead._client.tables import read_page
-from masthead._client.target import any_kind, typed
 from masthead._meta.gvk import GroupVersionResource
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import DecodeError

@@ -11,7 +11,7 @@ from tests.unit.client.scripted import FakeResponse, FakeTransport, SentRequest,
 from masthead._auth.tokens import AnonymousCredentials
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
-from masthead._client.target import typed
+from masthead._client.resource_target import typed
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import DeadlineError, MastheadError

@@ -30,7 +30,7 @@ from masthead._client.conditions import (
     pod_ready,
 )
 from masthead._client.resource import ResourceClient
-from masthead._client.target import typed
+from masthead._client.resource_target import typed
 from masthead._meta.patch import Patch
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient

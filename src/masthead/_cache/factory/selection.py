@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from masthead._client.options import list_query
-from masthead._client.target import typed
+from masthead._client.resource_target import typed
 from masthead._meta import fields, labels, names
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object

@@ -8,7 +8,7 @@ import msgspec
 
 from masthead._client.portforward.backends import PodState
 from masthead._client.read_verbs import ReadVerbs
-from masthead._client.target import any_kind
+from masthead._client.resource_target import any_kind
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.unstructured import Unstructured

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from masthead._client.clientset import Clientset as Clientset
     from masthead._client.conflicts import RetryVerbs as RetryVerbs
     from masthead._client.copy_verbs import CopyVerbs as CopyVerbs
+    from masthead._client.create_or_update import Mutate as Mutate
+    from masthead._client.create_or_update import OperationResult as OperationResult
     from masthead._client.create_verbs import CreateVerbs as CreateVerbs
     from masthead._client.delete_verbs import DeleteVerbs as DeleteVerbs
     from masthead._client.dynamic import DynamicResource as DynamicResource
@@ -23,17 +25,21 @@ if TYPE_CHECKING:
     from masthead._client.log_verbs import LogVerbs as LogVerbs
     from masthead._client.manifest_verbs import ManifestVerbs as ManifestVerbs
     from masthead._client.metadata import MetadataResource as MetadataResource
-    from masthead._client.mutations import Mutate as Mutate
-    from masthead._client.mutations import OperationResult as OperationResult
+    from masthead._client.options import DeletionOptions as DeletionOptions
     from masthead._client.options import FieldSelection as FieldSelection
     from masthead._client.options import FieldValidation as FieldValidation
+    from masthead._client.options import IterOptions as IterOptions
     from masthead._client.options import LabelSelection as LabelSelection
+    from masthead._client.options import ListOptions as ListOptions
+    from masthead._client.options import PatchOptions as PatchOptions
+    from masthead._client.options import WriteOptions as WriteOptions
     from masthead._client.patch_verbs import PatchVerbs as PatchVerbs
     from masthead._client.port_forward_verbs import PortForwardVerbs as PortForwardVerbs
     from masthead._client.proxy_verbs import ProxyVerbs as ProxyVerbs
     from masthead._client.proxy_verbs import ResourceProxy as ResourceProxy
     from masthead._client.read_verbs import ReadVerbs as ReadVerbs
     from masthead._client.resource import ResourceClient as ResourceClient
+    from masthead._client.resource_target import ResourceTarget as ResourceTarget
     from masthead._client.restarts import RestartVerbs as RestartVerbs
     from masthead._client.reviews import Reviews as Reviews
     from masthead._client.scales import Scales as Scales
@@ -47,7 +53,6 @@ if TYPE_CHECKING:
     from masthead._client.stream_verbs import ExecVerbs as ExecVerbs
     from masthead._client.subresources import ScaleVerbs as ScaleVerbs
     from masthead._client.subresources import StatusVerbs as StatusVerbs
-    from masthead._client.target import ResourceTarget as ResourceTarget
     from masthead._client.typed import TypedResource as TypedResource
 
 if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module with __getattr__
@@ -65,6 +70,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "CopyVerbs": "masthead._client.copy_verbs",
             "CreateVerbs": "masthead._client.create_verbs",
             "DeleteVerbs": "masthead._client.delete_verbs",
+            "DeletionOptions": "masthead._client.options",
             "DynamicResource": "masthead._client.dynamic",
             "EphemeralContainerVerbs": "masthead._client.actions",
             "EvictionVerbs": "masthead._client.actions",
@@ -73,15 +79,18 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "FieldValidation": "masthead._client.options",
             "FinalizeVerbs": "masthead._client.actions",
             "Group": "masthead._client.group",
+            "IterOptions": "masthead._client.options",
             "LabelSelection": "masthead._client.options",
+            "ListOptions": "masthead._client.options",
             "LogVerbs": "masthead._client.log_verbs",
             "ManifestVerbs": "masthead._client.manifest_verbs",
             "MetadataResource": "masthead._client.metadata",
-            "Mutate": "masthead._client.mutations",
+            "Mutate": "masthead._client.create_or_update",
             "Namespaced": "masthead._client.scoped",
             "NamespacedResource": "masthead._client.scoped",
             "NamespacedReviews": "masthead._client.scoped",
-            "OperationResult": "masthead._client.mutations",
+            "OperationResult": "masthead._client.create_or_update",
+            "PatchOptions": "masthead._client.options",
             "PatchVerbs": "masthead._client.patch_verbs",
             "PortForwardVerbs": "masthead._client.port_forward_verbs",
             "ProxyVerbs": "masthead._client.proxy_verbs",
@@ -89,7 +98,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "ResizeVerbs": "masthead._client.actions",
             "ResourceClient": "masthead._client.resource",
             "ResourceProxy": "masthead._client.proxy_verbs",
-            "ResourceTarget": "masthead._client.target",
+            "ResourceTarget": "masthead._client.resource_target",
             "RestartVerbs": "masthead._client.restarts",
             "RetryVerbs": "masthead._client.conflicts",
             "Reviews": "masthead._client.reviews",
@@ -98,5 +107,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "StatusVerbs": "masthead._client.subresources",
             "TokenVerbs": "masthead._client.actions",
             "TypedResource": "masthead._client.typed",
+            "WriteOptions": "masthead._client.options",
         },
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from masthead._client.listwatch import ListWatch
     from masthead._client.pagination import ListQuery
-    from masthead._client.target import ResourceTarget
+    from masthead._client.resource_target import ResourceTarget
     from masthead.errors import DecodeError
 
 __all__ = ["check_consistency", "watch_list"]
