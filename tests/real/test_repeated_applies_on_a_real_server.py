@@ -10,7 +10,7 @@ from tests.unit.controller.manifests import REALISTIC, Plain, is_namespaced, tit
 
 from masthead import Patch, StatusError, Unstructured
 from masthead._controller.applied_configurations import AppliedConfigurations, Configuration
-from masthead._controller.ownership import owned_copy
+from masthead._controller.ownership import prepare_configuration
 from masthead.aio import Client
 from masthead.api.core.v1 import Namespace
 from masthead.config import Config
@@ -51,9 +51,9 @@ async def test_the_second_apply_changes_nothing_and_is_not_needed(
     namespace = namespace if is_namespaced(manifest) else ""
     found = await client.mapper.kind(Unstructured.from_dict(manifest).gvk)
     resource = client.dynamic(found.gvr, namespace=namespace or None)
-    wanted = owned_copy(Unstructured.from_dict(in_namespace(manifest, namespace)), None, namespace)
-    assert isinstance(wanted, Unstructured)
-    config = Configuration(wanted, "things", "operator")
+    given = Unstructured.from_dict(in_namespace(manifest, namespace))
+    plain = prepare_configuration(given, None, namespace)
+    wanted, config = Unstructured.from_dict(plain), Configuration(plain, given.gvk, "things", "operator")
     memory = AppliedConfigurations()
     name = wanted.metadata.name
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._client.resource_target import ResourceTarget
     from masthead._rest.call import Call
 
-__all__ = ["WriteBase"]
+__all__ = ["WriteBase", "managed_fields_error"]
 
 T = TypeVar("T", bound=Object)
 
@@ -116,11 +116,7 @@ class WriteBase(BaseResource[T], Generic[T]):
         if not coerced.kind:
             raise ArgumentError(f"to apply {coerced.key}, say what it is: its apiVersion and kind", value=coerced.key)
         if coerced.metadata.managed_fields:
-            raise ArgumentError(
-                f"to apply {coerced.key}, leave out metadata.managedFields: send only what you want to own; "
-                f"masthead.extract(obj, {manager!r}) makes such an object from one that was read",
-                value=coerced.key,
-            )
+            raise managed_fields_error(coerced.key, manager)
         # The server's default is not to force, so False is not sent.
         sent = msgspec.structs.replace(options, field_manager=manager, force=options.force or None)
         return await self._patch(
@@ -143,3 +139,12 @@ class WriteBase(BaseResource[T], Generic[T]):
                 f"to apply {subject}, say who owns its fields: field_manager=..., here or for the client"
             )
         return manager
+
+
+def managed_fields_error(key: str, manager: str) -> ArgumentError:
+    """Return the error of an apply of an object that has managed fields."""
+    return ArgumentError(
+        f"to apply {key}, leave out metadata.managedFields: send only what you want to own; "
+        f"masthead.managed_fields.extract(obj, {manager!r}) makes such an object from one that was read",
+        value=key,
+    )

@@ -281,7 +281,7 @@ class ReconcileContext(Generic[T]):
             ConflictError: If others keep writing the object.
             StatusError: If the server refuses it.
         """
-        resource = resource_client(self.client, obj, await target_of(self.client, obj))
+        resource = resource_client(self.client, obj, await target_of(self.client, obj), obj.metadata.namespace)
         if not await delete_object(resource, obj, self._object, self._primary.confirm):
             self._log.debug("%s %s is another object now, and is not deleted", obj.kind, obj.key)
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.requests import Request
-    from masthead._meta.object import Object
     from masthead._rest.call import Call
     from masthead._rest.client import RestClient
     from masthead._rest.response import Response
@@ -149,9 +148,9 @@ class Flight:
             unproven.clear()
         self._undecided = unproven
 
-    def has_written(self, obj: Object) -> bool:
-        """Whether this reconcile has written an object."""
-        return any(write.key == obj.key and not self._reader.is_visible(write) for write in self.writes)
+    def has_written(self, key: str) -> bool:
+        """Whether this reconcile has written an object that the caches do not show yet."""
+        return any(write.key == key and not self._reader.is_visible(write) for write in self.writes)
 
     @property
     def is_visible(self) -> bool:

@@ -3,54 +3,73 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from masthead._meta.gvk import GroupVersionKind
-from masthead._meta.owners import controller_of, is_same_owner, owner_reference, set_controller
+from masthead._meta.owners import check_ownable, controller_of, is_same_owner, owner_reference, set_controller
 from masthead._schema.schema import is_object
 from masthead.errors import AlreadyControlledError
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
 
-__all__ = ["check_controllable", "gains_controller", "is_held_by_namesake", "owned_copy"]
+__all__ = ["check_controllable", "gains_controller", "is_held_by_namesake", "prepare_configuration"]
 
 _SECRET: Final = GroupVersionKind("", "v1", "Secret")
 
 
-def owned_copy(obj: Object, owner: Object | None, namespace: str) -> Object:
-    """Return a copy of an object to apply: in a namespace, and with its owner as the controller.
+def prepare_configuration(obj: Object, owner: Object | None, namespace: str) -> dict[str, Any]:
+    """Return the data of an object to apply: in a namespace, and with its owner as the controller.
 
     Args:
         obj: The object.
         owner: The owner; None for none.
-        namespace: The namespace, if the object does not say; empty for a cluster-scoped one.
+        namespace: The namespace for an object without one; empty for a cluster-scoped object.
 
     Raises:
         AlreadyControlledError: If another owner is its controller.
         ArgumentError: If the owner has no uid, or is in another namespace.
     """
-    copy = _with_encoded_data(obj) if obj.gvk == _SECRET else obj.copy()
-    if namespace and not copy.metadata.namespace:
-        copy.metadata.namespace = namespace
+    if owner is not None and obj.metadata.owner_references:
+        obj = obj.copy()
+        obj.metadata.namespace = obj.metadata.namespace or namespace
+        set_controller(obj, owner)
+        owner = None
+    plain: dict[str, Any] = obj.to_dict()
+    if obj.gvk == _SECRET:
+        _encode_string_data(plain)
+    metadata = plain["metadata"]
+    if namespace and not metadata.get("namespace"):
+        metadata["namespace"] = namespace
     if owner is not None:
-        set_controller(copy, owner)
-    return copy
+        # As plain data: to set the reference on a copy and encode it again takes several times longer.
+        check_ownable(obj.kind, obj.metadata.name, metadata.get("namespace", ""), owner)
+        metadata["ownerReferences"] = [_controller_reference(owner)]
+    return plain
 
 
-def _with_encoded_data(secret: Object) -> Object:
-    """Return a copy of a Secret with its ``stringData`` in ``data``, as the server stores it.
+def _controller_reference(owner: Object) -> dict[str, object]:
+    return {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.metadata.name,
+        "uid": owner.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
 
-    A manager that applies ``stringData`` owns a field that no Secret has when it is read, so that nothing tells whether it has
+
+def _encode_string_data(secret: dict[str, Any]) -> None:
+    """Move the ``stringData`` of a Secret to ``data``, as the server stores it.
+
+    A manager that applies ``stringData`` owns a field that no Secret has when it is read, so nothing shows whether it has
     changed, and keys that are no longer applied stay.
     """
-    plain: dict[str, Any] = secret.to_dict()
-    texts = plain.pop("stringData", None)
+    texts = secret.get("stringData")
     if is_object(texts) and all(isinstance(text, str) for text in texts.values()):
         encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
-        plain["data"] = {**(plain.get("data") or {}), **encoded}
-        return cast("type[Object]", type(secret).api_type).from_dict(plain)
-    return secret.copy()
+        secret["data"] = {**(secret.get("data") or {}), **encoded}
+        del secret["stringData"]
 
 
 def check_controllable(live: Object, owner: Object) -> None:

@@ -47,12 +47,11 @@ async def target_of(client: Client, obj: Object) -> ObjectTarget:
     return ObjectTarget(resource_of(cls), cls.RESOURCE is None or bool(cls.RESOURCE.namespaced))
 
 
-def resource_client(client: Client, obj: Object, target: ObjectTarget) -> ResourceClient[Any]:
-    """The client of an object's resource, in its namespace."""
-    namespace = obj.metadata.namespace or None
+def resource_client(client: Client, obj: Object, target: ObjectTarget, namespace: str) -> ResourceClient[Any]:
+    """Return the client of an object's resource in a namespace; empty for a cluster-scoped object."""
     if isinstance(obj, Unstructured):
-        return client.dynamic(target.resource, namespace=namespace)
-    return client.resource(cast("type[Object]", type(obj).api_type), namespace)
+        return client.dynamic(target.resource, namespace=namespace or None)
+    return client.resource(cast("type[Object]", type(obj).api_type), namespace or None)
 
 
 def open_resource(client: Client, kind: KindLike, namespace: str) -> ResourceClient[Any]:

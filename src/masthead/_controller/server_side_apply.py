@@ -6,9 +6,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead._client.write_base import managed_fields_error
 from masthead._controller.applied_configurations import Configuration
-from masthead._controller.ownership import check_controllable, gains_controller, owned_copy
+from masthead._controller.ownership import check_controllable, gains_controller, prepare_configuration
 from masthead._controller.primary_writer import resource_client, target_of
+from masthead._meta import wire
+from masthead._meta.patch import Patch, PatchType
 from masthead.errors import (
     ApplyConflictError,
     ConflictError,
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from masthead._client.client import Client
+    from masthead._client.options import PatchOptions
     from masthead._client.resource import ResourceClient
     from masthead._controller.applied_configurations import AppliedConfigurations
     from masthead._controller.cache_reader import CacheReader
@@ -62,73 +66,94 @@ class ServerSideApply:
         self._applied = applied
         self._busy_seconds = 0.0
 
-    async def apply(self, given: Object, *, owned: bool, field_manager: str, force: bool) -> Object:
+    async def apply(self, obj: Object, *, owned: bool, field_manager: str, force: bool) -> Object:
         """Apply an object, unless it has been applied like this already; see `masthead.aio.ReconcileContext.apply`.
 
         Args:
-            given: The object.
+            obj: The object.
             owned: Whether the reconciled object becomes its controller.
             field_manager: Who owns the fields.
             force: Take over fields that other managers own.
         """
         began = time.perf_counter()
-        target = await target_of(self._client, given)
+        target = await target_of(self._client, obj)
         owner: Object | None = self._primary.latest if owned else None
-        wanted = owned_copy(given, owner, self._flight.request.namespace if target.namespaced else "")
-        config = Configuration(wanted, target.resource.group_resource, field_manager)
-        resource: ResourceClient[Object] = resource_client(self._client, wanted, target)
-        given_version = wanted.metadata.resource_version
-        live = await self._live(wanted, target, resource, is_owned=owned)
+        plain = prepare_configuration(obj, owner, self._flight.request.namespace if target.namespaced else "")
+        metadata: dict[str, Any] = plain["metadata"]
+        config = Configuration(plain, obj.gvk, target.resource.group_resource, field_manager)
+        name, namespace = obj.metadata.name, metadata.get("namespace", "")
+        resource: ResourceClient[Object] = resource_client(self._client, obj, target, namespace)
+        live = await self._read_live(resource, target, name, namespace, is_owned=owned)
         for attempt in range(_MAX_ATTEMPTS):
             if live is not None:
                 if owner is not None:
                     check_controllable(live, owner)
                 if self._applied.covers(config, live):
                     await self._let_others_run(time.perf_counter() - began)
-                    return _converted(live, wanted)
+                    return _convert(live, obj)
             if owner is not None and gains_controller(live, owner):
-                await self._confirm_owner(wanted, is_retry=attempt > 0)
-            # With the version, the event of this write is known to be its own, and nothing is overwritten unseen.
-            wanted.metadata.resource_version = given_version if live is None else live.metadata.resource_version
+                await self._confirm_owner(obj, config.key[1], is_retry=attempt > 0)
+            if live is not None:
+                # With the version, the event of this write is known to be its own, and nothing is overwritten unseen.
+                metadata = {**metadata, "resourceVersion": live.metadata.resource_version}
             try:
-                applied: Object = await resource.apply(wanted, field_manager=field_manager, force=force)
-            except UnprocessableError:
-                # Perhaps because another object has become its controller, which the cache does not show yet.
-                if owner is not None and (now := await _read(resource, wanted)) is not None:
-                    check_controllable(now, owner)
-                raise
-            except ApplyConflictError:
-                raise
-            except (ConflictError, NotFoundError):
-                # Without a version, nothing was expected of the object that could have turned out to be wrong.
-                if live is None or attempt == _MAX_ATTEMPTS - 1:
+                data = {**plain, "metadata": metadata}
+                applied = await self._send(resource, data, owner, field_manager=field_manager, force=force)
+            except (ConflictError, NotFoundError) as error:
+                # Without a version, the write made no assumption that a retry could correct.
+                is_final = live is None or attempt == _MAX_ATTEMPTS - 1
+                if isinstance(error, ApplyConflictError) or is_final:
                     raise
-                live = await _read(resource, wanted)
+                live, metadata = await _read(resource, name), plain["metadata"]
             else:
                 self._applied.remember(config, applied, is_creation=live is None)
                 return applied
         raise AssertionError  # unreachable: the last attempt returns or raises
 
-    async def _live(
-        self, wanted: Object, target: ObjectTarget, resource: ResourceClient[Object], *, is_owned: bool
-    ) -> Object | None:
-        """The object as it is: from the cache, or from the server if the cache cannot know.
+    async def _send(
+        self,
+        resource: ResourceClient[Object],
+        data: dict[str, Any],
+        owner: Object | None,
+        *,
+        field_manager: str,
+        force: bool,
+    ) -> Object:
+        name, namespace = data["metadata"]["name"], data["metadata"].get("namespace", "")
+        if data["metadata"].get("managedFields"):
+            raise managed_fields_error(f"{namespace}/{name}" if namespace else name, field_manager)
+        try:
+            patch = Patch(PatchType.APPLY, wire.encode(data))
+            options: PatchOptions = {"field_manager": field_manager}
+            if force:
+                options["force"] = True
+            return await resource.patch(name, patch, **options)
+        except UnprocessableError:
+            # Another object may have become its controller, which the cache does not show yet.
+            if owner is not None and (current := await _read(resource, name)) is not None:
+                check_controllable(current, owner)
+            raise
 
-        Without a look, a field manager that has applied the reference to another owner would silently replace it.
+    async def _read_live(
+        self, resource: ResourceClient[Object], target: ObjectTarget, name: str, namespace: str, *, is_owned: bool
+    ) -> Object | None:
+        """Return the current object: from the cache, or from the server if the cache cannot know.
+
+        Without this read, a field manager that has applied the reference to another owner would silently replace it.
         """
         if not self._reader.holds(target.resource.group_resource):
-            return await _read(resource, wanted) if is_owned else None
-        if self._flight.has_written(wanted):
+            return await _read(resource, name) if is_owned else None
+        if self._flight.has_written(f"{namespace}/{name}" if namespace else name):
             # The cache is behind this reconcile's own write, and would compare with the past.
-            return await _read(resource, wanted)
-        found: Object | None = self._reader.get(target.resource, wanted.metadata.name, wanted.metadata.namespace)
-        return found
+            return await _read(resource, name)
+        cached: Object | None = self._reader.get(target.resource, name, namespace)
+        return cached
 
-    async def _confirm_owner(self, wanted: Object, *, is_retry: bool) -> None:
-        """Check that the reconciled object still exists before it gets a child.
+    async def _confirm_owner(self, obj: Object, key: str, *, is_retry: bool) -> None:
+        """Check that the reconciled object still exists before it becomes the owner of a child.
 
-        The cache may be older than a deletion. A child of the dead would be collected as garbage, and with it what the child
-        of a living namesake holds.
+        The cache may be older than a deletion. The garbage collector would delete a child of the deleted object, even if a
+        new object of the same name uses it.
 
         Raises:
             StaleObjectError: If it is gone, or another object has its name.
@@ -136,7 +161,7 @@ class ServerSideApply:
         if not await self._primary.confirm(anew=is_retry):
             raise StaleObjectError(
                 f"{self._flight.request} is gone, or another object has its name now, which the cache does not show yet: "
-                f"{wanted.kind} {wanted.key} is not applied"
+                f"{obj.kind} {key} is not applied"
             )
 
     async def _let_others_run(self, seconds: float) -> None:
@@ -147,14 +172,14 @@ class ServerSideApply:
             await asyncio.sleep(0)
 
 
-def _converted(live: Object, wanted: Object) -> Object:
-    """An object in the form of another: typed or untyped."""
-    cls = cast("type[Object]", type(wanted).api_type)
+def _convert(live: Object, obj: Object) -> Object:
+    """Return an object in the form of another, typed or untyped."""
+    cls = cast("type[Object]", type(obj).api_type)
     return live if type(live).api_type is cls else cls.from_dict(live.to_dict())
 
 
-async def _read(resource: ResourceClient[Object], wanted: Object) -> Object | None:
+async def _read(resource: ResourceClient[Object], name: str) -> Object | None:
     try:
-        return await resource.get(wanted.metadata.name)
+        return await resource.get(name)
     except NotFoundError:
         return None

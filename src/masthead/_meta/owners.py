@@ -25,10 +25,7 @@ def owner_reference(owner: Object, *, controller: bool = False, block_deletion: 
     Raises:
         ArgumentError: If the owner has no uid, which the server assigns.
     """
-    if not owner.metadata.uid:
-        raise ArgumentError(
-            f"{owner.kind} {owner.key or '(unnamed)'} has no uid yet; create it first, and use the returned object"
-        )
+    _check_uid(owner)
     return OwnerReference(
         api_version=owner.api_version,
         kind=owner.kind,
@@ -78,7 +75,7 @@ def set_owner(dependent: Object, owner: Object, *, controller: bool = False, blo
     Raises:
         ArgumentError: If the owner has no uid, or is in another namespace.
     """
-    _check_namespaces(dependent, owner)
+    check_ownable(dependent.kind, dependent.metadata.name, dependent.metadata.namespace, owner)
     wanted = owner_reference(owner, controller=controller, block_deletion=block_deletion)
     references = dependent.metadata.owner_references
     for index, standing in enumerate(references):
@@ -110,11 +107,23 @@ def is_same_owner(one: OwnerReference, other: OwnerReference) -> bool:
     )
 
 
-def _check_namespaces(dependent: Object, owner: Object) -> None:
-    if owner.metadata.namespace and owner.metadata.namespace != dependent.metadata.namespace:
-        where = dependent.metadata.namespace or "no namespace"
+def check_ownable(kind: str, name: str, namespace: str, owner: Object) -> None:
+    """Check that an object can own another one of a kind, name and namespace.
+
+    Raises:
+        ArgumentError: If the owner has no uid, or is in another namespace.
+    """
+    _check_uid(owner)
+    if owner.metadata.namespace and owner.metadata.namespace != namespace:
         raise ArgumentError(
-            f"{owner.kind} {owner.key} cannot own {dependent.kind} {dependent.metadata.name} in {where}: "
+            f"{owner.kind} {owner.key} cannot own {kind} {name} in {namespace or 'no namespace'}: "
             f"an owner must be cluster-scoped or in the same namespace, which here is {owner.metadata.namespace!r}; "
             "give it no owner (ctx.apply(..., owned=False)), and delete it in a finalizer"
+        )
+
+
+def _check_uid(owner: Object) -> None:
+    if not owner.metadata.uid:
+        raise ArgumentError(
+            f"{owner.kind} {owner.key or '(unnamed)'} has no uid yet; create it first, and use the returned object"
         )

@@ -25,10 +25,11 @@ from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead.errors import ArgumentError, DecodeError, UnknownKindError
 
 if TYPE_CHECKING:
+    from masthead._meta.gvk import GroupVersionKind
     from masthead._meta.metadata import ManagedFieldsEntry
     from masthead._schema.structured_merge.types import MergeType
 
-__all__ = ["applied_entry_of", "builtin_class_of", "extract"]
+__all__ = ["applied_entry_of", "builtin_class", "extract"]
 
 T = TypeVar("T", bound=Object)
 _NAMES: Final = ("name", "namespace")
@@ -78,10 +79,10 @@ def applied_entry_of(obj: Object, manager: str, subresource: str = "") -> Manage
     return next(fitting, found[0] if found else None)
 
 
-def builtin_class_of(obj: Object) -> type[Object] | None:
-    """Return the generated class of a built-in kind, also of an untyped object; None for another kind."""
+def builtin_class(gvk: GroupVersionKind) -> type[Object] | None:
+    """Return the generated class of a built-in kind; None for another kind."""
     try:
-        cls = registry.object_class(obj.gvk)
+        cls = registry.object_class(gvk)
     except UnknownKindError:
         return None
     return cls if cls.__module__.startswith("masthead.api.") else None
@@ -89,5 +90,5 @@ def builtin_class_of(obj: Object) -> type[Object] | None:
 
 def _type_of(obj: Object) -> MergeType:
     """How an object merges. For a custom kind, its managed fields are more reliable than a hand-written class."""
-    cls = builtin_class_of(obj)
+    cls = builtin_class(obj.gvk)
     return merge_type_of_unknown_kind() if cls is None else merge_type_of_class(cls)

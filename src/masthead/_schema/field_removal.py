@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from masthead._schema.extraction import builtin_class_of
+from masthead._schema.extraction import builtin_class
 from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.class_types import merge_type_of_class, merge_type_of_fields
 from masthead._schema.structured_merge.items import UnidentifiedItemError
@@ -41,7 +41,7 @@ def remove_fields_of(
         DecodeError: If managed fields, or the fields that they name, cannot be decoded.
     """
     going, owned = _union_of(abandoned), _union_of(kept)
-    cls = builtin_class_of(obj)
+    cls = builtin_class(obj.gvk)
     type_ = merge_type_of_fields(going | owned) if cls is None else merge_type_of_class(cls)
     version = obj.api_version
     # No manager owns the name, but every object keeps it.

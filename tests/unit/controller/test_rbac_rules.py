@@ -210,7 +210,7 @@ def test_an_invalid_permission_is_refused(verbs: tuple[str, ...], options: dict[
 
 
 def test_a_permission_is_a_permission() -> None:
-    with pytest.raises(ValueError, match=r"write masthead\.Permission\(Kind, 'get'\)"):
+    with pytest.raises(ValueError, match=r"write masthead\.controller\.Permission\(Kind, 'get'\)"):
         Manager(permissions=["get secrets"])  # type: ignore[list-item]
 
 

@@ -23,7 +23,7 @@ import masthead
 import masthead.aio
 from masthead import Patch, Unstructured
 from masthead._controller.applied_configurations import AppliedConfigurations, Configuration
-from masthead._controller.ownership import owned_copy
+from masthead._controller.ownership import prepare_configuration
 from masthead._schema.builtin.server_defaults import BUILTIN_DEFAULTS
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.testing import Environment, in_virtual_time
@@ -93,9 +93,8 @@ async def open_resource(env: Environment, manifest: Plain) -> masthead.aio.Resou
 def configuration_of(manifest: Plain, field_manager: str = "operator") -> tuple[Unstructured, Configuration]:
     """What ``ctx.apply`` makes of a manifest without an owner."""
     given = Unstructured.from_dict(manifest)
-    wanted = owned_copy(given, None, "default" if is_namespaced(manifest) else "")
-    assert isinstance(wanted, Unstructured)
-    return wanted, Configuration(wanted, "things", field_manager)
+    plain = prepare_configuration(given, None, "default" if is_namespaced(manifest) else "")
+    return Unstructured.from_dict(plain), Configuration(plain, given.gvk, "things", field_manager)
 
 
 @in_virtual_time
@@ -238,7 +237,8 @@ def test_recorded_applies_that_are_not_sent_have_changed_nothing_on_a_real_serve
                 facts = Facts("a", rv=str(number), uid="u", ip="10.0.0.1")
                 before = Unstructured.from_dict(revealed(live, facts))
                 manager = parse_qs(url.query)["fieldManager"][0]
-                config = Configuration(Unstructured.from_dict(revealed(step.body, facts)), "things", manager)
+                applied = Unstructured.from_dict(revealed(step.body, facts))
+                config = Configuration(applied.to_dict(), applied.gvk, "things", manager)
                 is_covered = AppliedConfigurations().covers(config, before)
                 outcomes[is_covered, seen.is_new] += 1
                 if is_covered and seen.is_new:

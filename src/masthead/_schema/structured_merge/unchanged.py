@@ -1,4 +1,4 @@
-"""Unchanged objects: proof that applying a configuration would change neither values nor owners.
+"""Unchanged objects: proof that applying a configuration would change no value; and the fields that its manager owns.
 
 The server merges a configuration into the object, decodes the result and adds defaults. So texts that mean the same are equal
 (``1000m`` and ``1``), and an atomic value may have gained defaults. What cannot be proven counts as a change: a needless request
@@ -15,7 +15,7 @@ from masthead._meta.quantity import Quantity
 from masthead._meta.time import format_micro_time, format_time, parse_time
 from masthead._schema.schema import CONTAINERS
 from masthead._schema.structured_merge.comparison import equal
-from masthead._schema.structured_merge.items import UnidentifiedItemError, items_by_element
+from masthead._schema.structured_merge.items import items_by_element
 from masthead._schema.structured_merge.managers import SYSTEM_FIELDS
 from masthead._schema.structured_merge.ownership import field_set_of
 from masthead._schema.structured_merge.types import MapType
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead._schema.schema import Json
     from masthead._schema.structured_merge.types import ListType, MergeType, Notation
 
-__all__ = ["is_unchanged", "owned_fields_of"]
+__all__ = ["contains_configuration", "owned_fields_of"]
 
 
 def owned_fields_of(config: Json, of: MergeType) -> FieldSet:
@@ -40,31 +40,20 @@ def owned_fields_of(config: Json, of: MergeType) -> FieldSet:
     return field_set_of(config, of) - SYSTEM_FIELDS
 
 
-def is_unchanged(
-    live: Json,
-    config: Json,
-    owned: FieldSet,
-    of: MergeType,
-    *,
-    unowned: FieldSet,
-    allow_additions: bool = False,
-) -> bool:
-    """Whether it is certain that applying a configuration changes nothing.
+def contains_configuration(live: Json, config: Json, of: MergeType, *, allow_additions: bool = False) -> bool:
+    """Whether it is certain that applying a configuration changes no value of an object.
 
     Args:
         live: The object, as the server returned it.
         config: The configuration.
-        owned: The fields that its manager owns.
         of: The merge type of both.
-        unowned: Fields that the server gives to no manager, with all below them.
         allow_additions: Take every field that the object has in addition for a default, also inside atomic values: right
             after the configuration was applied, there is nothing else that they can be.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
-    try:
-        is_owned = owned_fields_of(config, of).without_trees(unowned) == owned
-        return is_owned and _Proof(allow_additions=allow_additions).contains(live, config, of)
-    except UnidentifiedItemError:
-        return False
+    return _Proof(allow_additions=allow_additions).contains(live, config, of)
 
 
 class _Proof:
