@@ -46,6 +46,13 @@ class Headers:
         """Return all values of a header."""
         return self._values.get(name.lower(), [])
 
+    def find_repeated(self) -> list[str]:
+        """Return the names that occur more than once, in lower case."""
+        # Most requests have none, and their names are not looked at.
+        if len(self._values) == len(self.pairs):
+            return []
+        return [name for name, values in self._values.items() if len(values) > 1]
+
     def to_dict(self) -> dict[str, str]:
         """Return the last value of every header, by name in lower case."""
         return {name: values[-1] for name, values in self._values.items()}

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["BadRequestError", "RequestHead", "check_head", "split_target"]
 
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
-_SINGLE: Final = (
+_SINGLE: Final = frozenset({
     "content-length", "content-location", "content-range", "content-type", "etag", "host", "max-forwards",
     "server", "transfer-encoding", "user-agent",
-)  # fmt: skip
+})  # fmt: skip
 """Headers that may occur once: two servers in a row could disagree about which one counts."""
 
 
@@ -97,8 +97,8 @@ def check_head(
     headers = Headers(
         [(name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")) for name, value in fields]
     )
-    for name in _SINGLE:
-        if len(headers.get_all(name)) > 1:
+    for name in headers.find_repeated():
+        if name in _SINGLE:
             raise BadRequestError(400, f"Bad Request: duplicate {name} header")
     if version == "1.1" and "host" not in headers:
         raise BadRequestError(400, "Bad Request: missing required Host header")
