@@ -18,12 +18,10 @@ From the bottom up:
 `ports`                  what listens on the ports of pods and nodes
 `runtime`                what all endpoints share: pods, containers, handlers, ports
 `pod_observer`           says when a pod ends, to those that are connected to it
-`racing`                 coroutines of which the first to end ends the others
-`refusal`                refusals in JSON, and in plain text
-`byte_queue`             a bounded queue of bytes
-`target_connection`      a connection to what listens
-`upgraded`               connections that have switched protocols: WebSocket messages, plain bytes
-`spdy`                   SPDY streams over either of them
+`first_completed`        runs coroutines until the first of them ends
+`error_responses`        responses to refused requests: a Status, or plain text
+`websocket_stream`       bytes in the messages of a WebSocket
+`spdy`                   SPDY streams, over such a WebSocket or over plain bytes
 `spdy_upgrade`           which protocol is spoken on these streams
 `spdy_command`           the streams of a remote command over SPDY
 `portforward`            pairs of streams, and the connections that they are forwarded to
@@ -39,12 +37,12 @@ From the bottom up:
 `phases`                 the status of a pod in each phase
 `nodes`                  the node that pods are scheduled to
 `events`                 the Events of pods and of the node
-`mains`                  what containers do from their start to their end
+`main_process`           the main processes of containers
 `lifecycle`              moves pods through their phases
 `controller`             does so for every pod, if the server is to have a kubelet
 `container_log`          `ContainerLog`, to write to
 `container_files`        `ContainerFiles`, a mapping
-`connecters`             what serves each subresource, imported when it is asked for
+`connecter_table`        the connecter of each subresource, imported with its first request
 `kubelet`                `Kubelet`, the controls of all this
 =======================  ====================================================================================
 """
