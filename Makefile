@@ -13,6 +13,9 @@ LIMITS := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # uv is quicker where it is installed; a plain Python is enough.
 UV := $(shell command -v uv 2>/dev/null)
 
+# The folders with quick tests; the others need not be collected for `make test`.
+QUICK := tests/unit tests/integration tests/server tests/cli tests/isolated tests/conformance/test_embedded.py
+
 # The recipe of an environment: its folder, and the extras that it has.
 COMMA := ,
 define environment
@@ -22,7 +25,7 @@ $(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' -e server $(LIMI
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench docs docs-serve clean
+.PHONY: help install demo test test-rest test-all test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench docs docs-serve clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +38,13 @@ $(READY): pyproject.toml server/pyproject.toml
 demo: $(READY) ## See informers and controllers keep up with a cluster that misbehaves; takes half a minute
 	$(BIN)/python -m masthead demo
 
-test: $(READY) ## Run the tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+test: $(READY) ## Run the quick tests of every package: a few minutes
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --tier quick $(QUICK)
+
+test-rest: $(READY) ## Run all other tests: random scenarios, conformance, hostile input, a real server, examples, documents
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --tier rest
+
+test-all: test test-rest ## Run all tests
 
 test-alone: $(READY) ## Run every test file alone in a fresh process, in random order
 	$(BIN)/python -m tests.alone
@@ -68,7 +76,7 @@ lint: audit ## Check format, style, types (also of the documents), the import co
 audit: $(READY) ## Look for known vulnerabilities in what is installed with the package, where that can be asked
 	$(BIN)/python -m tests.repo.audit
 
-check: test lint ## Both of the above
+check: test-all lint ## All tests, and lint
 
 format: $(READY) ## Format the code and fix what ruff can
 	$(BIN)/ruff check --fix .

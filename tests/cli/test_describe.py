@@ -71,6 +71,7 @@ def test_no_events_are_no_error_but_no_namespace_is(cli: Cli) -> None:
     assert cli("events --for pod").code == 2
 
 
+@pytest.mark.slow
 def test_new_events_are_lines_and_a_lost_connection_is_said(
     environ: dict[str, str], events: masthead.clientset.DynamicResource, server: Server
 ) -> None:

@@ -70,6 +70,7 @@ def test_each_step_of_the_network_is_checked_by_itself(url: str, failed: str, cl
     assert checks(ran)[failed]["hint"]
 
 
+@pytest.mark.slow
 def test_a_port_that_does_not_speak_tls_is_found(cli: Cli) -> None:
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as plain:
         thread = threading.Thread(target=plain.serve_forever)
@@ -117,6 +118,7 @@ def test_what_is_forbidden_missing_and_throttled_is_found(cli: Cli, server: Serv
     assert (found["namespace"], found["watch"]) == ("fail", "fail")
 
 
+@pytest.mark.slow
 def test_a_check_that_hangs_does_not_hold_up_the_others(
     cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +131,7 @@ def test_a_check_that_hangs_does_not_hold_up_the_others(
     assert marks(ran)["watch"] == "ok"
 
 
+@pytest.mark.slow
 def test_the_time_that_a_request_may_take_is_that_of_the_option(cli: Cli, server: Server) -> None:
     server.faults.delay(600, verb="get", resource="namespaces", times=None)
     found = checks(cli("doctor --request-timeout 0.5 -o json"))["namespace"]

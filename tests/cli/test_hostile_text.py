@@ -196,6 +196,7 @@ def test_programs_get_data_as_it_is(cli: Callable[..., Ran]) -> None:
     assert json.loads(cli("get gadget/odd -n shop -o json").out)["spec"]["says"] == HOSTILE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "last"),
     [

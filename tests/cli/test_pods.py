@@ -95,6 +95,7 @@ def test_what_is_wrong_is_said_in_a_line(line: str, code: int, said: str, cli: C
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.slow
 def test_logs_are_followed_across_lost_connections_with_a_colour_for_each_pod(
     environ: dict[str, str], server: Server
 ) -> None:

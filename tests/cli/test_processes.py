@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 CTRL_C = "\x03"
 
 
+@pytest.mark.slow
 def test_a_live_table_follows_changes_until_it_is_interrupted(environ: dict[str, str], client: masthead.Client) -> None:
     pods = client.core_v1.pods("shop")
     with Terminal(["watch", "pods", "-n", "shop"], environ) as screen:
@@ -45,6 +46,7 @@ def test_a_live_table_follows_changes_until_it_is_interrupted(environ: dict[str,
         assert screen.is_as_before
 
 
+@pytest.mark.slow
 def test_a_live_table_says_that_the_connection_is_lost_and_goes_on(
     environ: dict[str, str], client: masthead.Client, server: Server
 ) -> None:
@@ -88,6 +90,7 @@ def following(environ: dict[str, str], *arguments: str, code: int = 130) -> Iter
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["watch", "pods"], ["get", "pods", "-w"]])
 def test_without_a_terminal_every_change_is_a_line(
     command: list[str], environ: dict[str, str], client: masthead.Client, server: Server
@@ -118,6 +121,7 @@ def test_rows_of_a_kind_whose_columns_are_unknown_are_asked_of_the_server(
         assert process.stdout.readline().split() == ["small", "3"]
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals_that_have_them(environ: dict[str, str]) -> None:
     shown: dict[str, str] = {}
     for name, more in {"color": {}, "no": {"NO_COLOR": "1"}, "dumb": {"TERM": "dumb"}}.items():
@@ -163,6 +167,7 @@ def test_a_long_detail_is_cut_and_leaves_room_for_the_bar(environ: dict[str, str
         assert screen.finish() == 130
 
 
+@pytest.mark.slow
 def test_a_wait_says_that_the_connection_is_lost(environ: dict[str, str], server: Server) -> None:
     server.faults.fail(503, verb="list", resource="configmaps", times=None)
     server.faults.fail(503, verb="watch", resource="configmaps", times=None)

@@ -60,6 +60,7 @@ def test_wrong_arguments_are_said_in_a_line(line: str, cli: Cli) -> None:
     assert cli(line).code == 2
 
 
+@pytest.mark.slow
 def test_changes_are_counted_live_across_lost_connections(
     environ: dict[str, str], client: masthead.Client, server: Server
 ) -> None:
@@ -80,6 +81,7 @@ def test_changes_are_counted_live_across_lost_connections(
         assert "Traceback" not in screen.output
 
 
+@pytest.mark.slow
 def test_a_terminal_is_left_with_the_table(environ: dict[str, str]) -> None:
     with Terminal(["stats", "-n", "shop", "--seconds", "1"], environ, rows=8, columns=60) as screen:
         assert screen.finish() == 0

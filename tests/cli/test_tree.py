@@ -108,6 +108,7 @@ def test_one_object_has_to_be_named(line: str, code: int, said: str, cli: Cli) -
     assert said in ran.err
 
 
+@pytest.mark.slow
 def test_a_live_tree_follows_changes_and_lost_connections(
     environ: dict[str, str], family: masthead.ResourceClient[ConfigMap], server: Server
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_live_tree_follows_changes_and_lost_connections(
         assert "Traceback" not in screen.output
 
 
+@pytest.mark.slow
 def test_without_a_terminal_a_tree_is_printed_again_when_it_changes(
     environ: dict[str, str], family: masthead.ResourceClient[ConfigMap]
 ) -> None:
@@ -149,6 +151,7 @@ def read_until(process: subprocess.Popen[str], *wanted: str) -> str:
     return next(line for line in process.stdout if all(each in line for each in wanted))
 
 
+@pytest.mark.slow
 def test_an_object_that_is_created_again_has_its_tree_again(environ: dict[str, str], client: masthead.Client) -> None:
     maps = client.core_v1.config_maps("shop")
     owner = maps.create(ConfigMap.new("owner"))
@@ -169,6 +172,7 @@ def test_an_object_that_is_created_again_has_its_tree_again(environ: dict[str, s
             maps.delete(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("root", "after"),
     [("replaced", "2 objects"), ("top", "1 object,")],  # the new one does not depend on it

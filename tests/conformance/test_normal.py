@@ -6,6 +6,7 @@ import base64
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance.api import Plain, Step
@@ -200,6 +201,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_pretty_printed_output_is_valid_json(value: object) -> None:
     assert json.loads(pretty(value)) == value
@@ -213,6 +215,7 @@ def test_sets_of_fields_are_written_on_one_line() -> None:
     )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_identical_recordings_have_no_differences(value: object) -> None:
     assert differences([{"request": "", "body": value}], [{"request": "", "body": value}]) == []

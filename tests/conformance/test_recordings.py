@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.conformance.case import all_cases
 from tests.conformance.known import known_differences
 from tests.conformance.recording import FOLDER, path_of, pretty, read
@@ -23,6 +24,7 @@ def test_every_area_records_its_date_and_server_version() -> None:
         assert read(area).recorded.startswith("20"), area
 
 
+@pytest.mark.slow
 def test_recordings_are_written_as_the_recorder_writes_them() -> None:
     for area in {case.area for case in all_cases()}:
         assert path_of(area).read_text("utf-8") == f"{pretty(vars(read(area)))}\n", area

@@ -200,6 +200,7 @@ def silent_after(sent: bytes) -> Handler:
     return handle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "handler",
     [never, silent_after(b"HTTP/1.1 2"), silent_after(WHOLE[:40]), silent_after(WHOLE[:-9])],

@@ -132,6 +132,7 @@ def test_a_client_that_was_never_used_can_be_closed(config: Config) -> None:
     assert client_threads() == []
 
 
+@pytest.mark.slow
 def test_an_unclosed_client_warns_and_stops_its_thread(server: Server, config: Config) -> None:
     clients = [masthead.Client(config)]
     clients[0].core_v1.namespaces().list()
@@ -181,6 +182,7 @@ def test_a_watch_ends_with_its_client(config: Config) -> None:
             reading.result(PATIENCE)
 
 
+@pytest.mark.slow
 def test_leaving_a_loop_early_releases_its_connection(server: Server, config: Config) -> None:
     with masthead.Client(config) as client:
         for _ in client.core_v1.namespaces().watch():

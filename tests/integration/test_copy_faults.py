@@ -356,6 +356,7 @@ async def test_servers_that_cannot_close_stdin_are_told_the_size(tmp_path: Path,
     assert (tmp_path / "back/w").read_bytes() == b"written"
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 320_000), st.booleans())
 def test_a_connection_that_breaks_anywhere_leaves_no_part_of_a_file(after: int, is_upload: bool) -> None:

@@ -136,6 +136,7 @@ def box_class(group: str) -> Any:
     return Box
 
 
+@pytest.mark.slow
 async def test_a_kind_that_is_not_served_says_what_its_definition_lacks(client: Any, new_group: str) -> None:
     taken = definition(new_group, kind="Bag", listKind="BagList", plural="bags", shortNames=["bg"])
     await client.apiextensions_v1.custom_resource_definitions().create(taken)

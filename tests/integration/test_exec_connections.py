@@ -165,6 +165,7 @@ async def test_a_server_that_cannot_be_reached_is_a_connect_error(facade: str) -
             await client.core_v1.pods("default").exec("web", ["true"])
 
 
+@pytest.mark.slow
 async def test_a_server_that_cannot_close_stdin_is_told_apart_from_a_source_that_fails(facade: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await receive(reader)

@@ -58,6 +58,7 @@ async def cluster() -> AsyncIterator[tuple[Server, Pods[Pod]]]:
         yield server, pods
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, len(LONG) + 400))
 def test_a_connection_that_breaks_anywhere_is_an_error_or_comes_too_late(after: int) -> None:

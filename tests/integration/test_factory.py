@@ -184,6 +184,7 @@ async def test_a_late_informer_is_started_automatically(client: Any, namespace: 
         _ = factory.core_v1.pods
 
 
+@pytest.mark.slow
 async def test_an_unserved_resource_is_named_when_waiting_for_sync(client: Any) -> None:
     factory = factory_of(client)
     with pytest.raises(InformerStateError, match="start"):

@@ -62,6 +62,7 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
     ] == []  # they went to the watch error handler
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("code", [403, 404])
 async def test_a_resource_that_vanishes_and_returns_is_mirrored_again(cluster: Cluster, maps: Any, code: int) -> None:
@@ -100,6 +101,7 @@ async def test_a_kind_that_is_not_served_is_reported(client: Any) -> None:
             await informer.wait_for_cache_sync(0.2)
 
 
+@pytest.mark.slow
 async def test_an_unknown_kind_is_reported(client: Any) -> None:
     async with quick(client.dynamic("example.com/v1", "unicorns")) as informer:
         with pytest.raises(DeadlineError, match=r"the last error was .*unicorns"):
@@ -116,6 +118,7 @@ async def test_an_invalid_selector_is_rejected_at_once(maps: Any, options: dict[
         quick(maps, **options)
 
 
+@pytest.mark.slow
 async def test_a_selector_that_the_server_rejects_is_reported(maps: Any) -> None:
     async with quick(maps, field_selector="spec.colour=red") as informer:
         with pytest.raises(DeadlineError, match=r"the last error was BadRequestError: .*spec\.colour"):

@@ -172,6 +172,7 @@ async def test_a_delta_fifo_may_be_the_queue(maps: Any) -> None:
     assert ours(recorder) == ["initial a=1", "delete a=1", "add b=1"]
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("fault", ["drop_watch", "cut_watch", "expire_watch", "silence_watch"])

@@ -64,6 +64,7 @@ def keys(objects: Any) -> list[str]:
     return [f"{each.kind} {each.metadata.name}" for each in objects]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--server-side", "--server-side=false"])
 async def test_a_set_of_kubectl_is_pruned_here(client: Any, namespace: str, kubectl: Kubectl, how: str) -> None:
     given = stream(config_map("a"), config_map("b"), service("web"))

@@ -40,6 +40,7 @@ async def pods(server: Server, facade: str) -> AsyncIterator[Any]:
         yield client.core_v1.pods("default")
 
 
+@pytest.mark.slow
 async def test_a_log_is_followed_over_a_lost_connection(pods: Any, server: Server) -> None:
     dropped = server.faults.drop_stream(after=12_345, subresource="log")
 

@@ -216,6 +216,7 @@ async def test_a_log_that_floods_does_not_hold_up_the_others() -> None:
             assert any(line.pod == "web-2" for line in taken)
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_reader_that_leaves_leaves_nothing_behind() -> None:
     async with log_cluster() as cluster:

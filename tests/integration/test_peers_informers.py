@@ -255,6 +255,7 @@ async def test_bookmarks_are_requested(cluster: Cluster, maps: Any) -> None:
     assert "allowWatchBookmarks=true" in watches[-1].query
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 async def test_a_resync_sends_no_request(cluster: Cluster, maps: Any) -> None:
     """It was a full list, and dispatched every object as changed to every handler."""
@@ -271,6 +272,7 @@ async def test_a_resync_sends_no_request(cluster: Cluster, maps: Any) -> None:
     assert other.recorded == ["initial a=1"]
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 async def test_a_dead_connection_is_detected(cluster: Cluster, maps: Any) -> None:
     """Nothing had a time limit: a half-open connection froze the cache for good, silently."""
@@ -581,6 +583,7 @@ async def test_an_error_event_does_not_stop_an_informer(facade: str, code: int) 
         assert sorted(informer.indexer.list_keys()) == ["shop/a", "shop/b"]
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 async def test_an_informer_survives_a_long_outage(cluster: Cluster, maps: Any) -> None:
     """The informer gave up after a minute of 5xx."""

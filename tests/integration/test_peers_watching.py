@@ -70,6 +70,7 @@ def embedded(cluster: Cluster) -> Server:
     return cluster.embedded
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 @pytest.mark.usefixtures("hurried")
 async def test_an_untyped_watch_continues_after_its_connection_ends(
@@ -87,6 +88,7 @@ async def test_an_untyped_watch_continues_after_its_connection_ends(
     assert hit.hits == 2
 
 
+@pytest.mark.slow
 async def test_a_watch_continues_after_the_servers_timeout(facade: str) -> None:
     """A limit for one connection was taken as a limit for the whole watch."""
     async with masthead.server.run(clock=VirtualClock) as server:
@@ -263,6 +265,7 @@ async def test_a_recreated_object_is_a_different_object(client: Any, namespace: 
     assert first.metadata.uid != second.metadata.uid
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("read_timeout", ["before the response", "within the stream"])
 async def test_a_half_open_connection_is_detected(facade: str, read_timeout: str) -> None:

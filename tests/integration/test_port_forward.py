@@ -181,6 +181,7 @@ async def test_many_connections_at_once_and_much_through_each(pods: Any) -> None
         assert await asyncio.gather(*[talk(port, each) for each in said]) == said
 
 
+@pytest.mark.slow
 async def test_a_connection_that_is_not_read_holds_up_no_other(pods: Any) -> None:
     async with pods.port_forward("web", FLOOD, ECHO) as (flooding, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", flooding, limit=2**10)

@@ -87,6 +87,7 @@ async def say(connection: masthead.aio.streams.PodConnection, said: bytes) -> No
     await connection.write_eof()
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, len(LONG) + 400), st.booleans())
 def test_a_connection_that_breaks_anywhere_is_an_error_or_comes_too_late(after: int, received: bool) -> None:
@@ -276,6 +277,7 @@ async def test_the_end_of_the_client_ends_its_forwards_and_connections() -> None
         leads_there.close()
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_cancelling_at_any_turn_of_the_loop_leaves_nothing_behind() -> None:
     async with cluster() as (_, pods, _):
@@ -305,6 +307,7 @@ async def test_cancelling_at_any_turn_of_the_loop_leaves_nothing_behind() -> Non
             assert len(asyncio.all_tasks()) <= before + 1, work  # its handler of one idle connection
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_many_connections_leave_nothing_behind() -> None:
     async with cluster() as (_, pods, _), pods.port_forward("web", MIRROR, max_connections=20) as port:

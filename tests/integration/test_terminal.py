@@ -134,6 +134,7 @@ def session(program: str, kubeconfig: Path, *command: str) -> Iterator[Session]:
 each_facade = pytest.mark.parametrize("program", [BLOCKING, ASYNC], ids=["sync", "aio"])
 
 
+@pytest.mark.slow
 @each_facade
 def test_keys_reach_the_command_as_they_are_typed(kubeconfig: Path, program: str) -> None:
     with session(program, kubeconfig, "echo-keys") as terminal:
@@ -145,6 +146,7 @@ def test_keys_reach_the_command_as_they_are_typed(kubeconfig: Path, program: str
         assert (terminal.end(), terminal.is_restored) == (5, True)
 
 
+@pytest.mark.slow
 @each_facade
 def test_an_attached_terminal_talks_to_the_main_process(kubeconfig: Path, program: str) -> None:
     with session(program, kubeconfig) as terminal:
@@ -154,6 +156,7 @@ def test_an_attached_terminal_talks_to_the_main_process(kubeconfig: Path, progra
         terminal.until(b"<7a>")
 
 
+@pytest.mark.slow
 @each_facade
 def test_changes_of_the_size_are_passed_on(kubeconfig: Path, program: str) -> None:
     with session(program, kubeconfig, "sizes") as terminal:
@@ -162,6 +165,7 @@ def test_changes_of_the_size_are_passed_on(kubeconfig: Path, program: str) -> No
         terminal.until(b"<132x43>")
 
 
+@pytest.mark.slow
 @each_facade
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_that_ends_the_program_leaves_the_terminal_as_it_was(
@@ -173,6 +177,7 @@ def test_a_signal_that_ends_the_program_leaves_the_terminal_as_it_was(
         assert (terminal.end(), terminal.is_restored) == (-number, True)
 
 
+@pytest.mark.slow
 @each_facade
 def test_a_signal_that_the_program_ignores_leaves_the_session_as_it_is(kubeconfig: Path, program: str) -> None:
     ignoring = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -196,6 +201,7 @@ signal.signal(signal.SIGTERM, handle)
 """
 
 
+@pytest.mark.slow
 @each_facade
 def test_a_session_goes_on_after_a_signal_that_the_program_handles(kubeconfig: Path, program: str) -> None:
     with session(HANDLED + program, kubeconfig, "echo-keys") as terminal:

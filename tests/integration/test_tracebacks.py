@@ -632,6 +632,7 @@ async def test_a_stream_that_breaks(sent: bytes) -> None:
     assert leaks(caught.value, *MARKS) == []
 
 
+@pytest.mark.slow
 async def test_a_resumed_watch_logs_no_secret() -> None:
     """The fixture above looks at the log."""
     async with (

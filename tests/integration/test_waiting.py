@@ -183,6 +183,7 @@ async def test_objects_without_a_type_and_metadata_are_waited_for(client: Any, n
     assert labelled.metadata.labels == {"x": "y"}
 
 
+@pytest.mark.slow
 async def test_a_timeout_names_the_unmet_condition(client: Any, namespace: str) -> None:
     pods = client.core_v1.pods(namespace)
     await pods.create(pod("web"))
@@ -223,6 +224,7 @@ async def test_a_name_is_needed_and_a_namespace_if_several_have_it(client: Any, 
     await client.core_v1.namespaces().delete(other.metadata.name)
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("fault", ["drop_watch", "cut_watch", "expire_watch"])
 async def test_a_wait_outlives_its_watch(cluster: Cluster, maps: Any, fault: str) -> None:

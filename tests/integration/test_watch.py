@@ -103,6 +103,7 @@ async def test_an_object_that_leaves_the_selector_is_deleted_for_the_watch(maps:
         assert await next_events(events, 2) == [("ADDED", "a", "1"), ("DELETED", "a", "1")]
 
 
+@pytest.mark.slow
 async def test_a_watch_ends_with_its_timeout_and_another_continues_from_its_version(maps: Any) -> None:
     await put(maps, "a")
     async with maps.watch(label_selector=OURS, timeout_seconds=1) as events:
@@ -112,6 +113,7 @@ async def test_a_watch_ends_with_its_timeout_and_another_continues_from_its_vers
         assert await next_events(events, 1) == [("ADDED", "b", "1")]
 
 
+@pytest.mark.slow
 async def test_a_raw_watch_ends_with_its_connection(maps: Any) -> None:
     since = await version_of(maps)
     await put(maps, "a")
@@ -150,6 +152,7 @@ async def test_a_closed_watch_is_exhausted(maps: Any) -> None:
     assert [event async for event in events] == []
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("fault", ["drop_watch", "cut_watch"])
 async def test_a_dropped_connection_loses_and_repeats_no_event(cluster: Cluster, maps: Any, fault: str) -> None:
@@ -165,6 +168,7 @@ async def test_a_dropped_connection_loses_and_repeats_no_event(cluster: Cluster,
     assert hit.hits == 2
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 async def test_a_connection_lost_during_initial_events_loses_and_repeats_no_event(cluster: Cluster, maps: Any) -> None:
     for index in range(6):
@@ -180,6 +184,7 @@ async def test_a_connection_lost_during_initial_events_loses_and_repeats_no_even
     assert hit.hits == 1
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 async def test_a_silent_connection_is_detected(cluster: Cluster, facade: str, maps: Any) -> None:
     since = await version_of(maps)
@@ -194,6 +199,7 @@ async def test_a_silent_connection_is_detected(cluster: Cluster, facade: str, ma
     assert hit.hits == 1
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 async def test_an_error_in_the_stream_is_survived(cluster: Cluster, maps: Any) -> None:
     since = await version_of(maps)
@@ -255,6 +261,7 @@ async def test_a_server_without_the_initial_events_bookmark_is_listed(
         assert await next_events(events, 1) == [("MODIFIED", "a", "2")]
 
 
+@pytest.mark.slow
 @pytest.mark.embedded_only
 async def test_a_list_that_fails_at_first_is_not_the_end_of_a_watch(cluster: Cluster, maps: Any) -> None:
     await put(maps, "a")
@@ -277,6 +284,7 @@ async def test_a_rejected_selector_does_not_disable_initial_events(maps: Any) ->
         assert await next_events(events, 1) == [("BOOKMARK", "", "")]
 
 
+@pytest.mark.slow
 async def test_a_watch_that_is_often_resumed_is_not_delayed(embedded_cluster: Cluster) -> None:
     async with connected(embedded_cluster.config, "aio") as client:
         maps = client.core_v1.config_maps("default")

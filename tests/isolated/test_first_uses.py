@@ -13,6 +13,7 @@ PROGRAM = Path(__file__).with_name("first_uses.py")
 COUNT = int(os.environ.get("MASTHEAD_FRESH_PROCESSES", "40"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_threads_that_use_types_for_the_first_time_at_once_neither_crash_nor_fail(seed: int) -> None:
     done = subprocess.run([sys.executable, PROGRAM, str(seed)], capture_output=True, text=True, check=False)
@@ -35,6 +36,7 @@ with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconf
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", range(5))
 def test_a_minimal_program_with_a_handler_exits_cleanly(time: int) -> None:
     done = subprocess.run([sys.executable, "-c", PLAIN_PROGRAM], capture_output=True, text=True, check=False)

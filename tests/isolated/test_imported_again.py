@@ -30,6 +30,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "before",
     [

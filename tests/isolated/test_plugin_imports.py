@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -33,6 +35,7 @@ def install_as_a_wheel(folder: Path) -> None:
     (metadata / "RECORD").write_text("masthead/__init__.py,,\n")
 
 
+@pytest.mark.slow
 def test_pytest_rewrites_only_the_modules_that_lead_to_the_plugin(tmp_path: Path) -> None:
     install_as_a_wheel(tmp_path)
     (tmp_path / "test_it.py").write_text(TEST)

@@ -141,6 +141,7 @@ def run_to_end(folder: Path, *arguments: str, **environment: str) -> tuple[int, 
         return process.process.wait(60), "\n".join(process.seen)
 
 
+@pytest.mark.slow
 def test_an_operator_runs_until_it_is_asked_to_stop(project: Path, kubeconfig: Path) -> None:
     with running(project, "app.py", "--kubeconfig", str(kubeconfig), *PORTS_OFF) as process:
         # In any order: they are two controllers.
@@ -172,6 +173,7 @@ async def reconcile(ctx, settings):
 """
 
 
+@pytest.mark.slow
 def test_the_exit_code_tells_that_work_was_abandoned(kubeconfig: Path, tmp_path: Path) -> None:
     (tmp_path / "stubborn.py").write_text(STUBBORN, "utf-8")
     arguments = ["stubborn.py", "--kubeconfig", str(kubeconfig), "--graceful-timeout", "0", *PORTS_OFF]
@@ -181,6 +183,7 @@ def test_the_exit_code_tells_that_work_was_abandoned(kubeconfig: Path, tmp_path:
     assert "stopped, but not gracefully: abandoned configmaps default/web" in "\n".join(process.seen)
 
 
+@pytest.mark.slow
 def test_every_line_of_a_reconcile_names_it(project: Path, kubeconfig: Path) -> None:
     program = PROGRAM.replace(
         '    ctx.log.info("in a thread")',
@@ -194,6 +197,7 @@ def test_every_line_of_a_reconcile_names_it(project: Path, kubeconfig: Path) -> 
     assert found["reconcileID"]
 
 
+@pytest.mark.slow
 def test_arguments_take_precedence_over_the_environment(project: Path, kubeconfig: Path) -> None:
     environment = {
         "MASTHEAD_KUBECONFIG": str(kubeconfig),
@@ -261,6 +265,7 @@ def test_probes_and_metrics_are_served(project: Path, kubeconfig: Path) -> None:
         assert process.stop(signal.SIGINT) == 0
 
 
+@pytest.mark.slow
 def test_reload_starts_it_again_when_a_file_changes_and_survives_a_syntax_error(
     project: Path, kubeconfig: Path
 ) -> None:
@@ -281,6 +286,7 @@ def test_reload_starts_it_again_when_a_file_changes_and_survives_a_syntax_error(
     assert "manager shop stops" in "\n".join(process.seen[-5:])
 
 
+@pytest.mark.slow
 def test_reload_notices_new_files_and_other_folders(kubeconfig: Path, tmp_path: Path) -> None:
     library = tmp_path / "library"
     library.mkdir()

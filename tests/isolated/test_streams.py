@@ -42,6 +42,7 @@ with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconf
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", range(3))
 def test_threads_that_run_their_first_commands_at_once_neither_crash_nor_mix_their_streams(time: int) -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", COMMANDS], capture_output=True, text=True, check=False)

@@ -158,6 +158,7 @@ def sender() -> Iterator[Sender]:
         yield Sender(server, margin=MARGIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", CASES)
 def test_no_apply_holds_the_loop_or_takes_much_memory(sender: Sender, title: str) -> None:
     code, make = CASES[title]

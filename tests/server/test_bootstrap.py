@@ -211,6 +211,7 @@ def test_it_can_be_switched_off() -> None:
         caller.close()
 
 
+@pytest.mark.slow
 def test_the_command_switches_it_off() -> None:
     command = [sys.executable, "-m", "masthead.server", "--no-auth", "--no-bootstrap"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

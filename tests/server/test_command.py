@@ -57,6 +57,7 @@ def status_by_host(url: str, host: str) -> int:
     return code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_shuts_it_down_gracefully_and_writes_are_kept(tmp_path: Path, number: signal.Signals) -> None:
     data = tmp_path / "data"
@@ -83,6 +84,7 @@ def test_it_prints_the_token_of_clients() -> None:
         caller.close()
 
 
+@pytest.mark.slow
 def test_token_seed_history_and_bookmarks_can_be_chosen() -> None:
     chosen = ("--token", "chosen", "--seed", "7", "--history", "1", "--bookmark-every", "0.05")
     uids: set[str] = set()
@@ -137,6 +139,7 @@ def test_with_verbose_each_request_is_a_line_on_stderr() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_by_default_only_start_and_stop_are_printed(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running("--no-auth", "--data", str(data)) as (process, url):

@@ -34,6 +34,7 @@ def define_converted(cluster: QuietCluster, conversion: Plain) -> None:
     define(cluster, version_of(), version_of("v2"), conversion=conversion)
 
 
+@pytest.mark.slow
 def test_an_object_is_converted_when_it_is_read(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     made = cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
@@ -48,6 +49,7 @@ def test_an_object_is_converted_when_it_is_read(cluster: QuietCluster, webhook: 
     assert "resourceVersion" not in request["objects"][0]["metadata"]
 
 
+@pytest.mark.slow
 def test_a_large_object_is_converted(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     color = "x" * 300_000
@@ -56,6 +58,7 @@ def test_a_large_object_is_converted(cluster: QuietCluster, webhook: ConversionW
     assert cluster.call("GET", f"{SECOND}/a")["spec"] == {"color": f"{color}!"}
 
 
+@pytest.mark.slow
 def test_an_object_is_converted_when_it_is_written(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
 
@@ -69,6 +72,7 @@ def test_an_object_is_converted_when_it_is_written(cluster: QuietCluster, webhoo
     }
 
 
+@pytest.mark.slow
 def test_an_object_is_changed_and_deleted_in_another_version(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     made = cluster.call("POST", WIDGETS, widget(spec={"color": "red"}, metadata={"finalizers": ["a.com/b"]}))
@@ -83,6 +87,7 @@ def test_an_object_is_changed_and_deleted_in_another_version(cluster: QuietClust
     assert not cluster.is_there(f"{WIDGETS}/a")
 
 
+@pytest.mark.slow
 def test_a_name_is_generated_once(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     body = widget(version="v2")
@@ -93,6 +98,7 @@ def test_a_name_is_generated_once(cluster: QuietCluster, webhook: ConversionWebh
     assert [each["metadata"]["name"] for each in cluster.call("GET", WIDGETS)["items"]] == [made["metadata"]["name"]]
 
 
+@pytest.mark.slow
 def test_a_list_is_converted_in_one_call(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     for name in "abc":
@@ -104,6 +110,7 @@ def test_a_list_is_converted_in_one_call(cluster: QuietCluster, webhook: Convers
     assert [len(review["request"]["objects"]) for review in webhook.reviews] == [3]
 
 
+@pytest.mark.slow
 def test_the_events_of_a_watch_are_converted(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
@@ -120,6 +127,7 @@ def test_the_events_of_a_watch_are_converted(cluster: QuietCluster, webhook: Con
         assert color() == ("DELETED", "blue!")
 
 
+@pytest.mark.slow
 def test_a_watch_ends_when_an_event_cannot_be_converted(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     webhook.code = 500
@@ -139,6 +147,7 @@ def spoilt(**fields: object) -> Callable[[Plain], object]:
     return lambda review: review["response"]["convertedObjects"][0].update(fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -186,6 +195,7 @@ def test_what_a_webhook_may_not_respond(
     assert cluster.is_there(f"{WIDGETS}/a"), "nothing was deleted"
 
 
+@pytest.mark.slow
 def test_labels_may_change_and_all_other_metadata_stays(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     made = cluster.call("POST", WIDGETS, widget(metadata={"labels": {"a": "b"}}))
@@ -199,6 +209,7 @@ def test_labels_may_change_and_all_other_metadata_stays(cluster: QuietCluster, w
     assert cluster.call("GET", f"{SECOND}/a")["metadata"] == {**made["metadata"], "labels": {"c": "d"}}
 
 
+@pytest.mark.slow
 def test_a_webhook_that_is_not_trusted(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion(caBundle=None))
     cluster.call("POST", WIDGETS, widget())
@@ -211,6 +222,7 @@ def test_a_webhook_that_is_not_trusted(cluster: QuietCluster, webhook: Conversio
     )
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_exist(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     service = {"namespace": "default", "name": "nowhere", "path": "/convert"}
     define_converted(cluster, webhook.conversion(url=None, service=service))
@@ -224,6 +236,7 @@ def test_a_service_that_does_not_exist(cluster: QuietCluster, webhook: Conversio
     )
 
 
+@pytest.mark.slow
 def test_a_service_is_called_at_its_external_name(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     spec = {"type": "ExternalName", "externalName": "localhost"}
     service = {"metadata": {"name": "conversion"}, "spec": spec}
@@ -235,6 +248,7 @@ def test_a_service_is_called_at_its_external_name(cluster: QuietCluster, webhook
     assert cluster.call("GET", f"{SECOND}/a")["spec"] == {"color": "red!"}
 
 
+@pytest.mark.slow
 def test_the_stored_version_needs_no_webhook(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
@@ -246,6 +260,7 @@ def test_the_stored_version_needs_no_webhook(cluster: QuietCluster, webhook: Con
     assert not cluster.is_there(f"{DEFINITIONS}/{NAME}")
 
 
+@pytest.mark.slow
 def test_other_requests_do_not_wait_for_a_webhook(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     cluster.call("POST", WIDGETS, widget())
@@ -259,6 +274,7 @@ def test_other_requests_do_not_wait_for_a_webhook(cluster: QuietCluster, webhook
     other.close()
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_table_are_converted_in_one_call(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     column = {"name": "Color", "type": "string", "jsonPath": ".spec.color"}
     second = version_of("v2", additionalPrinterColumns=[column])
@@ -273,6 +289,7 @@ def test_the_rows_of_a_table_are_converted_in_one_call(cluster: QuietCluster, we
     assert len(webhook.reviews) == 1
 
 
+@pytest.mark.slow
 def test_history_is_that_of_the_stored_version(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
@@ -285,6 +302,7 @@ def test_history_is_that_of_the_stored_version(cluster: QuietCluster, webhook: C
         cluster.server.history(second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3_000], ids=["small", "large"])
 def test_managers_of_other_versions_are_asked_in_theirs(
     cluster: QuietCluster, webhook: ConversionWebhook, size: int

@@ -110,6 +110,7 @@ def check(cluster: QuietCluster, method: str, path: str, body: object, content_t
         assert response.code < 500, response.body
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(OBJECTS, st.sampled_from(["", "/status", "/scale"]), st.booleans())
 def test_objects(fuzzed: QuietCluster, fields: dict[str, Any], part: str, whole: bool) -> None:

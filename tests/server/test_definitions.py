@@ -80,6 +80,7 @@ def test_an_update_that_is_refused_leaves_the_old_schema_in_force(
     assert made["spec"] == {"size": 1}
 
 
+@pytest.mark.slow
 def test_other_requests_are_served_while_a_large_definition_is_reviewed(cluster: QuietCluster) -> None:
     properties = {f"f{index}": {"type": "string", "pattern": f"^{'a{1000}' * 9}{index}$"} for index in range(2_000)}
     large = definition(version_of(schema={"type": "object", "properties": properties}))

@@ -165,6 +165,7 @@ def test_events_of_many_pods_of_one_replica_set_are_combined(cluster: QuietClust
     )
 
 
+@pytest.mark.slow
 def test_a_component_drops_what_is_too_much_at_once(cluster: QuietCluster) -> None:
     cluster.call("POST", f"{APPS}/replicasets", workload(400))
 
@@ -197,6 +198,7 @@ def test_an_event_expires_an_hour_after_its_last_write(plain: QuietCluster) -> N
     assert names(plain, EVENTS) == []
 
 
+@pytest.mark.slow
 def test_many_events_expire_in_batches(plain: QuietCluster) -> None:
     for number in range(450):
         plain.caller.call("POST", EVENTS, event(f"a-{number}"))

@@ -125,6 +125,7 @@ def test_any_path_gets_a_response(
     check(caller.call(method, target, sent(body), headers=given_headers), method=method)
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(
     choice=st.integers(0, 10_000),
@@ -163,6 +164,7 @@ PLAIN_REQUESTS = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(
     request=st.sampled_from(PLAIN_REQUESTS),
@@ -176,6 +178,7 @@ def test_any_query_gets_a_response(
     check(caller.call(method, f"{path}?{parameters}", body, content_type=content_type))
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(body=bodies, content_type=media_types, request=st.sampled_from(PLAIN_REQUESTS[3:]))
 def test_any_body_gets_a_response(
@@ -281,6 +284,7 @@ class OddRequests:
         return [{"op": operation, "path": path, "from": source, "value": self._odd.odd()}], JSON_PATCH
 
 
+@pytest.mark.slow
 def test_odd_objects_of_every_kind_are_stored_or_rejected(caller: Caller, endpoints: list[Endpoint]) -> None:
     codes: set[int] = set()
     for endpoint in endpoints:

@@ -140,6 +140,7 @@ def check(caller: Caller, acknowledged: dict[str, Known], deleted: set[str]) -> 
     return newest
 
 
+@pytest.mark.slow
 def test_acknowledged_writes_survive_kill_9(tmp_path: Path) -> None:
     chance = random.Random(20_261_115)
     acknowledged: dict[str, Known] = {}
@@ -164,6 +165,7 @@ def test_acknowledged_writes_survive_kill_9(tmp_path: Path) -> None:
         assert check(caller, acknowledged, deleted) >= newest
 
 
+@pytest.mark.slow
 def test_a_watch_resumes_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (process, caller):
         first = caller.call("POST", MAPS, config_map("first")).json["metadata"]["resourceVersion"]
@@ -181,6 +183,7 @@ def test_a_watch_resumes_after_a_restart(tmp_path: Path) -> None:
         assert events[2]["object"] == last
 
 
+@pytest.mark.slow
 def test_a_list_continues_with_its_next_page_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (_, caller):
         page = caller.call("GET", "/api/v1/namespaces?limit=1").json
@@ -209,6 +212,7 @@ def test_a_second_server_on_the_same_file_is_rejected(tmp_path: Path) -> None:
         assert caller.call("POST", MAPS, config_map("still-serving")).code == 201
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
 def test_a_write_to_a_full_disk_is_rejected_and_not_visible(tmp_path: Path) -> None:
     with serving(tmp_path / "data", largest_file=500_000) as (process, caller):

@@ -51,6 +51,7 @@ def test_another_servers_token_is_rejected(kubectl: Kubectl, tmp_path: Path) -> 
     assert "You must be logged in to the server" in kubectl.run("get namespaces").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
@@ -87,6 +88,7 @@ def test_a_dry_run_leaves_nothing(kubectl: Kubectl) -> None:
     assert "NotFound" in kubectl.run("get configmap a").stderr
 
 
+@pytest.mark.slow
 def test_scale_label_and_annotate_change_objects(kubectl: Kubectl) -> None:
     kubectl("create deployment a --image=nginx")
     kubectl("scale deployment a --replicas=3")
@@ -109,6 +111,7 @@ def test_wait_sees_the_condition_of_an_object(kubectl: Kubectl) -> None:
     assert waiting.communicate(timeout=PATIENCE)[0] == "deployment.apps/a condition met\n"
 
 
+@pytest.mark.slow
 def test_wait_sees_the_deletion_of_an_object(kubectl: Kubectl) -> None:
     kubectl("create configmap a")
     waiting = kubectl.start("wait --for=delete configmap/a --timeout=20s")
@@ -154,6 +157,7 @@ def test_delete_namespace_completes(kubectl: Kubectl) -> None:
     assert "NotFound" in kubectl.run("get namespace demo").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cascade", "stays"), [("background", False), ("foreground", False), ("orphan", True)])
 def test_cascade_decides_about_dependents(kubectl: Kubectl, cascade: str, stays: bool) -> None:
     kubectl("create deployment a --image=nginx")
@@ -175,6 +179,7 @@ def test_cascade_decides_about_dependents(kubectl: Kubectl, cascade: str, stays:
     assert (kubectl.run("get configmap child").returncode == 0) is stays
 
 
+@pytest.mark.slow
 def test_delete_all_and_by_label(kubectl: Kubectl) -> None:
     for name in ("a", "b", "c"):
         kubectl(f"create configmap {name}")

@@ -141,6 +141,7 @@ def test_manifests_are_applied_again_and_again(kubectl: Kubectl) -> None:
     assert image_of(kubectl) == "nginx:2"
 
 
+@pytest.mark.slow
 def test_custom_resources_are_applied(kubectl: Kubectl) -> None:
     kubectl("create -f -", stdin=json.dumps(DEFINITION))
     widget = {

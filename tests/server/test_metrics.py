@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.server.calls import APPLY_PATCH, MAPS, config_map
 
 import masthead
@@ -64,6 +65,7 @@ def test_the_servers_own_version_is_there_and_in_the_compiler_of_the_build(calle
     assert version["compiler"] == f"masthead {masthead.__version__}"
 
 
+@pytest.mark.slow
 def test_unknown_paths_make_no_unlimited_number_of_series(caller: Caller) -> None:
     for number in range(5_100):
         caller.call("GET", f"/apis/example.com/v1/namespaces/default/kind{number}")

@@ -362,6 +362,7 @@ def _server() -> Iterator[None]:
         ServerMachine.caller.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_server")
 def test_a_server_behaves_as_the_model_does() -> None:
     run_state_machine_as_test(ServerMachine, settings=settings(max_examples=60, stateful_step_count=40, deadline=None))

@@ -54,6 +54,7 @@ def test_a_yaml_alias_bomb_is_rejected_early(caller: Caller) -> None:
     assert "yaml: document contains excessive aliasing" in message
 
 
+@pytest.mark.slow
 def test_requests_for_missing_objects_leave_nothing_behind(caller: Caller) -> None:
     caller.call("GET", "/api/v1/namespaces/default/nothing")
     catalog = Catalog.builtin()

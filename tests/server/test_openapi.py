@@ -106,6 +106,7 @@ def test_the_first_requests_may_come_at_once(server: Server) -> None:
     assert all(each == found[0] for each in found)
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_imported_before_the_first_request() -> None:
     program = (
         "import sys, urllib.request, masthead.server\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.server.calls import Caller
 
@@ -138,6 +140,7 @@ def test_version_2_has_custom_resources_too(caller: Caller) -> None:
     assert "/apis/example.com/v1/namespaces/{namespace}/widgets" in after.json["paths"]
 
 
+@pytest.mark.slow
 def test_more_group_versions_than_are_kept_are_all_described(caller: Caller) -> None:
     from masthead_server.openapi import service
 

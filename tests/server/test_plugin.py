@@ -186,6 +186,7 @@ def test_it(shared_kube_server, kube_namespace):
     )
 
 
+@pytest.mark.slow
 def test_a_kubeconfig_leads_to_the_server(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
 import yaml
@@ -239,6 +240,7 @@ async def test_each_has_a_client_of_its_own(maps):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["strict", "auto", "anyio", "anyio beside strict"])
 def test_the_async_client_fixture_works_with_every_async_plugin(pytester: pytest.Pytester, mode: str) -> None:
     marks = {"strict": "@pytest.mark.asyncio\n", "auto": ""}
@@ -256,6 +258,7 @@ def test_the_async_client_fixture_works_with_every_async_plugin(pytester: pytest
     done.assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_the_async_client_fixture_without_an_async_plugin_is_rejected(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(kube_aio_client):\n    pass\n")
 
@@ -265,6 +268,7 @@ def test_the_async_client_fixture_without_an_async_plugin_is_rejected(pytester: 
     done.stdout.fnmatch_lines(["*kube_aio_client is for async tests: install pytest-asyncio, or mark*"])
 
 
+@pytest.mark.slow
 def test_objects_that_differ_are_shown_where_they_do_unless_they_are_secrets(
     pytester: pytest.Pytester,
 ) -> None:

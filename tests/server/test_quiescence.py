@@ -113,6 +113,7 @@ async def test_blocking_the_servers_own_loop_is_rejected() -> None:
             server.block_until_idle()
 
 
+@pytest.mark.slow
 async def test_waiting_raises_when_the_server_stops() -> None:
     async with masthead.server.run(token=None) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port)

@@ -110,6 +110,7 @@ def undisturbed() -> str:
     return transcript("never")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_registered_classes_change_no_response(when: str, undisturbed: str) -> None:
     assert transcript(when) == undisturbed

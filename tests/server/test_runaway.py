@@ -19,6 +19,7 @@ MARGIN = 4.0
 pytestmark = pytest.mark.skipif(not can_measure(), reason="only Linux reports the peak memory of a process")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 300)
 def test_no_request_holds_the_loop_or_grows_memory_beyond_its_size() -> None:
     done = runaway.run(SECONDS, seed=SEED, margin=MARGIN)
@@ -27,6 +28,7 @@ def test_no_request_holds_the_loop_or_grows_memory_beyond_its_size() -> None:
     assert not done.found, "\n".join(map(str, done.found))
 
 
+@pytest.mark.slow
 def test_the_meter_measures_the_cost_of_a_request() -> None:
     """Otherwise its measurements would mean nothing."""
     with metered() as server:

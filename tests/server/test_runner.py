@@ -518,6 +518,7 @@ def test_a_list_of_requests_does_not_change_under_its_reader(server: Server, cal
     assert before == []
 
 
+@pytest.mark.slow
 def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
     from masthead_server.request_recorder import RecordedRequest, RequestRecorder
     from masthead_server.wire.request_info import RequestInfo
@@ -558,6 +559,7 @@ def test_requests_without_a_token_do_not_displace_the_others() -> None:
     assert paths[1:-1] == [str(index) for index in range(19_000, 20_000)]
 
 
+@pytest.mark.slow
 def test_a_request_that_is_dropped_frees_its_body() -> None:
     from masthead_server.request_recorder import RecordedRequest, RequestRecorder
     from masthead_server.wire.request_info import RequestInfo

@@ -318,6 +318,7 @@ async def test_stopping_the_server_ends_silenced_streams_too() -> None:
     await client.__aexit__()
 
 
+@pytest.mark.slow
 async def test_a_watch_is_freed_when_its_client_disconnects(server: Server, client: Client) -> None:
     await server.wait_for_idle()
     tasks = len(asyncio.all_tasks())
@@ -400,6 +401,7 @@ async def write_much(client: Client, count: int, size: int = 50_000) -> None:
             assert response.status == 200
 
 
+@pytest.mark.slow
 async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(server: Server, client: Client) -> None:
     await client.create("busy")
     start = server.revision

@@ -32,6 +32,7 @@ def kubectl(tmp_path: Path) -> Iterator[Kubectl]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", [{}, SPDY], ids=["websocket", "spdy"])
 def test_exec_has_outputs_stdin_and_the_exit_code(kubectl: Kubectl, env: dict[str, str]) -> None:
     done = kubectl.run("exec -i web -- cat - /no", stdin="hello\n", env=env)
@@ -40,6 +41,7 @@ def test_exec_has_outputs_stdin_and_the_exit_code(kubectl: Kubectl, env: dict[st
     assert "command terminated with exit code 1" in done.stderr
 
 
+@pytest.mark.slow
 def test_exec_of_a_command_that_does_not_exist_says_so(kubectl: Kubectl) -> None:
     done = kubectl.run("exec web -- psql")
 
@@ -47,6 +49,7 @@ def test_exec_of_a_command_that_does_not_exist_says_so(kubectl: Kubectl) -> None
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_a_handler_serves_exec(kubectl: Kubectl) -> None:
     @kubectl.server.kubelet.exec("web", command="psql")
     async def psql(process: ExecProcess) -> int:
@@ -58,6 +61,7 @@ def test_a_handler_serves_exec(kubectl: Kubectl) -> None:
     assert (done.stdout, done.returncode) == ("psql -l\n", 3)
 
 
+@pytest.mark.slow
 def test_logs_are_followed_to_their_end(kubectl: Kubectl) -> None:
     log = kubectl.server.kubelet.log("web")
     log.print("one")
@@ -83,6 +87,7 @@ def test_attach_reads_what_is_printed(kubectl: Kubectl) -> None:
     assert attached.returncode == 0
 
 
+@pytest.mark.slow
 def test_cp_goes_both_ways(kubectl: Kubectl, tmp_path: Path) -> None:
     source = tmp_path / "source"
     (source / "sub").mkdir(parents=True)
@@ -103,6 +108,7 @@ def test_debug_and_run_attach_to_new_containers(kubectl: Kubectl) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_terminal_works_with_kubectl(kubectl: Kubectl) -> None:
     import os
     import pty

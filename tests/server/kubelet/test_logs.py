@@ -196,6 +196,7 @@ async def test_a_log_is_bounded_and_keeps_the_newest_lines(remote: Remote) -> No
     assert (await remote.log(tailLines=1500))[1].splitlines() == lines[-1500:]
 
 
+@pytest.mark.slow
 async def test_a_million_lines_go_through_in_pieces(remote: Remote) -> None:
     await remote.create(pod())
     log = remote.server.kubelet.log("web")

@@ -49,6 +49,7 @@ def test_a_hundred_callers_share_one_run(tmp_path: Path, loop: str, thread: bool
     assert program.runs == 1
 
 
+@pytest.mark.slow
 @both_loops_any_thread
 def test_a_program_that_hangs_is_killed_and_named(tmp_path: Path, loop: str, thread: bool) -> None:
     program = Program(tmp_path, "import signal; signal.pause()")
@@ -60,6 +61,7 @@ def test_a_program_that_hangs_is_killed_and_named(tmp_path: Path, loop: str, thr
     run_in(loop, thread=thread, main=main)
 
 
+@pytest.mark.slow
 @both_loops_any_thread
 def test_cancelling_the_first_caller_kills_the_program_and_its_children_and_the_next_runs_it_again(
     tmp_path: Path, loop: str, thread: bool

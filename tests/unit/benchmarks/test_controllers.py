@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from benchmarks.controllers import benchmark, tables, widgets
 from benchmarks.controllers.observation import Observation
 from benchmarks.controllers.operators import COMPACT, KOPF, NOOP, _last_serials
@@ -57,6 +58,7 @@ def test_the_last_changes_of_all_objects_are_expected_to_be_seen() -> None:
     assert _last_serials(2, 3) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_quick_run_measures_queues_and_steady_changes() -> None:
     with measure.lab() as lab:
         report = benchmark.run(lab, benchmark.Size.quick(), only=["queue", "steady"])

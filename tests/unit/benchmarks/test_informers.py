@@ -263,6 +263,7 @@ ALONE = ("--only", LAZY, "--client-go", "")
 """Without those who do the same in other ways, which have their own tests, whatever the environment says."""
 
 
+@pytest.mark.slow
 def test_a_quick_sync_ends_with_a_line_of_json_and_judges_nothing() -> None:
     printed = quick("sync", *ALONE)
 
@@ -272,6 +273,7 @@ def test_a_quick_sync_ends_with_a_line_of_json_and_judges_nothing() -> None:
     assert not printed["targets"]
 
 
+@pytest.mark.slow
 def test_a_quick_watch_ends_with_a_line_of_json_and_judges_nothing() -> None:
     printed = quick("watch", *ALONE)
 
@@ -280,6 +282,7 @@ def test_a_quick_watch_ends_with_a_line_of_json_and_judges_nothing() -> None:
     assert not printed["targets"]
 
 
+@pytest.mark.slow
 def test_a_quick_lookup_ends_with_a_line_of_json_and_judges_nothing() -> None:
     printed = quick("lookup")
 
@@ -288,6 +291,7 @@ def test_a_quick_lookup_ends_with_a_line_of_json_and_judges_nothing() -> None:
     assert not printed["targets"]
 
 
+@pytest.mark.slow
 def test_a_quick_scaling_ends_with_a_line_of_json_and_judges_nothing() -> None:
     printed = quick("scaling")
 

@@ -137,6 +137,7 @@ async def test_whoever_syncs_has_all_pods(name: str, server: Server, tmp_path: P
     assert (one.count, everything.count) == (1, 5)
 
 
+@pytest.mark.slow
 async def test_more_or_fewer_pods_than_there_should_be_are_no_measurement(server: Server, tmp_path: Path) -> None:
     lazy = sync_clients.CONTENDERS[sync_clients.LAZY]
 
@@ -144,6 +145,7 @@ async def test_more_or_fewer_pods_than_there_should_be_are_no_measurement(server
         await sync_work.synced(lazy.open, written(server, tmp_path), "", 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ours(watch_clients.CONTENDERS))
 async def test_whoever_watches_hears_of_all_updates_and_says_what_that_took(name: str, tmp_path: Path) -> None:
     opener = watch_clients.CONTENDERS[name].open

@@ -26,6 +26,7 @@ def run(*arguments: str) -> dict[str, Any]:
     return measure.printed([sys.executable, "-m", *arguments], os.environ)
 
 
+@pytest.mark.slow
 def test_decode_ends_with_a_line_of_json() -> None:
     printed = run("benchmarks.decode", "--pods", "20", "--repeat", "1")
 
@@ -36,6 +37,7 @@ def test_decode_ends_with_a_line_of_json() -> None:
     assert printed["targets"]["lazy_memory"]["limit"] == 0.5
 
 
+@pytest.mark.slow
 def test_startup_ends_with_a_line_of_json() -> None:
     printed = run("benchmarks.startup", "--repeat", "1")
 

@@ -86,6 +86,7 @@ def test_what_the_server_begins_with_has_no_history() -> None:
     assert len(list(storage.table("pods").scan("", storage.revision))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bare", OURS_BLOCKING])
 def test_a_blocking_client_does_what_all_do(name: str, kubeconfig: str) -> None:
     opener = CLIENTS[name].open
@@ -99,6 +100,7 @@ def test_a_blocking_client_does_what_all_do(name: str, kubeconfig: str) -> None:
     assert next(names) != "made-0"
 
 
+@pytest.mark.slow
 async def test_an_async_client_does_what_all_do(kubeconfig: str) -> None:
     opener = CLIENTS[OURS].open_async
     assert opener is not None
@@ -112,6 +114,7 @@ async def test_an_async_client_does_what_all_do(kubeconfig: str) -> None:
     assert lists.keys() == listed(1, 1).keys()
 
 
+@pytest.mark.slow
 async def test_a_list_of_another_length_is_no_measurement(kubeconfig: str) -> None:
     opener = CLIENTS[OURS].open_async
     assert opener is not None
@@ -197,6 +200,7 @@ def test_clients_that_are_not_installed_are_left_out_and_titles_tell_versions() 
     assert {OURS, OURS_BLOCKING} <= found.keys()
 
 
+@pytest.mark.slow
 def test_a_quick_run_ends_with_a_line_of_json_and_judges_nothing() -> None:
     command = [
         sys.executable,

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from benchmarks.harness import deployments, measure
 from benchmarks.harness.wire import Address
 from benchmarks.server import apply_load
@@ -75,6 +76,7 @@ def test_each_kind_of_apply_is_judged_beside_the_real_server() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_quick_run_applies_and_updates(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.server", "--apply", "--quick"],

@@ -195,6 +195,7 @@ ODD: dict[str, BaseException] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
 async def test_a_source_is_retried_after_any_error(source: FakeListWatch, error: BaseException) -> None:
     source.put("a")
@@ -321,6 +322,7 @@ RUBBISH: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rubbish", "problem"), RUBBISH.values(), ids=RUBBISH.keys())
 async def test_invalid_events_are_an_error_that_names_the_expected_type(rubbish: Any, problem: str) -> None:
     source = Rude()

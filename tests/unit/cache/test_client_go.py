@@ -99,6 +99,7 @@ def test_a_version_that_is_too_large_is_recognised_in_the_words_of_every_release
     assert not failure_of(GatewayTimeoutError("Timeout: etcd", code=504, reason="Timeout")).too_large
 
 
+@pytest.mark.slow
 def test_a_stored_object_does_not_keep_its_list_in_memory() -> None:
     items = [
         {"metadata": {"name": "small"}, "data": {"key": "value"}},

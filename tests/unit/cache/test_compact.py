@@ -204,6 +204,7 @@ def test_threads_can_load_while_others_store_and_recompress(pods: list[Pod]) -> 
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_a_training_that_another_thread_is_just_starting_is_waited_for(pods: list[Pod]) -> None:
     switching = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # so that threads meet in the middle of it

@@ -275,6 +275,7 @@ async def test_pending_notifications_are_bounded_and_countable(cluster: Cluster)
     assert len(stuck.recorded) < 30
 
 
+@pytest.mark.slow
 @pytest.mark.guarantee(12)
 async def test_stopping_leaves_no_task_and_no_reference(cluster: Cluster) -> None:
     before = asyncio.all_tasks()
@@ -294,6 +295,7 @@ async def test_stopping_leaves_no_task_and_no_reference(cluster: Cluster) -> Non
     assert recorder_ref() is None
 
 
+@pytest.mark.slow
 @pytest.mark.guarantee(12)
 async def test_a_removed_handler_is_not_called_again_and_is_released(cluster: Cluster) -> None:
     informer = cluster.informer(resync=60)

@@ -47,6 +47,7 @@ ANSWERS: dict[str, Callable[[Faults], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS.keys())
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
@@ -190,6 +191,7 @@ class Restorable(FakeListWatch):
         self._log.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("size", [9, 300])
 async def test_a_server_restored_from_a_backup_is_relisted(
@@ -212,6 +214,7 @@ async def test_a_server_restored_from_a_backup_is_relisted(
         assert state_of(informer) == source.state == {f"a{number}": "1" for number in range(size)}
 
 
+@pytest.mark.slow
 @pytest.mark.guarantee(7)
 async def test_a_silent_watch_is_abandoned_and_reopened(embedded: EmbeddedCluster) -> None:
     await embedded.put("known")  # by which the server is recognised

@@ -142,6 +142,7 @@ def peer_of(found: socket.socket) -> object:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.guarantee(12)
 async def test_stopping_leaves_no_socket(embedded: EmbeddedCluster) -> None:
     await embedded.put("a")
@@ -554,6 +555,7 @@ async def test_logs_and_health_use_the_given_names(source: FakeListWatch) -> Non
         assert informer.health.pending == {"settings-1": 0, "audit": 0}
 
 
+@pytest.mark.slow
 async def test_health_says_whether_the_watch_is_open(
     source: FakeListWatch,
 ) -> None:

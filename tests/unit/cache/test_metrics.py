@@ -61,6 +61,7 @@ def counting(source: FakeListWatch, metrics: Any, **options: Any) -> SharedInfor
     return SharedInformer(source, metrics=metrics, backoff=QUICK, **options)
 
 
+@pytest.mark.slow
 async def test_lists_watches_and_versions_are_counted(source: FakeListWatch) -> None:
     metrics = Recording()
     for name in "abc":

@@ -129,6 +129,7 @@ async def test_a_server_that_lost_its_data_is_detected_and_relisted(source: Fake
     assert sorted(each.partition(" ")[2] for each in recorder.recorded[3:]) == [f"{each}=new" for each in "abcdef"]
 
 
+@pytest.mark.slow
 async def test_a_seeded_informer_has_synced_only_after_a_response_of_the_server(
     source: FakeListWatch, tmp_path: Path
 ) -> None:

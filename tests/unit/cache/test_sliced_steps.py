@@ -118,6 +118,7 @@ async def test_readers_see_the_old_state_or_the_new_one(source: FakeListWatch, w
     assert seen == {(0, 0, 0), (MANY, MANY, 0), (MANY + 100, 0, MANY + 100)}
 
 
+@pytest.mark.slow
 async def test_stopping_in_the_middle_leaves_no_partial_state(source: FakeListWatch, watch_list: bool) -> None:
     fill(source, 10 * MANY)  # the end of a task takes some turns, too
     informer, indexer = informer_of(source, watch_list=watch_list), CountingIndexer()
@@ -240,6 +241,7 @@ async def test_steps_that_fail_are_logged_and_the_next_change_is_processed(
     assert "the process function failed" in caplog.text
 
 
+@pytest.mark.slow
 async def test_a_resync_and_a_late_handler_yield_to_other_tasks(source: FakeListWatch) -> None:
     fill(source, MANY)
     informer = SharedInformer(source, resync=1.0, backoff=QUICK)

@@ -46,6 +46,7 @@ def test_a_snapshot_is_read_back_byte_for_byte(tmp_path: Path, name: str) -> Non
     assert [pod.wire_bytes for pod in found] == [pod.wire_bytes for pod in given]
 
 
+@pytest.mark.slow
 @given(
     scopes=st.dictionaries(st.text(), st.text()),
     contents=st.lists(st.dictionaries(st.text(), st.text())),

@@ -102,6 +102,7 @@ async def test_an_invalid_selector_is_rejected_at_once(embedded: EmbeddedCluster
         following(embedded.maps, **selector)
 
 
+@pytest.mark.slow
 async def test_a_selector_that_the_server_rejects_is_reported(embedded: EmbeddedCluster) -> None:
     async with following(embedded.maps, field_selector="spec.colour=red") as informer:
         from masthead.errors import DeadlineError

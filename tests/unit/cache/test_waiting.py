@@ -88,6 +88,7 @@ async def test_a_condition_on_the_cache_can_be_waited_for(source: FakeListWatch)
         await informer.wait_for(lambda _: False, 30)
 
 
+@pytest.mark.slow
 async def test_cancelled_waiters_are_released() -> None:
     progress = Progress()
 

@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from masthead._cel.program import Program
 from masthead._schema.rule_definitions import rule_problems
 from masthead._schema.rule_types import declare
@@ -73,6 +75,7 @@ def messages_of(vector: dict[str, Any]) -> list[list[str]]:
     return [[error.body for error in rules.errors({"spec": value})] for value in VALUES]
 
 
+@pytest.mark.slow
 def test_objects_get_the_recorded_messages() -> None:
     different = [each["expression"] for each in VALID if messages_of(each) != each["messages"]]
     assert sorted(different) == sorted(DIFFERENT)

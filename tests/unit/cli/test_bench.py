@@ -79,6 +79,7 @@ def test_a_percentile_is_the_least_value_that_such_a_share_does_not_exceed(value
     assert percentile(values, 1) == max(values)
 
 
+@pytest.mark.slow
 def test_a_cluster_is_measured_with_the_meter_that_is_given(kube_client: masthead.Client) -> None:
     for name in ("one", "two"):
         kube_client.core_v1.config_maps("default").create(ConfigMap.new(name))
@@ -101,6 +102,7 @@ def test_a_cluster_is_measured_with_the_meter_that_is_given(kube_client: masthea
     assert report.synced == Synced("lazy", present, 0.5, 0.0, 1000)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_in_the_cluster(kube_client: masthead.Client) -> None:
     (selected,) = resolve(kube_client, State(), parse_references(["cm"]))
     before = {each.key for each in kube_client.core_v1.config_maps().list()}
@@ -120,6 +122,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_report_and_changes_nothing(
     kube_server: masthead.server.Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -178,6 +178,7 @@ def test_an_error_is_one_clear_line(
     assert printed.out == ""
 
 
+@pytest.mark.slow
 def test_the_text_is_the_same_in_every_process(tmp_path: Path) -> None:
     names: list[str] = []
     for seed in range(6):

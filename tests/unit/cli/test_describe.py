@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -181,6 +182,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["Pod", "Deployment", "Secret", "Widget"]), st.dictionaries(st.text(), JSON), JSON, JSON)
 def test_objects_of_any_shape_are_described(kind: str, more: dict[str, Any], spec: object, status: object) -> None:
     obj = {**more, "apiVersion": "v1", "kind": kind, "spec": spec, "status": status}

@@ -156,6 +156,7 @@ def test_a_dockerfile_alone_is_printed_alone(operator: str, capsys: pytest.Captu
     assert 'ENTRYPOINT ["masthead"]' in printed
 
 
+@pytest.mark.slow
 def test_the_text_is_the_same_in_every_process(operator: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "masthead", "manifests", f"{operator}:app"]
     texts = {

@@ -41,6 +41,7 @@ def run(project: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_its_tests_pass(project: Path) -> None:
     assert "5 passed" in run(project, "python", "-m", "pytest", "-q", "-p", "no:asyncio")
 
@@ -58,11 +59,13 @@ def test_functions_without_docstrings_pass_its_lint(tmp_path: Path) -> None:
     run(tmp_path / "bakery", "ruff", "check", "--no-cache", ".")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["mypy"], ["pyright", "--pythonpath", sys.executable]], ids=["mypy", "pyright"])
 def test_it_is_typed(project: Path, command: list[str]) -> None:
     run(project, *command)
 
 
+@pytest.mark.slow
 def test_its_manifests_are_written(project: Path) -> None:
     command = ["masthead", "manifests", "bakery_operator.main:app", "--out", "deploy"]
     # As if it were installed.

@@ -65,6 +65,7 @@ def test_the_size_of_an_archive_is_known_before_it_is_made(tmp_path: Path) -> No
     assert (sizes.content, sizes.archive) == (700, len(data))
 
 
+@pytest.mark.slow
 def test_directories_nested_more_deeply_than_calls_may_be_are_packed(tmp_path: Path) -> None:
     depths = [f"{tmp_path}{'/d' * depth}" for depth in range(1, 1501)]
     for each in depths:

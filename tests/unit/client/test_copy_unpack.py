@@ -324,6 +324,7 @@ TYPES = st.sampled_from(
 HOSTILE = st.lists(st.tuples(NAMES, TYPES, NAMES, st.sampled_from([0o755, 0o644, 0o000, 0o4777])), max_size=8)
 
 
+@pytest.mark.slow
 @given(HOSTILE, st.lists(st.integers(1, 2000), max_size=8), st.integers(0, 200))
 def test_nothing_outside_changes_whatever_an_archive_has(
     members: list[tuple[str, MemberType, str, int]], sizes: list[int], cut: int

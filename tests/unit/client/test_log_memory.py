@@ -50,6 +50,7 @@ def resident() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say")
 async def test_a_million_lines_are_followed_in_constant_memory() -> None:
     source: Any = Source()

@@ -255,6 +255,7 @@ def test_the_core_group_goes_by_that_name(tmp_path: Path) -> None:
     assert [path.name for path in sorted(tmp_path.iterdir()) if path.is_dir()] == ["core"]
 
 
+@pytest.mark.slow
 def test_the_command_runs_as_a_module_and_is_the_same_under_any_hash_seed(tmp_path: Path) -> None:
     arguments = ["--crd", CRON_TABS, str(CRDS / "awkward.yaml"), "--docs", "--package", "made"]
     made: list[dict[str, str]] = []

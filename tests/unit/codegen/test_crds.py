@@ -357,6 +357,7 @@ def test_an_object_with_every_field_filled_in_survives_dict_json_and_yaml(
     assert made.copy() == made
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_any_object_that_fits_the_schema_survives(stable: ModuleType, data: st.DataObject) -> None:
@@ -408,6 +409,7 @@ assert_type(ObjectList(items=[odd])[0], Object)
 """
 
 
+@pytest.mark.slow
 def test_type_checkers_are_content_with_what_is_generated(tmp_path: Path) -> None:
     main(["--crd", *map(str, MANIFESTS), "--docs", "--out", str(tmp_path / "made")])
     (tmp_path / "user.py").write_text(USER, "utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.unit.codegen.tools import reformatted
@@ -45,6 +46,7 @@ def indented(lines: list[str]) -> str:
     return "".join(f"    {line}\n" if line else "\n" for line in lines)
 
 
+@pytest.mark.slow
 @few
 @given(st.lists(nested_calls(), min_size=1, max_size=30))
 def test_calls_lists_and_tuples_break_where_the_formatter_breaks_them(nodes: list[Brackets]) -> None:
@@ -75,6 +77,7 @@ def test_a_string_is_quoted_as_the_formatter_quotes_it(values: list[str]) -> Non
     assert [ast.literal_eval(line.removeprefix("made = ")) for line in made.splitlines()] == values
 
 
+@pytest.mark.slow
 @few
 @given(st.lists(prose.filter(str.strip), min_size=1, max_size=30))
 def test_a_docstring_keeps_its_text_and_needs_no_formatter(contents: list[str]) -> None:

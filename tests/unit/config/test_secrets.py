@@ -102,6 +102,7 @@ def places(secret: object) -> list[Plain]:
     ]
 
 
+@pytest.mark.slow
 @given(secrets | st.lists(secrets, max_size=2))
 def test_no_kubeconfig_shows_its_secrets_whether_it_is_good_or_bad(secret: object) -> None:
     for data in places(secret):

@@ -435,6 +435,7 @@ async def test_a_source_that_never_waits_does_not_block_the_event_loop() -> None
     assert set(seen) == {"one"}
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_terminal_error_waits_for_a_change() -> None:
     async def give_up(_: object, obj: ConfigMap | None) -> None:
@@ -665,6 +666,7 @@ def writer(name: str, **options: Any) -> tuple[masthead.Manager, list[str]]:
     return app, done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("resource", "verb", "is_worked_meanwhile", "message"),
     [

@@ -95,6 +95,7 @@ async def test_a_cache_that_a_new_watch_does_not_help_is_listed_again(
     ]
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_replica_waits_for_caches_that_lag_before_it_works_on_what_was_another_s() -> None:
     app = masthead.Manager("parents", sharding="parents")

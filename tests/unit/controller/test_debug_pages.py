@@ -175,6 +175,7 @@ DATA = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(min_size=1), DATA, max_size=4))
 def test_any_data_can_be_shown(sections: dict[str, object]) -> None:
     plain = plain_value(sections)

@@ -54,6 +54,7 @@ def plain(buckets: Buckets) -> masthead.Manager:
     return app
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [asynchronous, plain])
 @pytest.mark.parametrize("seen", [1, 2, 3], ids=["nothing", "creation", "finalizer"])
 @in_virtual_time

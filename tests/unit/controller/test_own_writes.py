@@ -56,6 +56,7 @@ async def test_a_cache_that_is_silent_for_long_is_waited_for() -> None:
         assert second[0] > 20
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_server_that_is_away_for_long_is_waited_for(tmp_path: Path) -> None:
     counter = Counter()

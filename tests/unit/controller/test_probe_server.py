@@ -164,6 +164,7 @@ async def test_probes_at_the_same_time_share_one_run() -> None:
         assert runs == 1
 
 
+@pytest.mark.slow
 async def test_a_plain_check_that_blocks_costs_one_thread_and_no_loop_time() -> None:
     release = threading.Event()
     calls: list[str] = []

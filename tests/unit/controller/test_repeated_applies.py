@@ -68,6 +68,7 @@ def patches(env: Environment) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_manifests_of_every_kind_are_sent_once_and_hardly_again_after_a_restart() -> None:
     async with Environment(server_options={"controllers": False}) as env:
@@ -277,6 +278,7 @@ async def test_what_admission_changes_at_a_creation_is_applied_once_more() -> No
         assert [taint.key for taint in found.spec.taints] == ["dedicated"]  # and not that of a new node
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_other_tasks_run_while_many_children_are_compared() -> None:
     turns: list[int] = []

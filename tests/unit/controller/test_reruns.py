@@ -147,6 +147,7 @@ async def fail_terminally() -> None:
     raise masthead.PermanentError("never")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)])
 @in_virtual_time
 async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
@@ -173,6 +174,7 @@ async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
     assert len(messages) < 12
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_change_by_others_does_not_wait_for_a_restless_reconcile() -> None:
     app, seen = masthead.Manager("restless"), list[tuple[float, bytes]]()

@@ -55,6 +55,7 @@ class Operator:
 NAMES = sorted(each.metadata.name for each in SECRETS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["uid", "namespace"])
 def test_objects_move_to_replicas_that_come_and_back_from_those_that_go(by: Any) -> None:
     @in_virtual_time

@@ -36,6 +36,7 @@ def an_object(module: RandomModule, cls: Any, number: int, spec: dict[str, Any])
     return cls.from_dict({**head, "spec": spec})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_class(seed: int, client: masthead.Client) -> None:
     module = RandomModule(seed)

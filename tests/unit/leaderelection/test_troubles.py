@@ -73,6 +73,7 @@ async def test_a_missing_namespace_is_named_and_waited_for(caplog: pytest.LogCap
         assert now() < 140
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_deleted_lease_is_created_again_and_the_work_goes_on() -> None:
     async with cluster() as replicas:

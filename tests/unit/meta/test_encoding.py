@@ -56,6 +56,7 @@ def spoilt_objects(draw: st.DrawFn) -> Object:
     return made
 
 
+@pytest.mark.slow
 @settings(
     max_examples=300,
     deadline=None,

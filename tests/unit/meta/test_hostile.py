@@ -266,6 +266,7 @@ def test_a_deep_modified_object_is_encoded_or_raises_our_error() -> None:
         assert widget.to_json().endswith(b",1]}")
 
 
+@pytest.mark.slow
 def test_long_keys_and_long_lists_cost_no_more_than_their_length() -> None:
     text = "kind: X\nspec:\n  ? " + "a" * 100_000 + "\n  : [" + "0," * 100_000 + "0]\n"
 
@@ -456,6 +457,7 @@ def test_deeply_nested_data_is_dumped(value: object) -> None:
     assert [line.removeprefix(" " * 2 * 399) for line in lines[399:]] == shallow
 
 
+@pytest.mark.slow
 def test_a_deep_cycle_is_rejected() -> None:
     inner: list[object] = []
     outer: object = inner

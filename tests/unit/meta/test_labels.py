@@ -106,6 +106,7 @@ def test_every_recorded_pair_combines_as_in_apimachinery() -> None:
     assert differing == []
 
 
+@pytest.mark.slow
 @given(selectors)
 @settings(deadline=None)
 def test_a_selector_survives_being_written_and_read(selector: Selector) -> None:

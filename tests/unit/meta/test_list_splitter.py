@@ -50,6 +50,7 @@ def test_the_same_text_inside_of_an_item_does_not_break_the_split() -> None:
     assert [claim.metadata.name for claim in sets[1].spec.volume_claim_templates] == ["one", "two"]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.dictionaries(st.sampled_from(["metadata", "spec", "x"]), json_values, max_size=3), max_size=4))
 @example([{"metadata": {}}, {"metadata": {"annotations": {"x": '},{"metadata":'}}}])

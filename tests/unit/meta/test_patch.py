@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.meta.data import texts
@@ -31,6 +32,7 @@ def test_each_kind_of_patch_has_its_content_type_and_body() -> None:
     assert json.loads(Patch.apply(pod).body)["metadata"] == {"name": "web", "labels": {"a": "b"}}
 
 
+@pytest.mark.slow
 @given(objects, objects)
 def test_a_merge_patch_turns_the_old_into_the_new(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert apply_merge_patch(old, merge_patch(old, new)) == new

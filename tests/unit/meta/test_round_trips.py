@@ -58,6 +58,7 @@ def encoded(data: object) -> bytes:
     return msgspec.json.encode(data)
 
 
+@pytest.mark.slow
 @relaxed
 @given(kinds_and_data())
 def test_nothing_is_lost_between_reading_and_writing(case: tuple[type[Object], dict[str, Any]]) -> None:
@@ -82,6 +83,7 @@ def test_an_object_whose_every_field_was_read_is_the_same_object(
     assert not read.is_modified()
 
 
+@pytest.mark.slow
 @relaxed
 @given(kinds_and_data())
 def test_reading_lazily_equals_building_eagerly(case: tuple[type[Object], dict[str, Any]]) -> None:
@@ -116,6 +118,7 @@ def test_copies_and_pickles_are_equal(case: tuple[type[Object], dict[str, Any]])
     assert kind.from_json(original.to_json()) == original
 
 
+@pytest.mark.slow
 @relaxed
 @given(kinds_and_data())
 def test_yaml_says_the_same_as_json(case: tuple[type[Object], dict[str, Any]]) -> None:
@@ -125,6 +128,7 @@ def test_yaml_says_the_same_as_json(case: tuple[type[Object], dict[str, Any]]) -
     assert kind.from_yaml(original.to_yaml()).to_dict() == kind.from_dict(original.to_dict()).to_dict()
 
 
+@pytest.mark.slow
 @relaxed
 @given(data_for(Pod, depth=2), st.dictionaries(texts, json_values, max_size=3))
 def test_an_untyped_object_loses_nothing_either(data: dict[str, Any], more: dict[str, Any]) -> None:
@@ -145,6 +149,7 @@ def test_random_bytes_never_raise_anything_but_our_error(data: bytes) -> None:
     _try_to_read(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data_for(Pod, depth=3), st.integers(0, 10_000), st.binary(max_size=3))
 def test_damaged_objects_never_raise_anything_but_our_error(data: dict[str, Any], at: int, put: bytes) -> None:

@@ -257,6 +257,7 @@ def test_micro_times_equal_hash_copy_and_pickle_as_datetimes(when: datetime) -> 
         assert (type(copied), copied, copied.utcoffset()) == (MicroTime, when, when.utcoffset())
 
 
+@pytest.mark.slow
 @given(times)
 def test_writing_a_micro_time_and_reading_it_again_loses_nothing(when: datetime) -> None:
     written = format_micro_time(when)

@@ -83,6 +83,7 @@ def test_an_object_with_unknown_fields_is_an_instance_of_its_class_and_comparabl
     assert one.spec != Pod.from_json(NEWER.replace(b',"newSpec":"x"', b"")).spec
 
 
+@pytest.mark.slow
 def test_classes_made_for_unknown_fields_go_with_their_instances() -> None:
     for number in range(700):
         repr(PodSpec.from_dict({f"made-up-{number}": number}))

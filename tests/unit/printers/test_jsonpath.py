@@ -128,6 +128,7 @@ def test_a_search_that_visits_too_much_is_cut(path: str) -> None:
         assert "too many values" in str(error) or "not array" in str(error)  # noqa: PT017 - either is right
 
 
+@pytest.mark.slow
 def test_data_that_nests_deeply_is_cut() -> None:
     deep: object = 1
     for _ in range(100_000):

@@ -114,6 +114,7 @@ def test_an_empty_object_has_a_cell_in_every_column(printer: Printer) -> None:
     assert all(isinstance(cell, str | int | float | bool | None) for cell in cells)
 
 
+@pytest.mark.slow
 @given(obj=st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=6))
 def test_no_object_makes_a_printer_fail(obj: dict[str, Any]) -> None:
     size = len(msgspec.json.encode(obj))

@@ -131,6 +131,7 @@ def test_many_threads_may_record_at_once(client: masthead.Client) -> None:
     assert len(counts(client)) == 10
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_and_records_do_not_wait_while_the_server_is_away(
     server: Server, client: masthead.Client
 ) -> None:

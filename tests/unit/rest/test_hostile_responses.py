@@ -200,6 +200,7 @@ READERS: dict[str, Callable[[bytes], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", list(READERS))
 def test_extreme_nesting_and_numbers_decode_or_raise_a_masthead_error(reader: str) -> None:
     messages: list[str] = []

@@ -19,6 +19,7 @@ def pieces(stream: bytes, cuts: list[int]) -> list[bytes]:
     return [stream[start:end] for start, end in itertools.pairwise(places)]
 
 
+@pytest.mark.slow
 @given(STREAMS, st.lists(st.integers(0, 200)))
 def test_any_chunking_gives_the_same_lines(stream: bytes, cuts: list[int]) -> None:
     lines = LineDecoder()

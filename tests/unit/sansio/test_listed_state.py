@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def effective(changes: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
     return found
 
 
+@pytest.mark.slow
 @given(CHANGES, st.integers(0, 12), st.integers(0, 3))
 def test_a_cache_has_caught_up_exactly_if_it_has_the_listed_objects(
     given_changes: list[tuple[str, bool]], seen: int, others: int

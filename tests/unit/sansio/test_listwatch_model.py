@@ -89,6 +89,7 @@ def converge(driver: Driver) -> None:
     raise AssertionError("the server is well, and the driver does not follow")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", FIRSTS)
 def test_the_cache_is_always_consistent_and_finally_equals_the_state_of_the_server(
     first: int,

@@ -79,6 +79,7 @@ class ClaimsAtOnce(ShardMachine):
         return super()._is_settling(table, now) and not self._is_stored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.schema.merge_strategies import THING, THINGS
@@ -162,6 +163,7 @@ def test_a_repeated_apply_changes_nothing(change: tuple[History, Plain]) -> None
     assert equal(again.live, once.live)
 
 
+@pytest.mark.slow
 @SLOW
 @given(CHANGES)
 def test_a_manager_owns_what_it_applied_last(change: tuple[History, Plain]) -> None:
@@ -182,6 +184,7 @@ def test_what_was_applied_is_in_the_object(change: tuple[History, Plain]) -> Non
     assert equal(stored(merge(live, config, history.kind.type)), live)
 
 
+@pytest.mark.slow
 @SLOW
 @given(CHANGES)
 def test_an_apply_conflicts_or_takes_nothing_from_others(change: tuple[History, Plain]) -> None:

@@ -120,6 +120,7 @@ facts = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(names, facts.filter(lambda each: each != TypeFacts()), max_size=3))
 def test_facts_are_read_as_they_were_written(written: dict[str, TypeFacts]) -> None:
     assert read_facts(write_facts(written)) == written

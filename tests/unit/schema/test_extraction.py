@@ -432,6 +432,7 @@ def split(
     return part, fields
 
 
+@pytest.mark.slow
 @given(maps, st.data())
 def test_exactly_the_owned_leaves_of_any_object_are_extracted(spec: dict[str, Any], data: st.DataObject) -> None:
     part, fields = split(spec, data.draw)

@@ -33,6 +33,7 @@ def test_a_field_set_is_a_set_of_paths(one: Drawn, other: Drawn) -> None:
     assert (set_one == set_other) == (plain_one == plain_other)
 
 
+@pytest.mark.slow
 @given(sets, sets)
 def test_without_trees_drops_everything_below_a_member(one: Drawn, other: Drawn) -> None:
     (plain_one, set_one), (plain_other, set_other) = one, other
@@ -40,6 +41,7 @@ def test_without_trees_drops_everything_below_a_member(one: Drawn, other: Drawn)
     assert members(set_one.without_trees(set_other)) == plain_one - below
 
 
+@pytest.mark.slow
 @given(sets)
 def test_fields_v1_is_read_as_it_was_written(one: Drawn) -> None:
     _, written = one

@@ -39,6 +39,7 @@ def applied(document: Plain, patch: Plain, cls: type[Object] = Pod) -> Plain:
     return apply_strategic_merge(copy.deepcopy(document), copy.deepcopy(patch), merge_rules_of(cls))
 
 
+@pytest.mark.slow
 @SLOW
 @given(PAIRS)
 def test_a_two_way_patch_makes_one_object_of_the_other(pair: tuple[type[Object], Plain, Plain]) -> None:
@@ -49,6 +50,7 @@ def test_a_two_way_patch_makes_one_object_of_the_other(pair: tuple[type[Object],
     assert pair == before
 
 
+@pytest.mark.slow
 @SLOW
 @given(PAIRS)
 def test_a_three_way_patch_without_changes_by_others_does_the_same(
@@ -59,6 +61,7 @@ def test_a_three_way_patch_without_changes_by_others_does_the_same(
     assert applied(old, three_way_patch(old, new, old, merge_rules_of(cls)), cls) == new
 
 
+@pytest.mark.slow
 @SLOW
 @given(PAIRS)
 def test_what_was_applied_is_not_applied_again(pair: tuple[type[Object], Plain, Plain]) -> None:
@@ -68,6 +71,7 @@ def test_what_was_applied_is_not_applied_again(pair: tuple[type[Object], Plain, 
     assert applied(new, patch, cls) == new
 
 
+@pytest.mark.slow
 @SLOW
 @given(PAIRS)
 def test_a_three_way_patch_keeps_fields_that_were_never_applied(

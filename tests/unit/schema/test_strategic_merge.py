@@ -223,6 +223,7 @@ def test_items_that_cannot_be_compared_are_refused() -> None:
     assert code == 500
 
 
+@pytest.mark.slow
 def test_long_lists_are_merged_in_time_in_proportion_to_their_length() -> None:
     many = 50_000
     document = {"data": {}, **pod(*named(*map(str, range(many))))}

@@ -434,6 +434,7 @@ def response_of(rest: Rest, request: ApiRequest) -> ApiResponse:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
     request = case.request
@@ -455,6 +456,7 @@ def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
     assert peak < GROWTH * size + SPARE
 
 
+@pytest.mark.slow
 def test_rejected_names_use_no_memory(rest: Rest) -> None:
     def refuse(number: int) -> None:
         body = written(config_map(f"-{number}" * 20_000, metadata={"labels": {f"-{number}" * 20_000: "a"}}))

@@ -111,6 +111,7 @@ def test_what_is_dumped_is_loaded_again(fields: Plain) -> None:
     assert read(made.write(made.dump(found))) == {"apiVersion": "example.com/v1", "kind": "Widget", **found}
 
 
+@pytest.mark.slow
 @given(FIELDS, st.integers(1, 9), st.integers(0, 9))
 def test_text_that_went_through_the_schema_is_written_as_it_is(fields: Plain, revision: int, since: int) -> None:
     value = codec(ANYTHING).dump(stored(revision, **fields))
@@ -148,6 +149,7 @@ def test_a_version_that_does_not_exist_any_more_cannot_be_read() -> None:
     assert str(failure.value) == "request to convert CR from an invalid group/version: example.com/v0"
 
 
+@pytest.mark.slow
 @given(FIELDS)
 def test_stored_objects_keep_their_version_when_only_metadata_changes(fields: Plain) -> None:
     definition = definition_of("example.com", "Widget", version_of("v1", ANYTHING), version_of("v2", ANYTHING))

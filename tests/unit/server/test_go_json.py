@@ -45,6 +45,7 @@ def test_valid_json_has_no_problem(value: object, indent: int | None) -> None:
     assert problem_with(json.dumps(value, indent=indent).encode()) == ""
 
 
+@pytest.mark.slow
 @given(values, st.data())
 def test_a_truncated_document_has_a_problem(value: object, data: st.DataObject) -> None:
     document = json.dumps([value]).encode()

@@ -294,6 +294,7 @@ def test_a_bad_value_is_shown_as_go_shows_it(value: object, written: str) -> Non
     assert shown(value) == written
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each, min_size=1)))
 def test_a_printed_list_can_be_parsed_again(value: object) -> None:
     assert json.loads(shown([value])) == [value]

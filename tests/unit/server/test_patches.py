@@ -222,6 +222,7 @@ def test_a_merge_patch_without_nulls_behaves_as_in_the_rfc(document: dict[str, A
     assert merged(document, patch) == meta.apply_merge_patch(document, patch)
 
 
+@pytest.mark.slow
 @given(objects, objects)
 def test_the_difference_of_two_objects_makes_one_of_the_other(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert merged(old, meta.merge_patch(old, new)) == new

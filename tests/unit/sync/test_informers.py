@@ -364,6 +364,7 @@ class TestLife:
             if each.name == "masthead-handler-hanging":
                 each.join(TIMEOUT)
 
+    @pytest.mark.slow
     def test_an_unreferenced_informer_is_collected_and_ends_with_its_client(self, kubeconfig_file: Path) -> None:
         clients = [Client(kubeconfig=kubeconfig_file)]
         informers = [SharedInformer(clients[0].core_v1.namespaces())]

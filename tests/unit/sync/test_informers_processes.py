@@ -34,6 +34,7 @@ def run(script: str, kubeconfig: Path) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["informer.start()", "factory.start()"])
 def test_a_process_exits_while_an_informer_runs(kubeconfig_file: Path, ends: str) -> None:
     script = f"""
@@ -48,6 +49,7 @@ def test_a_process_exits_while_an_informer_runs(kubeconfig_file: Path, ends: str
     assert run(script, kubeconfig_file) == ("the end\n", "")
 
 
+@pytest.mark.slow
 def test_a_process_exits_while_a_handler_hangs(kubeconfig_file: Path) -> None:
     script = """
         inside = threading.Event()
@@ -68,6 +70,7 @@ def test_a_process_exits_while_a_handler_hangs(kubeconfig_file: Path) -> None:
     assert complaints in {"", "handler hanging did not return within 1 s; its thread is left\n"}
 
 
+@pytest.mark.slow
 def test_a_process_exits_while_a_thread_waits_for_a_hanging_handler(kubeconfig_file: Path) -> None:
     script = """
         inside = threading.Event()
@@ -88,6 +91,7 @@ def test_a_process_exits_while_a_thread_waits_for_a_hanging_handler(kubeconfig_f
     assert out == "the end\n"
 
 
+@pytest.mark.slow
 def test_after_a_fork_an_informer_says_that_it_belongs_to_another_process(kubeconfig_file: Path) -> None:
     script = """
         handle = informer.add_event_handler(on_add=lambda _: None)
@@ -140,6 +144,7 @@ def test_after_a_fork_an_informer_says_that_it_belongs_to_another_process(kubeco
     )
 
 
+@pytest.mark.slow
 def test_the_store_of_an_informer_that_was_stopped_before_a_fork_can_be_read_after_it(
     kubeconfig_file: Path,
 ) -> None:
@@ -170,6 +175,7 @@ def test_an_informer_that_was_not_started_before_a_fork_works_after_it(kubeconfi
     assert run(script, kubeconfig_file) == ("default\ndefault\n", "")
 
 
+@pytest.mark.slow
 def test_a_signal_may_stop_an_informer_while_something_is_added(kubeconfig_file: Path) -> None:
     script = """
         import signal

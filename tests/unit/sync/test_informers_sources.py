@@ -82,6 +82,7 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_of_running_it_ends_its_loop_too() -> None:
     source = FakeListWatch()

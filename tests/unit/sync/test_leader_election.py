@@ -152,6 +152,7 @@ def test_stop_ends_a_campaign(client: Client, name: str) -> None:
     assert second.run(lambda _: "too") == "too"
 
 
+@pytest.mark.slow
 def test_the_leadership_is_lost_when_the_lease_cannot_be_renewed(client: Client, server: Server, name: str) -> None:
     elector = LeaderElector(client, name, "default", **SHORT)
     terms: list[int] = []
@@ -172,6 +173,7 @@ def test_the_leadership_is_lost_when_the_lease_cannot_be_renewed(client: Client,
     assert terms == [0, 1]
 
 
+@pytest.mark.slow
 def test_an_elector_that_does_not_campaign_again_raises(client: Client, server: Server, name: str) -> None:
     elector = LeaderElector(client, name, "default", recampaign=False, **SHORT)
 
@@ -183,6 +185,7 @@ def test_an_elector_that_does_not_campaign_again_raises(client: Client, server: 
         elector.run(work)
 
 
+@pytest.mark.slow
 def test_work_that_does_not_return_is_overdue(client: Client, server: Server, name: str) -> None:
     overdue = threading.Event()
     elector = LeaderElector(client, name, "default", on_overdue=overdue.set, recampaign=False, **SHORT)

@@ -120,6 +120,7 @@ class TestCalls:
         frames = [each.name for each in traceback.extract_tb(caught.value.__traceback__)]
         assert frames[1:] == ["caller", "call", "result", "fail", "deep"]
 
+    @pytest.mark.slow
     def test_an_error_that_was_handled_leaves_no_garbage(self, portal: Portal) -> None:
         class MarkedError(Exception):
             pass

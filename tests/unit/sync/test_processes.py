@@ -97,6 +97,7 @@ def test_a_client_that_was_not_used_before_a_fork_works_after_it(uvloop: bool) -
     assert run(script, uvloop=uvloop) == "8\n8\n"
 
 
+@pytest.mark.slow
 def test_a_child_process_creates_its_own_client(uvloop: bool) -> None:
     script = """
         portal.call(double(1))
@@ -114,6 +115,7 @@ def test_a_child_process_creates_its_own_client(uvloop: bool) -> None:
     assert run(script, uvloop=uvloop) == "10\n12\n"
 
 
+@pytest.mark.slow
 def test_a_child_process_that_drops_its_client_does_not_disturb_the_parent(uvloop: bool, kubeconfig_file: Path) -> None:
     script = f"""
         import gc

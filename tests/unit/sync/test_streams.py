@@ -73,6 +73,7 @@ def turns_of(portal: Portal) -> None:
     portal.call(turn())
 
 
+@pytest.mark.slow
 @given(count=st.integers(0, 60), limit=st.integers(1, 20))
 def test_every_item_is_yielded_once_and_in_order(count: int, limit: int) -> None:
     portal = Portal()
@@ -175,6 +176,7 @@ class TestClosing:
 
         assert source.ended.wait(10)
 
+    @pytest.mark.slow
     def test_an_iterator_that_is_collected_in_a_cycle_ends_its_source(self, shared: Portal) -> None:
         source = Source(1000)
         items = Items(shared, source.items())

@@ -128,6 +128,7 @@ async def test_a_write_says_who_wrote_what() -> None:
         assert write.is_accepted
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_an_operator_that_has_nothing_to_do_writes_nothing() -> None:
     async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
@@ -347,6 +348,7 @@ async def test_definitions_and_objects_are_there_before_the_managers() -> None:
         assert (await env.client.core_v1.config_maps("default").list()).items == []
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_reconcile_reads_the_wall_clock_of_the_environment() -> None:
     app = masthead.Manager("clock")
@@ -523,6 +525,7 @@ def blocking_copies() -> masthead.Manager:
     return app
 
 
+@pytest.mark.slow
 def test_blocking_tests_have_virtual_time_as_well() -> None:
     with BlockingEnvironment(blocking_copies(), objects=[Secret.new("a", namespace="default")]) as env:
         env.wait_for_idle()

@@ -127,6 +127,7 @@ def test_a_function_that_always_raises_fails_the_test(make: Callable[[], masthea
     assert found in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "failure"), FAILING.items())
 def test_a_test_that_reads_the_failures_may_end_with_them(make: Callable[[], masthead.Manager], failure: str) -> None:
     @in_virtual_time
@@ -253,6 +254,7 @@ def test_a_blocking_test_fails_as_well() -> None:
     assert "no host" in "".join(caught.value.__notes__)
 
 
+@pytest.mark.slow
 def test_a_test_with_the_fixture_fails_as_well(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
     pytester.makepyfile(

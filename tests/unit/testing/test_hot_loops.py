@@ -47,6 +47,7 @@ async def test_advance_ends_at_an_object_that_is_reconciled_again_and_again() ->
             await env.advance(3600)
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_source_that_yields_without_waiting_is_found_out() -> None:
     app = requeued(3600)
@@ -61,6 +62,7 @@ async def test_a_source_that_yields_without_waiting_is_found_out() -> None:
             await env.advance(1)
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_reconcile_that_polls_without_waiting_is_found_out_and_killed() -> None:
     app = masthead.Manager("polling")
@@ -75,12 +77,14 @@ async def test_a_reconcile_that_polls_without_waiting_is_found_out_and_killed() 
             await env.advance(1)
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_hours_of_frequent_requeues_pass() -> None:
     async with Environment(requeued(5), objects=OBJECTS) as env:
         await env.advance(2 * 3600)
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_burst_of_changes_is_no_hot_loop() -> None:
     app = masthead.Manager("busy")

@@ -84,6 +84,7 @@ async def test_time_does_not_advance_while_a_thread_works() -> None:
     assert now() == 0.0
 
 
+@pytest.mark.slow
 def test_a_deadlock_is_an_error_and_does_not_hang() -> None:
     async def wait() -> None:
         await asyncio.Event().wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from tools.document_types import check, program
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def test_examples_are_one_program_on_the_lines_of_the_document() -> None:
     assert program("```sh\nmake lint\n```\n") == ""
 
 
+@pytest.mark.slow
 def test_errors_name_the_document_and_the_line(tmp_path: Path) -> None:
     found = check({"docs/Some-Page.md": DOCUMENT, "README.md": "# Nothing"}, tmp_path).splitlines()
     assert [line.partition(" error")[0] for line in found if " error" in line] == [
@@ -48,5 +50,6 @@ def test_errors_name_the_document_and_the_line(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_well_typed_examples_have_no_errors(tmp_path: Path) -> None:
     assert check({"a.md": "```python\nnumber: int = 1\n```\n"}, tmp_path) == ""

@@ -235,6 +235,7 @@ async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport
     await stream.gone.wait()
 
 
+@pytest.mark.slow
 async def test_an_unread_response_is_closed_with_its_last_reference(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(TransportRequest("GET", "/"))
     del response

@@ -374,6 +374,7 @@ async def test_a_task_that_only_sends_notices_that_the_connection_is_lost(
     assert not caplog.records  # asyncio would warn of each write behind the end
 
 
+@pytest.mark.slow
 async def test_a_flood_of_tiny_frames_lets_other_tasks_run() -> None:
     turns = 0
 

@@ -7,6 +7,7 @@ import gc
 import logging
 from typing import TYPE_CHECKING
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from masthead import metrics as known
@@ -18,7 +19,6 @@ from masthead.workqueue import FastSlowRateLimiter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
     from tests.unit.workqueue.drivers import Driver
 
     from masthead.metrics import Counter, Gauge, Histogram, Metric
@@ -170,6 +170,7 @@ def test_a_queue_without_a_name_counts_nothing(make: Callable[..., Driver]) -> N
     assert list(registry.collect()) == []
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_the_gauges_of_a_queue_that_is_gone_are_zero() -> None:
     registry = CollectorRegistry()

@@ -408,6 +408,7 @@ class Key:
     """A key that a weak reference can refer to."""
 
 
+@pytest.mark.slow
 @in_virtual_time
 async def test_a_key_that_is_done_is_freed_while_its_queue_lives() -> None:
     queue, key = WorkQueue[Key](), Key()
@@ -423,6 +424,7 @@ async def test_a_key_that_is_done_is_freed_while_its_queue_lives() -> None:
     assert len(queue) == 0
 
 
+@pytest.mark.slow
 def test_a_queue_that_nobody_uses_is_freed() -> None:
     async def use() -> weakref.ref[WorkQueue[str]]:
         queue = WorkQueue[str]()

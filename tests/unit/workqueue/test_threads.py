@@ -196,6 +196,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_program_of_its_own_uses_both_queues_and_ends() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROGRAM],
