@@ -17,12 +17,15 @@ from tests.unit.auth.plugins import V1, V1BETA1, Line, Program
 from tests.unit.config.samples import packed
 from tests.unit.transport.servers import serving
 
+import masthead.aio
 import masthead.server
 from masthead._auth.exec import ExecPlugin
 from masthead._meta import yaml
 from masthead._rest import connect
+from masthead.auth import Certificate, Secret
 from masthead.config import Config, Impersonation, in_cluster
 from masthead.errors import (
+    ArgumentError,
     AuthError,
     ClosedError,
     ConfigError,
@@ -428,3 +431,76 @@ async def test_secrets_are_hidden(
 
     assert WRONG not in text + caplog.text
     assert "default" in text
+
+
+class RenewedToken:
+    """Credentials of a program's own: a token that the server rejects, until it is renewed."""
+
+    def __init__(self, *tokens: str) -> None:
+        self._tokens = [*tokens]
+        self.renewals = 0
+
+    async def authorization(self) -> Secret:
+        if not self._tokens:
+            raise AuthError("the vault is sealed")
+        return Secret(f"Bearer {self._tokens[0]}")
+
+    async def certificate(self) -> Certificate | None:
+        return None
+
+    async def renew(self, refused: Secret) -> bool:
+        self.renewals += 1
+        assert refused.reveal() == f"Bearer {self._tokens.pop(0)}"
+        return True
+
+
+async def test_credentials_of_a_program_replace_those_of_the_configuration(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    config = of(server, tmp_path, {"token": WRONG})
+
+    found = await get_default(config, facade, credentials=RenewedToken(TOKEN))
+
+    assert found.metadata.name == "default"
+
+
+async def test_credentials_of_a_program_are_renewed_after_a_rejection(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    credentials = RenewedToken(WRONG, TOKEN)
+
+    found = await get_default(of(server, tmp_path, {}), facade, credentials=credentials)
+
+    assert (found.metadata.name, credentials.renewals) == ("default", 1)
+
+
+async def test_nothing_is_sent_if_credentials_of_a_program_fail(server: Server, tmp_path: Path, facade: str) -> None:
+    error, sent = await refused(of(server, tmp_path, {}), facade, server, credentials=RenewedToken())
+
+    assert isinstance(error, AuthError)
+    assert "the vault is sealed" in str(error)
+    assert sent == 0
+
+
+async def test_a_header_cannot_be_injected_by_credentials_of_a_program(
+    server: Server, tmp_path: Path, facade: str
+) -> None:
+    error, sent = await refused(
+        of(server, tmp_path, {}), facade, server, credentials=RenewedToken(f"{TOKEN}\r\nX-More: yes")
+    )
+
+    assert "it holds a line break" in str(error)
+    assert TOKEN not in str(error)
+    assert sent == 0
+
+
+@pytest.mark.parametrize("client", [masthead.Client, masthead.aio.Client])
+def test_credentials_of_a_program_are_not_sent_in_plain_text_over_a_network(client: Any) -> None:
+    with pytest.raises(ConfigError, match="anyone on the network could read the credentials"):
+        client(Config(server="http://10.0.0.1:8080"), credentials=RenewedToken(TOKEN))
+
+
+@pytest.mark.parametrize("client", [masthead.Client, masthead.aio.Client])
+def test_credentials_that_lack_a_method_are_refused(client: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"of type str, which lacks a method of masthead\.auth\.Credentials"):
+        client(Config(server="https://10.0.0.1:8080"), credentials=TOKEN)

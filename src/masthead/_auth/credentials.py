@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from masthead._module import set_module
 
@@ -23,6 +23,7 @@ class Certificate:
 
 
 @set_module("masthead.auth")
+@runtime_checkable
 class Credentials(Protocol):
     """Authenticates requests, and renews the credential when the server rejects it.
 

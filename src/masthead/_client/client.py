@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Self
 
+    from masthead._auth.credentials import Credentials
     from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
     from masthead._client.resource_target import ResourceTarget
     from masthead._config.loader import KubeconfigSource
@@ -74,6 +75,7 @@ class Client(ManifestVerbs):
         context: str | None = None,
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,
+        credentials: Credentials | None = None,
         timeout: float = 60.0,
         read_timeout: float = 90.0,
         attempts: int = 11,
@@ -101,6 +103,8 @@ class Client(ManifestVerbs):
             namespace: The default namespace; overrides the configuration's.
             impersonate: The user to impersonate: a name, or an `Impersonation` with groups; overrides the
                 configuration's.
+            credentials: Authenticates requests in place of the configured credentials: a `masthead.auth.Credentials`,
+                whose coroutines run on the client's event loop. None to use the configuration's.
             timeout: The default timeout of a call in seconds, retries included. Obtaining credentials is not
                 counted: an interactive login has a timeout of its own.
             read_timeout: Seconds without a byte after which a stream is considered dead; a watch after at most 28,
@@ -168,7 +172,7 @@ class Client(ManifestVerbs):
             field_validation=field_validation,
             check_watch_lists=check_watch_lists,
         )
-        rest = connect(found, settings, connections=connections)
+        rest = connect(found, settings, connections=connections, credentials=credentials)
         super().__init__(ClientContext(rest, defaults))
         cache = None if discovery_cache is None else DiskCache(Path(discovery_cache), server=found.server)
         self._discovery = DiscoveryClient(rest, cache=cache, aggregated=aggregated_discovery)

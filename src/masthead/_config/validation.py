@@ -14,10 +14,21 @@ if TYPE_CHECKING:
 
     from masthead._config.model import Config
 
-__all__ = ["EXEC_VERSIONS", "INTERACTIVE_MODES", "PROXY_SCHEMES", "find_problems"]
+__all__ = [
+    "EXEC_VERSIONS",
+    "EXPOSED_CREDENTIALS",
+    "INTERACTIVE_MODES",
+    "PROXY_SCHEMES",
+    "exposes_credentials",
+    "find_problems",
+]
 
 EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 INTERACTIVE_MODES: Final = ("Never", "IfAvailable", "Always")
+EXPOSED_CREDENTIALS: Final = (
+    "server: uses plain HTTP and is not on this machine, so that anyone on the network could read the credentials; use "
+    "https, or pass allow_plain_http=True"
+)
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
 _SERVER_SCHEMES: Final = ("https", "http")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -82,20 +93,21 @@ def _credentials(config: Config) -> Iterator[str]:
         yield "username: contains a colon, which basic authentication does not allow"
 
 
+def exposes_credentials(config: Config) -> bool:
+    """Whether credentials would be sent in plain text over a network."""
+    if config.allow_plain_http:
+        return False
+    hops = [hop for hop in (_address(config.server), _address(config.proxy_url)) if hop is not None]
+    return config.speaks_plain_http and not all(hop.is_loopback for hop in hops)
+
+
 def _secrecy(config: Config) -> Iterator[str]:
     """Refuse to send credentials in plain text.
 
     differs from client-go, which silently omits them over plain HTTP, wherever the server is.
     """
-    if config.allow_plain_http:
-        return
-    hops = [each for each in (_address(config.server), _address(config.proxy_url)) if each is not None]
-    is_exposed = config.speaks_plain_http and not all(hop.is_loopback for hop in hops)
-    if config.sends_authorization and is_exposed:
-        yield (
-            "server: uses plain HTTP and is not on this machine, so that anyone on the network could read the "
-            "credentials; use https, or pass allow_plain_http=True"
-        )
+    if config.sends_authorization and exposes_credentials(config):
+        yield EXPOSED_CREDENTIALS
 
 
 def _exec(config: Config) -> Iterator[str]:

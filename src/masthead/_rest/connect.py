@@ -6,9 +6,10 @@ import asyncio
 import os
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 
+from masthead._auth.credentials import Credentials
 from masthead._auth.exec import ExecPlugin
 from masthead._auth.execcredential import cluster_info
 from masthead._auth.oidc import OidcToken
@@ -16,6 +17,7 @@ from masthead._auth.tls import TlsContexts
 from masthead._auth.tokens import AnonymousCredentials, BasicAuth, BearerToken, TokenFile
 from masthead._config.address import split_address
 from masthead._config.proxies import proxy_for
+from masthead._config.validation import EXPOSED_CREDENTIALS, exposes_credentials
 from masthead._config.writeback import write_user_tokens
 from masthead._meta.secret import Secret, SecretValue
 from masthead._module import set_module
@@ -23,13 +25,12 @@ from masthead._rest.client import RestClient
 from masthead._rest.headers import impersonation_headers
 from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
-from masthead.errors import ConfigError
+from masthead.errors import ArgumentError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from masthead._auth.credentials import Credentials
     from masthead._config.model import Config, ExecConfig, OidcConfig
     from masthead._rest.settings import RestSettings
 
@@ -42,19 +43,26 @@ _ISSUER_MAX_BYTES: Final = 2**20
 
 
 @set_module("masthead.aio.rest")
-def connect(config: Config, settings: RestSettings, *, connections: int) -> RestClient:
+def connect(
+    config: Config, settings: RestSettings, *, connections: int, credentials: Credentials | None = None
+) -> RestClient:
     """Create a client for a configuration. Nothing is sent yet.
 
     Args:
         config: The server's address and the credentials.
         settings: Timeouts, retries and limits.
         connections: The maximum number of open connections.
+        credentials: Used in place of the configured ones; None to use those.
 
     Raises:
         AuthError: If the credentials cannot be used.
-        ConfigError: If the configuration is invalid.
+        ConfigError: If the configuration is invalid, or would send the credentials in plain text.
+        ArgumentError: If the credentials lack a method.
     """
-    credentials = credentials_of(config)
+    if credentials is None:
+        credentials = credentials_of(config)
+    else:
+        _check_credentials(credentials, config)
     transport = HttpTransport(
         config.server,
         tls=tls_of(config, credentials) if _is_encrypted(config) else None,
@@ -73,6 +81,18 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
         server=str(split_address(config.server)).partition("://")[2],
         origin=config.origin,
     )
+
+
+def _check_credentials(credentials: Credentials, config: Config) -> None:
+    if not isinstance(cast("object", credentials), Credentials):
+        raise ArgumentError(
+            f"credentials are of type {type(credentials).__name__}, which lacks a method of masthead.auth.Credentials: "
+            "authorization, certificate and renew",
+            value=credentials,
+        )
+    # A configuration checks its own credentials when it is created; it does not know these.
+    if exposes_credentials(config):
+        raise ConfigError(EXPOSED_CREDENTIALS)
 
 
 def credentials_of(config: Config) -> Credentials:

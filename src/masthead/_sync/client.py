@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Self
 
+    from masthead._auth.credentials import Credentials
     from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Config, Impersonation
@@ -67,6 +68,7 @@ class Client(ManifestVerbs):
         context: str | None = None,
         namespace: str | None = None,
         impersonate: str | Impersonation | None = None,
+        credentials: Credentials | None = None,
         timeout: float = 60.0,
         read_timeout: float = 90.0,
         attempts: int = 11,
@@ -94,6 +96,8 @@ class Client(ManifestVerbs):
             namespace: The default namespace; overrides the configuration's.
             impersonate: The user to impersonate: a name, or an `Impersonation` with groups; overrides the
                 configuration's.
+            credentials: Authenticates requests in place of the configured credentials: a `masthead.auth.Credentials`,
+                whose coroutines run on the client's event loop. None to use the configuration's.
             timeout: The default timeout of a call in seconds, retries included. Obtaining credentials is not
                 counted: an interactive login has a timeout of its own.
             read_timeout: Seconds without a byte after which a stream is considered dead; a watch after at most 28,
@@ -130,6 +134,7 @@ class Client(ManifestVerbs):
             context=context,
             namespace=namespace,
             impersonate=impersonate,
+            credentials=credentials,
             timeout=timeout,
             read_timeout=read_timeout,
             attempts=attempts,
