@@ -33,8 +33,8 @@ FOLDERS: Final = (_ROOT / "src", _ROOT / "server" / "src")
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 # ``list[...]`` where a method called ``list`` hides the builtin.
 _BUILTINS: Final = frozenset({"ListOf"})
-# Bases that only complete generated or private classes: users see their members as those of the class.
-_PLUMBING: Final = frozenset({"ContextFacade", "ElectorFacade", "RedactedRepr", "StreamFacade"})
+# Bases that only complete blocking or private classes: users see their members as those of the class.
+_PLUMBING: Final = ("Facade", "RedactedRepr")
 # Classes whose objects users receive and do not construct.
 _NOT_CONSTRUCTED: Final = frozenset(
     {"BaseResource", "Faults", "ListWatch", "ProbeServer", "ReconcileLoop", "Store", "WebSocket"}
@@ -251,7 +251,7 @@ def _members(cls: ast.ClassDef) -> Iterator[str]:
 def _is_private_base(cls: ast.ClassDef, public_name: str) -> bool:
     """Whether a base may stay private: one without public members, or one that a public namesake completes."""
     return (
-        cls.name in _PLUMBING
+        cls.name.endswith(_PLUMBING)
         or cls.name == public_name.rpartition(".")[2]
         or not any(_is_public_member(name) and name != "__init__" for name in _members(cls))
     )

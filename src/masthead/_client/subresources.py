@@ -125,6 +125,7 @@ class SubresourceBase(WriteBase[T], Generic[T]):
         await self._context.rest.call(call)
 
 
+@set_module("masthead.aio.clientset")
 class ScaleVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a scale subresource."""
 

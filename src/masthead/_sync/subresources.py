@@ -67,6 +67,7 @@ class StatusVerbs(BaseResource[T], Generic[T]):
         return self._portal.call(self._async.apply_status(obj, **options))
 
 
+@set_module("masthead.clientset")
 class ScaleVerbs(BaseResource[T], Generic[T]):
     """For resources with a scale subresource."""
 
