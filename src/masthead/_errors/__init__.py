@@ -9,5 +9,5 @@
 | `logs` | `LogStreamError` |
 | `proxy` | `ProxyResponseError` |
 | `copies` | `CopyError` |
-| `advice` | what to do next, where the reason alone does not tell |
+| `advice` | next steps for failures whose reason alone is too general |
 """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FailedRequest", "advice_for", "is_unknown_path", "names_another"]
 
 _READ: Final = 4096
-"""How many characters of the message are searched at each end. Some messages repeat a whole object in the middle."""
+"""The number of characters searched at each end of a message: some repeat a whole object in the middle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,10 @@ class _Case:
 
 
 _WRONG_TYPE: Final = "Fix the field that the message names: its value has the wrong type."
-_VERSION: Final = "Give a version that this server has returned as metadata.resource_version, or none; sending it again will not help."
+_VERSION: Final = (
+    "Give a version that this server has returned as metadata.resource_version, or none; "
+    "sending it again will not help."
+)
 _READ_FIRST: Final = "Read the object again, and delete it if that is still what you want."
 _NOT_THE_URL: Final = "Make the object and the path name the same one."
 
@@ -90,11 +93,13 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         ),
         _Case(
             ("does not have a host assigned",),
-            "The pod has no node yet: wait until it runs, as with conditions.pod_running(); its events say what it waits for.",
+            "The pod has no node yet: wait until it runs, as with conditions.pod_running(); its events say what it "
+            "waits for.",
         ),
         _Case(
             ("Upgrade request required",),
-            "Something between here and the API server removes the request for a WebSocket: look for a proxy or load balancer.",
+            "Something between here and the API server removes the request for a WebSocket: look for a proxy or load "
+            "balancer.",
         ),
         _Case(
             ("is waiting to start",),
@@ -139,7 +144,8 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         ),
         _Case(
             ('User "system:anonymous" cannot ',),
-            "No credentials reached the server: give a token or a client certificate, or check the user of the kubeconfig.",
+            "No credentials reached the server: give a token or a client certificate, or check the user of the "
+            "kubeconfig.",
         ),
         _Case(
             ('User "', "cannot "),
@@ -179,7 +185,8 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         *(
             _Case(
                 (words,),
-                "What cannot be changed stays as it is for an object's life: leave it, or delete and create the object.",
+                "What cannot be changed stays as it is for an object's life: leave it, or delete and create the "
+                "object.",
             )
             for words in ("field is immutable", "may not change fields other than", "for fields other than")
         ),
@@ -240,6 +247,7 @@ def advice_for(request: FailedRequest) -> str:
     for case in _CASES.get(request.reason, ()):
         if case.fits(request, message):
             return case.advice
+    # After the table: these depend on more than words of the message.
     if request.reason == "NotFound":
         return _not_found(request, message)
     if request.reason == "Invalid" and not request.has_causes:
@@ -276,6 +284,7 @@ def names_another(kind: str, resource: str) -> bool:
     """
     if not resource or not kind.islower():
         return False
+    # A raw path may end in the resource, or in the name of an object after it.
     is_path = resource.startswith("/")
     ours = resource.rsplit("/", 2)[1:] if is_path else [resource.partition("/")[0].partition(".")[0]]
     return kind not in ours

@@ -1,4 +1,4 @@
-"""The root of all errors, and the errors that arise on the client's side: no response from a server is involved."""
+"""`MastheadError`, and the errors that arise in the client, without a response from a server."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b]*(?:\x07|\x1b\\
 def printable(text: str) -> str:
     """Make foreign text safe for terminals and logs: remove escape sequences and control characters.
 
-    Line breaks are kept. Lines from the second on are indented, so that none passes for a log line of its own.
+    Line breaks stay. All lines but the first are indented, so that none can pass for a separate log line.
     """
+    # Most messages are printable, and errors are formatted often.
     if text.isprintable():
         return text
     lines = _ESCAPES.sub("", text).splitlines()
-    return "\n  ".join("".join([each if each.isprintable() else " " for each in line]) for line in lines)
+    return "\n  ".join("".join([character if character.isprintable() else " " for character in line]) for line in lines)
 
 
 def format_seconds(seconds: float) -> str:
-    """Round a time for a message: what is left of a timeout is never a round number."""
+    """Round a duration for a message: the rest of a timeout is never a round number."""
     return f"{seconds:.2g}" if seconds < 0.1 else f"{round(seconds, 2):g}"
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things in words: ``1 object``, ``2 objects``.
+    """Format a count with its noun: ``1 object``, ``2 objects``.
 
     Args:
-        count: How many there are.
-        noun: What they are, in the singular; its plural ends in an s.
+        count: The number of things.
+        noun: The noun in the singular; its plural ends in an s.
     """
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
@@ -46,7 +47,7 @@ class MastheadError(Exception):
     """The base class of every error that masthead raises."""
 
     def __str__(self) -> str:
-        """The message; control characters of what others have said are visible, and do not act on a terminal."""
+        """The message, with control characters escaped, so that a server's text cannot act on a terminal."""
         return escape_controls(super().__str__())
 
 
@@ -114,11 +115,11 @@ class UnknownKindError(MastheadError, LookupError):
 
 
 class CustomResourceError(MastheadError, TypeError):
-    """A class that no CustomResourceDefinition can be made from.
+    """A class without a valid CustomResourceDefinition.
 
     Attributes:
-        path: The field at fault, such as ``Website.spec.replicas``; the class itself if it is about all of it.
-        problem: The problem with it.
+        path: The field at fault, such as ``Website.spec.replicas``; the class itself if no single field is at fault.
+        problem: The problem with that field.
     """
 
     def __init__(self, problem: str, *, path: str = "") -> None:
@@ -188,7 +189,7 @@ class ClosedError(MastheadError):
 
 
 class QueueClosedError(ClosedError):
-    """The work queue is closed, and nothing is left to hand out."""
+    """The work queue is closed and empty."""
 
 
 class InformerStateError(MastheadError, RuntimeError):
@@ -224,28 +225,29 @@ class InconsistentListError(MastheadError):
 
 
 class ObjectFailedError(MastheadError):
-    """An object that is waited for has failed, such as a job, and will not become ready."""
+    """An awaited object, such as a job, has failed and will not become ready."""
 
 
 class ReconcileError(MastheadError):
-    """The base class of the errors by which a reconcile says how it is to be repeated."""
+    """The base class of errors with which a reconcile controls its retries."""
 
 
 class PermanentError(ReconcileError):
-    """Raised by a reconcile: repeating it would fail in the same way. It is repeated only when something changes."""
+    """Raised by a reconcile that would fail again in the same way: it runs again only after a change."""
 
 
 class TemporaryError(ReconcileError):
-    """Raised by a reconcile: repeat it after a time of its choice, in place of the backoff.
+    """Raised by a reconcile that asks for a retry after a delay, instead of the backoff.
 
     Attributes:
-        delay: Seconds until the reconcile is repeated.
+        delay: Seconds until the retry.
 
     Raises:
         ArgumentError: If `delay` is not a number of seconds from 0 on.
     """
 
     def __init__(self, message: str, *, delay: float = 10.0) -> None:
+        # A bool is an int to Python, and delay=True is a mistake.
         is_number = isinstance(cast("object", delay), int | float) and not isinstance(delay, bool)
         if not is_number or not 0 <= delay < float("inf"):
             raise ArgumentError(f"delay is {delay!r}; it must be a number of seconds, 0 or more", value=delay)
@@ -254,14 +256,14 @@ class TemporaryError(ReconcileError):
 
 
 class StaleObjectError(ReconcileError):
-    """The reconciled object is gone, or another object has its name now, and the cache does not show that yet.
+    """The reconciled object was deleted or replaced by another of the same name, and the cache does not show it yet.
 
-    Nothing was written. The reconcile is repeated after a backoff, or when the cache has caught up.
+    Nothing was written. The reconcile runs again after a backoff, or when the cache has caught up.
     """
 
 
 class NotCachedError(MastheadError, LookupError):
-    """A controller reads objects of a kind from the cache that it has not declared to watch or read."""
+    """A controller reads a kind from the cache without having declared it."""
 
 
 class ManagerStateError(MastheadError, RuntimeError):

@@ -1,4 +1,4 @@
-"""Characters that control a terminal, made visible: for every text from elsewhere that people read."""
+"""Escapes for terminal control characters in foreign text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["BIDI", "escape_controls"]
 BIDI: Final = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 """Line separators and bidirectional marks, as in a character class: they reorder the text around them."""
 _CONTROLS: Final = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{BIDI}\ud800-\udfff]")
-"""C0 but for tab and line feed, DEL, C1, direction, and surrogates, which no encoding has."""
+"""C0 except tab and line feed, DEL, C1, direction marks, and surrogates, which cannot be encoded."""
 _DELETE: Final = "\x7f"
 
 
@@ -22,8 +22,9 @@ def escape_controls(text: str) -> str:
     return _CONTROLS.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape(control: re.Match[str]) -> str:
+    character = control[0]
+    # Caret notation, as terminals echo it; it exists for C0 and DEL only.
     if character < " ":
         return f"^{chr(ord(character) + ord('@'))}"
     return "^?" if character == _DELETE else ascii(character)[1:-1]

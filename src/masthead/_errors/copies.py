@@ -11,10 +11,10 @@ class CopyError(MastheadError):
     """Files could not be copied to or from a container, or not all of them.
 
     Attributes:
-        path: The file at fault: in the container or, if that is where it is, local; empty if it is about all.
-        exit_code: The exit code of the command in the container; None if that is not what failed.
-        stderr: What the command printed to stderr, its end at least.
-        skipped: What was not copied of a directory, while all else was.
+        path: The file at fault, in the container or local; empty if no single file is at fault.
+        exit_code: The exit code of the command in the container; None if something else failed.
+        stderr: The stderr of the command; at least its end.
+        skipped: Files of a directory that were not copied, while all others were.
     """
 
     def __init__(

@@ -29,12 +29,12 @@ _MESSAGE: Final = re.compile(
 )
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 _LETTERS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_HIGHEST: Final = 0x10FFFF
+_MAX_CODE_POINT: Final = 0x10FFFF
 
 
 @dataclass(frozen=True, slots=True)
 class FieldManagerConflict:
-    """A field that another manager owns with another value than the applied one.
+    """A field that another manager owns, with a value that differs from the applied one.
 
     Attributes:
         field: The path of the field, such as ``.spec.template.spec.containers[name="web"].image``.
@@ -57,45 +57,46 @@ class FieldManagerConflict:
 
 def has_field_manager_conflicts(details: StatusDetails | None) -> bool:
     """Whether a Status refuses an apply because other managers own some of its fields."""
-    return details is not None and any(caus.reason == _CAUSE for caus in details.causes)
+    return details is not None and any(cause.reason == _CAUSE for cause in details.causes)
 
 
 def field_manager_conflicts(details: StatusDetails | None) -> tuple[FieldManagerConflict, ...]:
     """Decode the conflicts in the details of a Status, in the server's order."""
     causes = details.causes if details is not None else ()
-    return tuple(_conflict(caus.field or "", caus.message or "") for caus in causes if caus.reason == _CAUSE)
+    return tuple(_conflict(cause.field or "", cause.message or "") for cause in causes if cause.reason == _CAUSE)
 
 
 def _conflict(field: str, message: str) -> FieldManagerConflict:
-    found = _MESSAGE.fullmatch(message)
-    if found is None:  # another server's words
+    match = _MESSAGE.fullmatch(message)
+    if match is None:  # another server's wording: the field and the message are still of use
         return FieldManagerConflict(field, "", message=message)
-    version = found["version"] or ""
+    # Only an Update names a version; an Apply is identified by its manager alone.
+    version = match["version"] or ""
     return FieldManagerConflict(
         field,
-        _unquoted(found["manager"]),
+        _unquote(match["manager"]),
         "Update" if version else "Apply",
-        _unquoted(found["subresource"] or '""'),
+        _unquote(match["subresource"] or '""'),
         version,
-        _time(found["time"]),
+        _parse_time(match["time"]),
         message,
     )
 
 
-def _unquoted(text: str) -> str:
-    """Decode a string that Go has quoted."""
-    return _ESCAPE.sub(_unescaped, text[1:-1])
+def _unquote(text: str) -> str:
+    """Decode a string quoted by Go."""
+    return _ESCAPE.sub(_unescape, text[1:-1])
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     byte, short, long, letter = escape.groups()
     if letter is not None:
         return _LETTERS.get(letter, letter)
     code = int(byte or short or long, 16)
-    return chr(code) if code <= _HIGHEST else escape[0]
+    return chr(code) if code <= _MAX_CODE_POINT else escape[0]
 
 
-def _time(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:

@@ -8,7 +8,7 @@ __all__ = ["LogStreamError"]
 
 
 class LogStreamError(MastheadError):
-    """One of several merged logs has ended early; its ``__cause__`` says why.
+    """One of several merged logs has ended early; the ``__cause__`` is the reason.
 
     Attributes:
         namespace: The pod's namespace.

@@ -12,7 +12,7 @@ class PortForwardError(MastheadError):
 
     Attributes:
         pod: The pod as ``namespace/name``; empty if none was found.
-        port: The port of the pod; None if it is about all of them.
+        port: The port of the pod; None if no single port is at fault.
     """
 
     def __init__(self, message: str, *, pod: str = "", port: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Errors of responses that come through the API server's proxy."""
+"""Errors of responses from backends of the API server's proxy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ProxyResponseError"]
 
 
 class ProxyResponseError(MastheadError):
-    """What is behind the API server's proxy has answered with an error status.
+    """A backend of the API server's proxy responded with an error status.
 
     Attributes:
         status: The HTTP status code.

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from masthead._errors.field_manager_conflicts import FieldManagerConflict
     from masthead._meta.v1 import Status, StatusDetails
 
-_SHOWN = 10_000
-"""The longest part of the server's message that ``str(error)`` repeats."""
+_MAX_MESSAGE = 10_000
+"""The number of characters of the server's message in ``str(error)``."""
 _INVALID_VALUE = re.compile(r'(?:(?<!\S)(\S{1,300}): )?(Invalid value: )("[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL)
 _PUBLIC_FIELD = re.compile(
     r"\[?(metadata\.(name|generateName|namespace|labels|finalizers|ownerReferences)|type|immutable)\b"
 )
-"""Fields of a Secret whose values are no secrets. Annotations may repeat its data: kubectl keeps what was last applied there."""
-_LONGEST_WAIT = 2**31 - 1
+"""Fields of a Secret without secret values. Annotations are not among them: kubectl stores the last apply there."""
+_MAX_RETRY_AFTER = 2**31 - 1
 """The largest ``retryAfterSeconds``: the API declares it as int32."""
-_HIGHEST_CODE = 999
+_MAX_CODE = 999
 
 
 class StatusError(MastheadError):
@@ -77,7 +77,7 @@ class StatusError(MastheadError):
     def retry_after(self) -> float | None:
         """The seconds to wait before a retry, if the server sent them."""
         seconds = self.details.retry_after_seconds if self.details is not None else None
-        return float(min(seconds, _LONGEST_WAIT)) if seconds and seconds > 0 else None
+        return float(min(seconds, _MAX_RETRY_AFTER)) if seconds and seconds > 0 else None
 
     def __str__(self) -> str:
         subject = "/".join(part for part in (self.namespace, self.name) if part)
@@ -85,14 +85,15 @@ class StatusError(MastheadError):
         message = self.message
         if self.resource.partition("/")[0] == "secrets":  # the server may repeat the rejected values
             message = _INVALID_VALUE.sub(_hide_value, message)
-        message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
-        failure = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
+        message = message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}..."
+        failure = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_MAX_MESSAGE] or 'Unknown'})"
         sentence = f"{tried}: {failure}." if tried else f"{failure}."
         return " ".join(part for part in (printable(sentence), self.next_step) if part)
 
     @property
     def next_step(self) -> str:
-        """The next step: for this message if it is a known one, else for the reason."""
+        """The next step: for a known message, else for the reason."""
+        # A 501 is final, whatever the reason says about retries.
         if self.code == _NOT_IMPLEMENTED:
             return ""
         if "advice" in self.__dict__:  # set on the instance by the code that raised it
@@ -108,15 +109,15 @@ class StatusError(MastheadError):
         return advice_for(request) or self.advice
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle with every attribute, so that an error survives a process pool."""
+        """Pickle all attributes, so that an error survives a process pool."""
         return _restore_status_error, (type(self), self.message, dict(self.__dict__))
 
 
 def _hide_value(invalid: re.Match[str]) -> str:
-    """Replace a rejected value of a Secret, unless its field has no secrets."""
+    """Mask a rejected value of a Secret, except in public fields."""
     path, words, value = invalid.groups(default="")
-    is_shown = _PUBLIC_FIELD.match(path) and not value.startswith("{")
-    return f"{path and f'{path}: '}{words}{value if is_shown else '<hidden>'}"
+    is_public = _PUBLIC_FIELD.match(path) and not value.startswith("{")
+    return f"{path and f'{path}: '}{words}{value if is_public else '<hidden>'}"
 
 
 def _restore_status_error(cls: type[StatusError], message: str, state: dict[str, object]) -> StatusError:
@@ -184,7 +185,7 @@ class AlreadyExistsError(StatusError):
 
 
 class ConflictError(StatusError):
-    """The object was changed concurrently, or, as an `ApplyConflictError`, other field managers own some of its fields."""
+    """The object was changed concurrently; as an `ApplyConflictError`, other field managers own some of its fields."""
 
     reason_name: ClassVar[str] = "Conflict"
     usual_code: ClassVar[int] = 409
@@ -192,10 +193,10 @@ class ConflictError(StatusError):
 
 
 class ApplyConflictError(ConflictError):
-    """A server-side apply conflicts with other field managers, which own fields with other values; nothing was changed.
+    """A server-side apply conflicts with other field managers, which own fields with other values. Nothing changed.
 
-    A retry conflicts again, so `retry_on_conflict` does not retry it. For each field there are three solutions: take it over
-    with ``force=True``, leave it out so that its manager keeps it, or share it by applying its present value.
+    A retry conflicts again, so `retry_on_conflict` does not retry it. For each field there are three solutions: take it
+    over with ``force=True``, leave it out so that its manager keeps it, or share it by applying its present value.
     """
 
     advice = (
@@ -205,7 +206,7 @@ class ApplyConflictError(ConflictError):
 
     @property
     def conflicts(self) -> tuple[FieldManagerConflict, ...]:
-        """The fields that other managers own, each with its manager; a field with several managers is listed for each."""
+        """Fields that other managers own, with their managers; a field with several managers is listed several times."""
         return field_manager_conflicts(self.details)
 
     @property
@@ -366,11 +367,12 @@ def error_from_status(
     details = status.details
     if details is not None:
         group = f".{details.group}" if details.group else ""
+        # The name of a missing namespace, say, must not pass for the name of the requested object.
         is_of_another = names_another(details.kind or "", resource)
         resource = resource or (f"{details.kind}{group}" if details.kind else "")
         name = name or ("" if is_of_another else details.name or "")
     code, reason = status.code or 0, status.reason or ""
-    if not 0 <= code <= _HIGHEST_CODE:  # not an HTTP status code
+    if not 0 <= code <= _MAX_CODE:  # not an HTTP status code
         code = 0
     cls = status_error_class(reason=reason, code=code, verb=verb)
     if cls is ConflictError and has_field_manager_conflicts(details):

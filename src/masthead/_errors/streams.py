@@ -21,11 +21,11 @@ __all__ = [
 
 
 class RemoteCommandError(MastheadError):
-    """A command in a container has failed, or it is not known how it ended. The base class of all that has its output.
+    """A command in a container failed, or its outcome is unknown. The base class of errors with the command's output.
 
     Attributes:
-        stdout: What it had printed to stdout, as far as that was collected.
-        stderr: What it had printed to stderr, as far as that was collected.
+        stdout: The collected part of stdout.
+        stderr: The collected part of stderr.
     """
 
     def __init__(self, message: str, *, stdout: bytes = b"", stderr: bytes = b"") -> None:
@@ -35,11 +35,11 @@ class RemoteCommandError(MastheadError):
 
 
 class ExecError(RemoteCommandError):
-    """A command in a container failed: with an exit code, or because the container runtime could not run it to its end.
+    """A command in a container failed: with an exit code, or because the container runtime could not complete it.
 
     Attributes:
-        exit_code: The exit code; None if the command did not run, or the runtime does not know how it ended.
-        reason: Why there is none, such as ``InternalError``; empty for an exit code.
+        exit_code: The exit code; None if the command did not run, or its outcome is unknown.
+        reason: The reason for a missing exit code, such as ``InternalError``; empty for an exit code.
     """
 
     def __init__(
@@ -57,16 +57,16 @@ class ExecError(RemoteCommandError):
 
 
 class ExecTimeoutError(RemoteCommandError, DeadlineError):
-    """A command in a container did not end in time, or its connection fell silent. It may still be running there."""
+    """A command in a container exceeded its timeout, or its connection fell silent. It may still be running."""
 
 
 class ExecProtocolError(RemoteCommandError, ProtocolError):
-    """The connection to a command in a container was lost before its end. It may still be running there."""
+    """The connection to a command in a container was lost. The command may still be running."""
 
 
 class ExecOutputTooLargeError(RemoteCommandError, ResponseTooLargeError):
-    """A command in a container printed more than was to be collected. It may still be running there."""
+    """The output of a command in a container exceeds the limit. The command may still be running."""
 
 
 class ExecClosedError(RemoteCommandError, ClosedError):
-    """The client was closed before a command in a container had ended. It may still be running there."""
+    """The client was closed while a command ran in a container. The command may still be running."""
