@@ -206,7 +206,7 @@ class ApplyConflictError(ConflictError):
 
     @property
     def conflicts(self) -> tuple[FieldManagerConflict, ...]:
-        """Fields that other managers own, with their managers; a field with several managers is listed several times."""
+        """Fields of other managers; a field with several managers is listed once for each."""
         return field_manager_conflicts(self.details)
 
     @property
