@@ -317,7 +317,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     (
         "async def work(leadership: masthead.aio.leaderelection.Leadership) -> None:\n"
         "            while True:\n"
-        "                leadership.check()  # before each step that must not be done by two\n"
+        "                leadership.check()  # before every step that two replicas must not take\n"
         "                await asyncio.sleep(1)"
     ): (
         "def work(leadership: masthead.leaderelection.Leadership) -> None:\n"
@@ -341,11 +341,11 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "Threads: may be shared by any number of threads; one of them runs it."
     ),
     (
-        "Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. What\n"
-        "        they raise is logged; the election goes on."
+        "Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. Their\n"
+        "        errors are logged, and do not affect the election."
     ): (
-        "Callbacks are called one after the other, in another thread than the work. What they raise is logged; the\n"
-        "        election goes on."
+        "Callbacks are called one after the other, in another thread than the work. Their errors are logged, and do not\n"
+        "        affect the election."
     ),
     "Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get` takes\n"
     "    no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or "

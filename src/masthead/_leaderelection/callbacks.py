@@ -1,4 +1,4 @@
-"""Calls users' functions, one after the other and isolated from the election."""
+"""Calls of user functions: one after the other, and isolated from the election."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_QUEUED: Final = 1000
 
 
 class CallbackQueue:
-    """Calls functions in a task of its own, in order. What they raise is logged; coroutines are awaited."""
+    """Calls functions in order, in a separate task. Coroutines are awaited, and errors are logged."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -26,7 +26,11 @@ class CallbackQueue:
         self._task: asyncio.Task[None] | None = None
 
     def put(self, name: str, call: Callable[[], object]) -> None:
-        """Have a function called soon; on the event loop only."""
+        """Call a function soon. Must be called on the event loop.
+
+        A queue with 1,000 waiting calls drops further ones.
+        """
+        # A callback that hangs must not let the queue grow with every new leader.
         if len(self._queue) >= _MAX_QUEUED:
             _log.error("%s: %s is not called: %d callbacks wait already", self._title, name, _MAX_QUEUED)
             return
@@ -36,7 +40,7 @@ class CallbackQueue:
             self._task = loop.create_task(self._run(), name=f"callbacks of {self._title}")
 
     async def drain(self, timeout: float) -> None:
-        """Wait until all have returned; those that take too long are cancelled."""
+        """Wait for all calls to return, and cancel them after the timeout."""
         if self._task is None or self._task.done():
             return
         try:

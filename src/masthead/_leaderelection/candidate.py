@@ -1,4 +1,4 @@
-"""Tries to acquire, to renew and to release a lease: the I/O of `masthead._sansio.leases`."""
+"""Attempts to acquire, renew and release a lease: the I/O of `masthead._sansio.leases`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _log: Final = logging.getLogger("masthead.leaderelection")
 
 
 class Candidate:
-    """One elector at one lease.
+    """One elector of one lease.
 
     Args:
-        election: Decides.
-        lock: Performs what it decides.
-        clock: The own clock.
-        wall_clock: For the times that the lease shows.
+        election: Makes the decisions.
+        lock: Sends the requests.
+        clock: The clock of all decisions.
+        wall_clock: The clock of the times in the lease.
         slowpath: Counts renewals that had to read the lease.
         on_new_leader: Called with the identity of each new holder.
     """
@@ -76,7 +76,7 @@ class Candidate:
         return result
 
     async def release(self) -> TryResult:
-        """Release the lease, if it is ours. The work has ended.
+        """Release the lease if we hold it. Call this after the work has ended.
 
         Raises:
             ClosedError: If the client is closed.
@@ -84,7 +84,7 @@ class Candidate:
         return await self._perform(self.election.begin_release(self.clock.now(), self._wall_clock(), random.random))
 
     async def release_quietly(self) -> None:
-        """Release the lease, if it is ours; a failure is logged."""
+        """Release the lease if we hold it. Failures are logged."""
         deadline = self.election.timing.renew_deadline
         try:
             async with asyncio.timeout(deadline):
@@ -98,18 +98,19 @@ class Candidate:
         _log.log(logging.INFO if is_released else logging.WARNING, text, self.lock, result.reason)
 
     def delay(self) -> float:
-        """Seconds until the next try."""
+        """Seconds until the next attempt."""
         now = self.clock.now()
         usual = self.election.next_try(now, self._began, random.random)
+        # A leader renews at its usual pace whatever fails: a longer delay would cost it the lease.
         return usual if self.election.transitions is not None else self.failures.delay(usual, now, random.random)
 
     async def _perform(self, step: Step) -> TryResult:
         while not isinstance(step, TryResult):
-            # Before anything can be sent: the lease is valid for its duration from here.
+            # Read before the request is sent: the server may start the lease duration as early as this.
             sent = self.clock.now()
             try:
                 lease = await self.lock.perform(step)
-            except ClosedError:
+            except ClosedError:  # final: no further attempt can succeed
                 raise
             except MastheadError as error:
                 self.failures.note(step, error)
@@ -123,7 +124,7 @@ class Candidate:
         return step
 
     def _report(self, result: TryResult) -> None:
-        """Log what has changed, and call back about a new leader."""
+        """Log changes, and report a new leader."""
         holder = self.election.holder
         if holder and holder != self._reported_leader:
             self._reported_leader = holder

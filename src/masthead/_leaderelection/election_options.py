@@ -1,4 +1,4 @@
-"""Options of an elector, as one value."""
+"""The options of an elector as one value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masthead._sansio.lease_records import LeaseTiming
     from masthead.metrics import Metrics
 
-__all__ = ["ElectionOptions", "ElectorSettings", "default_identity", "record_of", "utc_now"]
+__all__ = ["ElectionOptions", "ElectorSettings", "bind_recorder", "default_identity", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -27,7 +27,7 @@ def utc_now() -> datetime:
 
 
 def default_identity() -> str:
-    """The host name, for people, and a UUID, so that it is unique even among processes of one host."""
+    """Return the host name, for people, and a UUID, which makes processes of one host differ."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
@@ -39,7 +39,7 @@ class _Recorder(Protocol):
     def record(self, obj: Unstructured, type: str, reason: str, message: str, /) -> None: ...
 
 
-def record_of(recorder: _Recorder | None) -> Callable[[Unstructured, str, str, str], None] | None:
+def bind_recorder(recorder: _Recorder | None) -> Callable[[Unstructured, str, str, str], None] | None:
     """Return the function that records an Event; None without a recorder.
 
     Raises:

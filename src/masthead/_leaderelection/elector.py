@@ -5,7 +5,7 @@
     sent ──────────── renew deadline ───────────────── lease duration ──────>  own clock, since the last renewal
           may work    │ must stop: revoked, work cancelled │ overdue: another may lead
 
-Renewals go on until the work has ended, even if it must stop: as long as they succeed, nobody else leads.
+Renewals continue until the work has ended, even after its leadership: while they succeed, no other replica leads.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _EVENT_REASON: Final = "LeaderElection"
 
 
 _EARLY: Final = 0.001
-"""Seconds by which the renew deadline counts as reached before its time, because timers may be early, too."""
+"""Tolerance for timers that fire early, in seconds."""
 
 
 class Elector:
-    """The elections of one elector at one lease, one term at a time.
+    """The campaigns and terms of one elector, for one lease.
 
     Raises:
         NameFormatError: If the name or the namespace is invalid.
@@ -79,12 +79,12 @@ class Elector:
 
     @property
     def is_leader(self) -> bool:
-        """Whether it leads now, by the own clock."""
+        """Whether this replica leads now, by the own clock."""
         return self.term is not None and self.term.state.remaining > 0
 
     @property
     def is_overdue(self) -> bool:
-        """Whether its work still runs though the lease has expired."""
+        """Whether the work still runs after the lease has expired."""
         return self.term is not None and self.term.is_overdue
 
     @property
@@ -93,7 +93,7 @@ class Elector:
         return self._candidate.failures.last if self._candidate is not None else None
 
     def health_check(self, tolerance: float) -> None:
-        """Check that no work runs for longer than this after its lease has expired.
+        """Check that no work outlives its lease by more than the tolerance, in seconds.
 
         Raises:
             LeadershipLostError: If it does.
@@ -106,7 +106,7 @@ class Elector:
             )
 
     def enter(self) -> None:
-        """Begin to run.
+        """Mark the elector as running.
 
         Raises:
             RuntimeError: If it runs already.
@@ -116,7 +116,7 @@ class Elector:
         self._is_running = True
 
     async def leave(self) -> None:
-        """End the run, when all callbacks have returned."""
+        """Wait for all callbacks, and mark the elector as stopped."""
         try:
             await self.callbacks.drain(self.timing.renew_deadline)
         finally:
@@ -133,7 +133,7 @@ class Elector:
         try:
             return await self._acquire(candidate)
         except asyncio.CancelledError:
-            # A write whose response was not awaited may have acquired it; then others would wait until it expires.
+            # The cancelled request may have acquired the lease; others would wait for its expiry.
             if self.options.release_on_exit and self.election.may_hold:
                 await candidate.release_quietly()
             raise
@@ -145,8 +145,7 @@ class Elector:
             is_held = result.outcome is TryOutcome.HELD
             if is_held and self.election.valid_from <= now < self.election.valid_until:
                 return self._begin_term(candidate)
-            # Lost while it could not work yet; or the response took too long, or the process was paused, so that it may
-            # be another's already.
+            # Lost before the work could start; or the response came so late that another replica may lead already.
             if result.outcome is TryOutcome.LOST or (is_held and now >= self.election.valid_until):
                 self.election.end_term()
             await asyncio.sleep(candidate.delay())
@@ -156,20 +155,20 @@ class Elector:
 
         Args:
             term: The term.
-            error: What the work has raised.
-            is_lost: Whether its leadership was over before it ended.
-            is_stopped: Whether the elector is to end in any case.
+            error: The error of the work.
+            is_lost: Whether the leadership ended before the work.
+            is_stopped: Whether the elector stops in any case.
 
         Returns:
-            Whether that was the last term, so that the caller gets the work's result or error.
+            Whether this was the last term, so that the caller gets the work's result or error.
 
         Raises:
-            LeadershipLostError: If the leadership was lost, and it does not campaign again.
-            Exception: What has ended the renewals, if that was neither time nor another holder.
+            LeadershipLostError: If the leadership was lost, and the elector does not campaign again.
+            Exception: The error that ended the renewals, if that was neither time nor another holder.
         """
-        if is_lost:  # by the clock, if nothing else has noticed
+        if is_lost:  # by the clock, before the timer has noticed
             term.state.revoke("the lease was not renewed in time")
-        # Who leads again must not work beside what goes on of the last term.
+        # A new term must not run in parallel with abandoned work of the last one.
         abandoned = error if isinstance(error, WorkAbandonedError) else None
         is_last = is_stopped or not is_lost or abandoned is not None
         releases = self.options.release_on_exit and (is_last or not self.options.recampaign)
@@ -234,7 +233,7 @@ class Elector:
 
     def _on_overdue(self) -> None:
         self._overdue.set(1)
-        # At once, and not behind other callbacks: it may be the one that exits the process.
+        # A separate queue, because this callback may exit the process, and must not wait for others.
         if self.options.on_overdue is not None:
             self._urgent.put("on_overdue", self.options.on_overdue)
 
@@ -253,13 +252,13 @@ class Term:
     """One term of an elector.
 
     Args:
-        candidate: Renews.
-        state: What the work sees.
+        candidate: Renews the lease.
+        state: The state that the work sees.
         on_overdue: Called if the work has not ended when the lease expires.
 
     Attributes:
-        state: What the work sees.
-        error: The defect, or the closed client, that has ended the renewals.
+        state: The state that the work sees.
+        error: The error that ended the renewals: a defect, or a closed client.
     """
 
     def __init__(self, candidate: Candidate, state: TermState, on_overdue: Callable[[], object]) -> None:
@@ -281,18 +280,18 @@ class Term:
 
     @property
     def overdue_seconds(self) -> float:
-        """For how long it is overdue; 0 if it is not."""
+        """Seconds since the lease expired under running work; 0 otherwise."""
         left = self._candidate.election.lease_until - self._candidate.clock.now()
         return max(0.0, -left) if not self._has_ended else 0.0
 
     def note_work_ended(self) -> None:
-        """Note that the work has ended, so that another may lead."""
+        """Record the end of the work, so that another replica may lead."""
         self._has_ended = True
         if self._timer is not None:
             self._timer.cancel()
 
     async def end(self, *, releases: bool) -> None:
-        """Stop renewing after the work has ended, and release the lease if asked to."""
+        """Stop the renewals after the work has ended, and release the lease on request."""
         self.note_work_ended()
         self._renewals.cancel()
         await asyncio.wait({self._renewals})
@@ -321,11 +320,11 @@ class Term:
             self.error = error
             self.state.revoke(f"renewals failed: {error!r}")
         finally:
-            # Cancelled by others than `end`: the event loop is being closed.
+            # Also if the closing event loop has cancelled the renewals, so that the work learns of it.
             self.state.revoke("renewals were cancelled")
 
     def _watch_deadlines(self) -> None:
-        """Revoke the leadership at the renew deadline, and report work that has not ended when the lease expires."""
+        """Revoke the leadership at the renew deadline, and report work that outlives the lease."""
         candidate = self._candidate
         now = candidate.clock.now()
         lease_until = candidate.election.lease_until
@@ -339,6 +338,7 @@ class Term:
                 candidate.lock,
             )
             self._on_overdue()
+        # Renewals move both deadlines, so that the timer is set again each time.
         next_at = lease_until if self.state.reason else self.state.until - _EARLY
         wait = next_at - now if next_at > now else candidate.election.timing.retry_period
         self._timer = self._loop.call_later(max(wait, _EARLY), self._watch_deadlines)

@@ -1,4 +1,4 @@
-"""What a failed request of an election means, and what to do about it."""
+"""Failed requests of an election: explanations, log messages and delays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Failures"]
 
 _log: Final = logging.getLogger("masthead.leaderelection")
-_NEEDS_SOMEBODY: Final = (
+_LASTING: Final = (
     AuthError,
     BadRequestError,
     ForbiddenError,
@@ -36,12 +36,12 @@ _NEEDS_SOMEBODY: Final = (
     NotFoundError,
     UnauthorizedError,
 )
-"""Errors that stay until somebody changes a permission, a namespace or an argument."""
-_LONGEST_DELAY: Final = 30.0
+"""Errors that last until an administrator changes a permission, a namespace or an argument."""
+_MAX_DELAY: Final = 30.0
 
 
 class Failures:
-    """Logs failed requests, each problem once, and delays further tries where haste does not help.
+    """Logs failed requests, once per problem, and backs off from errors that last.
 
     Attributes:
         last: The last error; None after a success.
@@ -50,36 +50,36 @@ class Failures:
     def __init__(self, lock: LeaseLock, retry_period: float) -> None:
         self.last: MastheadError | None = None
         self._lock = lock
-        self._backoff = Backoff(retry_period, 2.0, max(retry_period, _LONGEST_DELAY), 0.2)
+        self._backoff = Backoff(retry_period, 2.0, max(retry_period, _MAX_DELAY), 0.2)
 
     def note(self, step: Read | Create | Update, error: MastheadError) -> None:
-        """Note that the request of a step failed."""
+        """Record the failed request of a step."""
         is_new = type(error) is not type(self.last)
         self.last = error
-        # That is how an election is decided.
+        # Losing a race is how an election is decided, and not worth a warning.
         is_race = isinstance(error, ConflictError | AlreadyExistsError)
         level = logging.WARNING if is_new and not is_race else logging.DEBUG
         _log.log(level, "lease %s: %s", self._lock, self.explain(step, error))
 
     def note_success(self) -> None:
-        """Note that a try went through."""
+        """Record a successful attempt."""
         if self.last is not None:
             _log.info("lease %s: requests succeed again", self._lock)
         self.last = None
         self._backoff.reset()
 
     def delay(self, usual: float, now: float, random: Random) -> float:
-        """Seconds until the next try of a candidate, which are usually so many."""
-        needs_somebody = isinstance(self.last, _NEEDS_SOMEBODY)
-        return max(usual, self._backoff.next(now, random)) if needs_somebody else usual
+        """Return the delay until a candidate's next attempt: the usual one, or longer after a lasting error."""
+        is_lasting = isinstance(self.last, _LASTING)
+        return max(usual, self._backoff.next(now, random)) if is_lasting else usual
 
     def explain(self, step: Read | Create | Update, error: MastheadError) -> str:
-        """Say what is wrong, and what to do next."""
+        """Format the problem and the next step."""
         verb, problem = type(step).__name__.lower(), str(error).rstrip(".")
         if isinstance(error, ForbiddenError):
             return (
-                f"no permission to {'get' if verb == 'read' else verb} leases ({problem}); leader election needs a Role in the "
-                f'namespace {self._lock.namespace} with the rule {{apiGroups: ["coordination.k8s.io"], '
+                f"no permission to {'get' if verb == 'read' else verb} leases ({problem}); leader election needs a Role "
+                f'in the namespace {self._lock.namespace} with the rule {{apiGroups: ["coordination.k8s.io"], '
                 'resources: ["leases"], verbs: ["get", "create", "update"]}. Retrying.'
             )
         if isinstance(error, NotFoundError) and verb == "create":

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead._leaderelection.election_options import ElectionOptions, record_of, utc_now
+from masthead._leaderelection.election_options import ElectionOptions, bind_recorder, utc_now
 from masthead._leaderelection.elector import Elector
 from masthead._leaderelection.leadership import Leadership
 from masthead._module import set_module
@@ -31,13 +31,13 @@ T = TypeVar("T")
 
 @set_module("masthead.aio")
 class LeaderElector:
-    """Runs work in at most one of several replicas at a time, by a Lease as client-go's elector does.
+    """Runs work in at most one of several replicas at a time, with a Lease, as client-go's elector.
 
     ::
 
         async def work(leadership: masthead.aio.leaderelection.Leadership) -> None:
             while True:
-                leadership.check()  # before each step that must not be done by two
+                leadership.check()  # before every step that two replicas must not take
                 await asyncio.sleep(1)
 
         async with masthead.aio.Client() as client:
@@ -76,31 +76,31 @@ class LeaderElector:
     ) -> None:
         """Create an elector. Nothing is sent before it runs.
 
-        Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. What
-        they raise is logged; the election goes on.
+        Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. Their
+        errors are logged, and do not affect the election.
 
         Args:
             client: The client.
             name: The name of the lease. Elections of different names are independent.
             namespace: The namespace of the lease; None for the client's default namespace.
-            identity: The name of this replica; unique among all, also after a restart. By default the host name and
-                a UUID.
-            lease_duration: How many seconds candidates wait without a renewal before they take over.
-            renew_deadline: How many seconds the leader goes on working without a renewal.
-            retry_period: Seconds between two tries to acquire or renew.
-            release_on_exit: Whether the lease is released when `run` ends, so that another can lead at once.
+            identity: The name of this replica, unique among all, also after a restart; the host name and a UUID by
+                default.
+            lease_duration: Seconds without a renewal after which candidates take over.
+            renew_deadline: Seconds without a renewal after which the leader stops its work.
+            retry_period: Seconds between two attempts to acquire or renew.
+            release_on_exit: Whether the lease is released when `run` ends, so that another can lead immediately.
             recampaign: Whether `run` campaigns again after the leadership was lost, or raises.
-            labels: Labels for the lease; others on it are kept.
-            clock: The wall clock, for the times that the lease shows. No decision depends on it.
-            metrics: Where ``leader_election_master_status``, ``leader_election_slowpath_total`` and
-                ``leader_election_overdue`` are recorded.
+            labels: Labels for the lease; its other labels stay.
+            clock: The wall clock, for the times in the lease. No decision depends on it.
+            metrics: Receives ``leader_election_master_status``, ``leader_election_slowpath_total`` and
+                ``leader_election_overdue``.
             on_started_leading: Called when a term begins.
-            on_stopped_leading: Called when a term has ended, and its work before. Never without a term.
-            on_new_leader: Called with the identity of each new leader, this one included.
-            on_overdue: Called if the work has not ended though its lease has expired, so that another may lead.
-                To be sure, exit the process there: ``lambda: os._exit(1)``.
-            recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends. It is
-                started and stopped by the caller.
+            on_stopped_leading: Called after the end of a term and its work; never without a term.
+            on_new_leader: Called with the identity of each new leader, including this one.
+            on_overdue: Called if the work still runs when its lease expires, so that another replica may lead. To be
+                safe, exit the process there: ``lambda: os._exit(1)``.
+            recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends.
+                The caller starts and stops it.
 
         Raises:
             ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
@@ -119,7 +119,7 @@ class LeaderElector:
             on_stopped_leading=on_stopped_leading,
             on_new_leader=on_new_leader,
             on_overdue=on_overdue,
-            record=record_of(recorder),
+            record=bind_recorder(recorder),
         )
         self._elector = Elector(client, name, client.namespace if namespace is None else namespace, options)
 
@@ -140,7 +140,7 @@ class LeaderElector:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the work still runs though its lease has expired, so that another may lead."""
+        """Whether the work still runs after its lease has expired, so that another replica may lead."""
         return self._elector.is_overdue
 
     @property
@@ -149,7 +149,7 @@ class LeaderElector:
         return self._elector.last_error
 
     def health_check(self, tolerance: float = 20.0) -> None:
-        """Check, for ``/healthz``, that no work runs for longer than this after its lease has expired.
+        """Check, for ``/healthz``, that no work outlives its lease by more than the tolerance.
 
         Args:
             tolerance: Seconds.
@@ -162,8 +162,8 @@ class LeaderElector:
     async def run(self, work: Callable[[Leadership], Awaitable[T]]) -> T:
         """Campaign, and run the work while leading; again after each loss.
 
-        It returns what the work returns, and raises what it raises, when it ends by itself. Work that ends after its
-        leadership was lost is run again in the next term; what it raises then is logged.
+        Returns the result of the work, or raises its error, if it ends while leading. Work that ends after the loss of
+        its leadership runs again in the next term, and its error is logged.
 
         Args:
             work: Called with the leadership of each term. It is cancelled when the leadership is lost.
@@ -190,19 +190,19 @@ class LeaderElector:
             await elector.leave()
 
     async def _lead(self, term: Term, work: Callable[[Leadership], Awaitable[T]]) -> asyncio.Task[T] | None:
-        """Run the work in a term; return its task if that was the last one."""
+        """Run the work in a term; return its task after the last term."""
         elector = self._elector
         call = _call(work, Leadership(term.state))
         task = asyncio.get_running_loop().create_task(call, name=f"work of lease {elector.lock}")
         term.state.on_revoked.append(task.cancel)
-        if term.state.reason:  # over before it began
+        if term.state.reason:  # the term ended before the work could start
             task.cancel()
         is_stopped = False
         while not task.done():
             try:
                 await asyncio.wait({task})
             except asyncio.CancelledError:
-                # Not the end yet: the lease is renewed until the work has ended.
+                # Wait on: the lease is renewed until the work has ended.
                 is_stopped = True
                 task.cancel()
         term.state.on_revoked.remove(task.cancel)
@@ -223,8 +223,8 @@ async def _call(work: Callable[[Leadership], Awaitable[T]], leadership: Leadersh
     awaitable = work(leadership)
     if not inspect.isawaitable(awaitable):
         raise ArgumentError(
-            f"the work returned {type(awaitable).__name__}; give a coroutine function, or use masthead.LeaderElector for "
-            "plain functions",
+            f"the work returned {type(awaitable).__name__}; give a coroutine function, or use masthead.LeaderElector "
+            "for plain functions",
             value=work,
         )
     return await awaitable

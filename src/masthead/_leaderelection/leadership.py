@@ -1,4 +1,4 @@
-"""What the work of a leader is given: whether it may still act, and its fencing token."""
+"""The work's view of its leadership: validity and fencing token."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["FencingToken", "Leadership", "LeadershipView", "TermState", "WorkAba
 
 
 class WorkAbandonedError(Exception):
-    """Raised by work that ends though something of it goes on.
+    """Raised by work that returns while parts of it still run.
 
     Attributes:
-        may_act: Whether what goes on may still act: then the lease is not released, but has to expire.
+        may_act: Whether those parts can still act. Then the lease is not released, and has to expire.
     """
 
     def __init__(self, work: str, *, may_act: bool = True) -> None:
@@ -32,25 +32,26 @@ class WorkAbandonedError(Exception):
 @set_module("masthead.leaderelection")
 @dataclass(frozen=True, slots=True)
 class FencingToken:
-    """The number of a term, for systems that refuse what an earlier leader sends.
+    """The number of a term, for systems that reject writes of earlier leaders.
 
-    Store the highest number that has been seen with what is written, and refuse writes with a lower one: then a leader
-    that was paused and does not know yet that its time is over cannot do harm.
+    Store the highest number with the data, and reject writes with a lower one. Then a leader that was paused, and is
+    unaware that its term is over, cannot do harm.
 
     Attributes:
-        transitions: The ``leaseTransitions`` of the term: more than in every earlier term of the lease.
-        lease_uid: The UID of the lease when the term began. Numbers of different leases do not compare.
+        transitions: The ``leaseTransitions`` of the term: greater than in every earlier term of the lease.
+        lease_uid: The UID of the lease when the term began. Numbers of different leases cannot be compared.
     """
 
     transitions: int
     lease_uid: str
 
     def is_older_than(self, other: FencingToken) -> bool:
-        """Whether it is of an earlier term.
+        """Whether the token belongs to an earlier term.
 
         Raises:
-            ArgumentError: If the lease was deleted in between, so that the numbers do not compare.
+            ArgumentError: If the tokens belong to different leases, because the lease was deleted in between.
         """
+        # A recreated lease counts from 0 again: the older token could look newer.
         if self.lease_uid != other.lease_uid:
             raise ArgumentError(
                 f"the fencing tokens {self} and {other} are of two leases; was the lease deleted?",
@@ -63,13 +64,13 @@ class FencingToken:
 
 
 class TermState:
-    """What is known of a term; both façades' `Leadership` read it.
+    """The state of a term, shared by the `Leadership` of both façades.
 
     Attributes:
         title: Identity and lease, for messages.
         token: The fencing token.
-        until: Until when the work may act, by the own clock.
-        reason: Why it is over; empty while it is not.
+        until: The end of the permission to act, by the own clock.
+        reason: The reason for the end of the term; empty while it lasts.
 
     Threads: may be read from any thread; changed on the event loop.
     """
@@ -84,7 +85,7 @@ class TermState:
 
     @property
     def remaining(self) -> float:
-        """Seconds until it is over without a renewal; 0 if it is over."""
+        """Seconds until the term ends without a renewal; 0 after its end."""
         return 0.0 if self.reason else max(0.0, self.until - self._clock.now())
 
     @property
@@ -93,7 +94,8 @@ class TermState:
         return self.remaining > 0
 
     def revoke(self, reason: str) -> None:
-        """End it, once."""
+        """End the term. Only the first call has an effect."""
+        # The first reason is the cause; later ones are its consequences.
         if not self.reason:
             self.reason = reason
             for call in list(self.on_revoked):
@@ -114,12 +116,12 @@ class LeadershipView:
 
     @property
     def until(self) -> float:
-        """Until when the work may act without a renewal, in seconds of the event loop's clock."""
+        """The end of the permission to act without a renewal, in seconds of the event loop's clock."""
         return self._state.until
 
     @property
     def remaining(self) -> float:
-        """Seconds until the work must not act any more, unless the lease is renewed; 0 if it must not."""
+        """Seconds until the work must stop unless the lease is renewed; 0 if it must stop now."""
         return self._state.remaining
 
     @property
@@ -128,10 +130,10 @@ class LeadershipView:
         return self._state.is_valid
 
     def check(self) -> None:
-        """Check that the work may act. Call it before each step that must not be done by two.
+        """Check that the work may act. Call this before every step that two replicas must not take.
 
         Raises:
-            LeadershipLostError: If it may not.
+            LeadershipLostError: If the leadership is over.
         """
         if not self.is_valid:
             reason = self._state.reason or "the lease was not renewed in time"
@@ -150,7 +152,7 @@ class Leadership(LeadershipView):
     """
 
     async def wait_for_loss(self) -> None:
-        """Wait until the leadership is lost. The work is cancelled at that moment anyway."""
+        """Wait for the end of the leadership, at which the work is also cancelled."""
         if self._state.reason:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -30,7 +30,7 @@ class LeaseLock:
         client: The client.
         name: Its name.
         namespace: Its namespace.
-        labels: Labels that it is to have; others are left as they are.
+        labels: Labels to set; others stay.
         timeout: Timeout of each request, in seconds.
     """
 
@@ -47,15 +47,20 @@ class LeaseLock:
 
     @property
     def reference(self) -> Unstructured:
-        """The Lease as the subject of an event: its metadata alone."""
-        made = Unstructured.new(self.name, api_version="coordination.k8s.io/v1", kind="Lease", namespace=self.namespace)
+        """The Lease as the subject of an Event, with metadata only."""
+        reference = Unstructured.new(
+            self.name, api_version="coordination.k8s.io/v1", kind="Lease", namespace=self.namespace
+        )
         if self._current is not None:
-            made.metadata.uid = self._current.metadata.uid
-            made.metadata.resource_version = self._current.metadata.resource_version
-        return made
+            reference.metadata.uid = self._current.metadata.uid
+            reference.metadata.resource_version = self._current.metadata.resource_version
+        return reference
 
     async def perform(self, step: Read | Create | Update) -> Lease | None:
-        """Send the request of a step, and return the lease; None if a lease that was to be read does not exist.
+        """Send the request of a step.
+
+        Returns:
+            The lease; None if a read finds no lease.
 
         Raises:
             MastheadError: As any call.
@@ -63,40 +68,40 @@ class LeaseLock:
         match step:
             case Read():
                 try:
-                    found = await self._leases.get(self.name, timeout=self._timeout)
+                    lease = await self._leases.get(self.name, timeout=self._timeout)
                 except NotFoundError:
                     return None
             case Create():
-                found = await self._leases.create(self._new(step.record), timeout=self._timeout)
+                lease = await self._leases.create(self._build_new(step.record), timeout=self._timeout)
             case Update():
-                found = await self._leases.update(self._changed(step), timeout=self._timeout)
-        self._current = found
-        return Lease(record_of(found), found.metadata.uid, found.metadata.resource_version)
+                lease = await self._leases.update(self._build_update(step), timeout=self._timeout)
+        self._current = lease
+        return Lease(record_of(lease), lease.metadata.uid, lease.metadata.resource_version)
 
-    def _new(self, record: LeaseRecord) -> Unstructured:
-        made = Unstructured.new(
+    def _build_new(self, record: LeaseRecord) -> Unstructured:
+        lease = Unstructured.new(
             self.name,
             api_version="coordination.k8s.io/v1",
             kind="Lease",
             namespace=self.namespace,
             labels=self._labels or None,
         )
-        made["spec"] = spec_of(record)
-        return made
+        lease["spec"] = spec_of(record)
+        return lease
 
-    def _changed(self, step: Update) -> Unstructured:
+    def _build_update(self, step: Update) -> Unstructured:
         assert self._current is not None, "a lease is read or written before it is updated"
         changed = self._current.copy()
         changed.metadata.resource_version = step.version
         if self._labels:
             changed.metadata.labels = {**changed.metadata.labels, **self._labels}
-        # Fields of others, such as preferredHolder, are kept.
+        # Merged, because others may have written fields such as preferredHolder.
         changed["spec"] = _spec_in(changed) | spec_of(step.record)
         return changed
 
 
 def spec_of(record: LeaseRecord) -> dict[str, object]:
-    """The fields of a Lease's spec that a record has."""
+    """Convert a record into fields of a Lease's spec."""
     return {
         "holderIdentity": record.holder,
         "leaseDurationSeconds": record.seconds,
@@ -107,14 +112,15 @@ def spec_of(record: LeaseRecord) -> dict[str, object]:
 
 
 def record_of(lease: Unstructured) -> LeaseRecord:
-    """The record in a Lease, whatever others have written there. What cannot be read is logged and left out."""
+    """Read the record of a Lease. Invalid fields of other writers are ignored, and invalid times logged."""
     spec = _spec_in(lease)
     holder, seconds, transitions = (
         spec.get(name) for name in ("holderIdentity", "leaseDurationSeconds", "leaseTransitions")
     )
     return LeaseRecord(
-        # Somebody holds it whose name is not text; that is safer than to take it for free.
+        # A holder whose identity is not text still holds the lease: to take it would be the greater risk.
         holder=holder if isinstance(holder, str) else "" if holder is None else repr(holder)[:100],
+        # A bool is an int to isinstance, and no duration.
         seconds=seconds if type(seconds) is int and seconds > 0 else None,
         acquired=_time_in(lease, spec, "acquireTime"),
         renewed=_time_in(lease, spec, "renewTime"),

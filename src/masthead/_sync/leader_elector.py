@@ -23,7 +23,7 @@ __all__ = ["LeaderElector"]
 
 @set_module("masthead")
 class LeaderElector(ElectorFacade):
-    """Runs work in at most one of several replicas at a time, by a Lease as client-go's elector does.
+    """Runs work in at most one of several replicas at a time, with a Lease, as client-go's elector.
 
     ::
 
@@ -67,31 +67,31 @@ class LeaderElector(ElectorFacade):
     ) -> None:
         """Create an elector. Nothing is sent before it runs.
 
-        Callbacks are called one after the other, in another thread than the work. What they raise is logged; the
-        election goes on.
+        Callbacks are called one after the other, in another thread than the work. Their errors are logged, and do not
+        affect the election.
 
         Args:
             client: The client.
             name: The name of the lease. Elections of different names are independent.
             namespace: The namespace of the lease; None for the client's default namespace.
-            identity: The name of this replica; unique among all, also after a restart. By default the host name and
-                a UUID.
-            lease_duration: How many seconds candidates wait without a renewal before they take over.
-            renew_deadline: How many seconds the leader goes on working without a renewal.
-            retry_period: Seconds between two tries to acquire or renew.
-            release_on_exit: Whether the lease is released when `run` ends, so that another can lead at once.
+            identity: The name of this replica, unique among all, also after a restart; the host name and a UUID by
+                default.
+            lease_duration: Seconds without a renewal after which candidates take over.
+            renew_deadline: Seconds without a renewal after which the leader stops its work.
+            retry_period: Seconds between two attempts to acquire or renew.
+            release_on_exit: Whether the lease is released when `run` ends, so that another can lead immediately.
             recampaign: Whether `run` campaigns again after the leadership was lost, or raises.
-            labels: Labels for the lease; others on it are kept.
-            clock: The wall clock, for the times that the lease shows. No decision depends on it.
-            metrics: Where ``leader_election_master_status``, ``leader_election_slowpath_total`` and
-                ``leader_election_overdue`` are recorded.
+            labels: Labels for the lease; its other labels stay.
+            clock: The wall clock, for the times in the lease. No decision depends on it.
+            metrics: Receives ``leader_election_master_status``, ``leader_election_slowpath_total`` and
+                ``leader_election_overdue``.
             on_started_leading: Called when a term begins.
-            on_stopped_leading: Called when a term has ended, and its work before. Never without a term.
-            on_new_leader: Called with the identity of each new leader, this one included.
-            on_overdue: Called if the work has not ended though its lease has expired, so that another may lead.
-                To be sure, exit the process there: ``lambda: os._exit(1)``.
-            recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends. It is
-                started and stopped by the caller.
+            on_stopped_leading: Called after the end of a term and its work; never without a term.
+            on_new_leader: Called with the identity of each new leader, including this one.
+            on_overdue: Called if the work still runs when its lease expires, so that another replica may lead. To be
+                safe, exit the process there: ``lambda: os._exit(1)``.
+            recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends.
+                The caller starts and stops it.
 
         Raises:
             ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
@@ -140,7 +140,7 @@ class LeaderElector(ElectorFacade):
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the work still runs though its lease has expired, so that another may lead."""
+        """Whether the work still runs after its lease has expired, so that another replica may lead."""
         return self._async.is_overdue
 
     @property
@@ -149,7 +149,7 @@ class LeaderElector(ElectorFacade):
         return self._async.last_error
 
     def health_check(self, tolerance: float = 20.0) -> None:
-        """Check, for ``/healthz``, that no work runs for longer than this after its lease has expired.
+        """Check, for ``/healthz``, that no work outlives its lease by more than the tolerance.
 
         Args:
             tolerance: Seconds.

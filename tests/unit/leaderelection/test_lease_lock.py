@@ -110,4 +110,4 @@ async def test_an_update_keeps_fields_that_a_record_has_not() -> None:
         lock._current = lease(stored)
         record = LeaseRecord("c", 15, when, when, 1)
 
-        assert lock._changed(Update(record, "7"))["spec"] == stored | spec_of(record)
+        assert lock._build_update(Update(record, "7"))["spec"] == stored | spec_of(record)
