@@ -232,11 +232,12 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "masthead.controller": {
         "masthead._controller.cache_reader": ["CacheReader"],
-        "masthead._controller.controller": ["Controller"],
+        "masthead._controller.controller": ["Controller", "ControllerOptions"],
         "masthead._controller.declarations": [
             "Declaration",
             "KindLike",
             "Mapper",
+            "ObjectSelection",
             "Owns",
             "Reads",
             "ReconcileFunction",

@@ -18,9 +18,11 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._controller.cache_reader import CacheReader as CacheReader
     from masthead._controller.controller import Controller as Controller
+    from masthead._controller.controller import ControllerOptions as ControllerOptions
     from masthead._controller.declarations import Declaration as Declaration
     from masthead._controller.declarations import KindLike as KindLike
     from masthead._controller.declarations import Mapper as Mapper
+    from masthead._controller.declarations import ObjectSelection as ObjectSelection
     from masthead._controller.declarations import Owns as Owns
     from masthead._controller.declarations import Reads as Reads
     from masthead._controller.declarations import ReconcileFunction as ReconcileFunction
@@ -52,12 +54,14 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "CacheReader": "masthead._controller.cache_reader",
             "Controller": "masthead._controller.controller",
+            "ControllerOptions": "masthead._controller.controller",
             "Declaration": "masthead._controller.declarations",
             "JsonFormatter": "masthead._controller.log_formatters",
             "KindLike": "masthead._controller.declarations",
             "LogFormat": "masthead._controller.options",
             "ManagerRuntime": "masthead._controller.runtime",
             "Mapper": "masthead._controller.declarations",
+            "ObjectSelection": "masthead._controller.declarations",
             "OwnWrite": "masthead._sansio.own_writes",
             "Owns": "masthead._controller.declarations",
             "Permission": "masthead._controller.permissions",

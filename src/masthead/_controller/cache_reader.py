@@ -41,18 +41,8 @@ ListOf: TypeAlias = list[V]  # the class below has a method of that name
 def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInformer[Any]:
     """The informer of a kind that a controller has declared, shared with all who have declared the same."""
     if isinstance(spec.kind, type):
-        return factory.informer(
-            spec.kind,
-            namespace=spec.namespace,
-            label_selector=spec.label_selector,
-            field_selector=spec.field_selector,
-        )
-    return factory.dynamic(
-        spec.kind,
-        namespace=spec.namespace,
-        label_selector=spec.label_selector,
-        field_selector=spec.field_selector,
-    ).informer
+        return factory.informer(spec.kind, **spec.selection)
+    return factory.dynamic(spec.kind, **spec.selection).informer
 
 
 @set_module("masthead.controller")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar
 
 from masthead._cache.callables import check_plain
-from masthead._cache.factory.selection import ListSelectors, check_selectors, namespaces_of
 from masthead._controller.declarations import (
     ReconcileFunction,
     WatchSpec,
+    check_selection,
     kind_of,
     owned_specs,
     read_specs,
@@ -26,20 +26,51 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from masthead._client.options import FieldSelection, LabelSelection
-    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Reconciler, Watches
+    from masthead._controller.declarations import (
+        KindLike,
+        Mapper,
+        ObjectSelection,
+        Owns,
+        Reads,
+        Reconciler,
+        Watches,
+    )
     from masthead._controller.permissions import Permission
     from masthead._controller.predicates import PredicateLike
     from masthead._controller.requests import Request
     from masthead._sansio.rate_limiters import QueueRateLimiter
     from masthead._sansio.store_indices import IndexFunc
 
-__all__ = ["DEFAULT_TIMEOUT", "Controller"]
+__all__ = ["DEFAULT_TIMEOUT", "Controller", "ControllerOptions"]
 
 T = TypeVar("T", bound=Object)
 
 DEFAULT_TIMEOUT: Final = 300.0
 """Seconds after which a reconcile counts as hung."""
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+
+
+@set_module("masthead.controller")
+class ControllerOptions(TypedDict, Generic[T], total=False):
+    """The options of a controller; `Controller` describes them and has their defaults."""
+
+    name: str
+    owns: Iterable[KindLike | Owns[Any]]
+    watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]
+    reads: Iterable[KindLike | Reads[Any]]
+    indexers: Mapping[str, IndexFunc[T]] | None
+    workers: int
+    predicate: PredicateLike | None
+    namespace: str | Sequence[str] | None
+    label_selector: LabelSelection | None
+    field_selector: FieldSelection | None
+    resync: float
+    timeout: float | None
+    rate_limiter: Callable[[], QueueRateLimiter[Request]] | None
+    field_manager: str
+    finalizer: str
+    ignore_own_writes: bool
+    permissions: Iterable[Permission]
 
 
 @set_module("masthead.controller")
@@ -124,14 +155,16 @@ class Controller(Generic[T]):
         permissions: Iterable[Permission] = (),
     ) -> None:
         self._function = ReconcileFunction.of(function)
-        selection = check_selectors(ListSelectors(label_selector=label_selector, field_selector=field_selector))
+        selection: ObjectSelection = {
+            "namespace": namespace,
+            "label_selector": label_selector,
+            "field_selector": field_selector,
+        }
         primary = WatchSpec(
             kind_of(kind),
             "for",
             predicate=predicate_of(predicate),
-            namespace=None if namespace is None else namespaces_of(namespace),
-            label_selector=selection.label_selector,
-            field_selector=selection.field_selector,
+            **check_selection(selection),
         )
         self._name = name or primary.resource.resource
         if not _NAME.fullmatch(self._name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast
 
 from masthead._cache.callables import check_plain, is_coroutine_function
 from masthead._cache.factory.selection import ListSelectors, check_selectors, namespaces_of, resource_of
@@ -16,12 +16,15 @@ from masthead._module import set_module
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._controller.predicates import PredicateLike
 
 __all__ = [
     "KindLike",
     "Mapper",
+    "ObjectSelection",
     "Owns",
     "Reads",
     "ReconcileFunction",
@@ -59,6 +62,47 @@ def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
 
 
 @set_module("masthead.controller")
+class ObjectSelection(TypedDict, total=False):
+    """The objects of a kind to list, watch and cache.
+
+    Attributes:
+        namespace: Only objects of one namespace or of several; None for those of the manager.
+        label_selector: Only objects with such labels.
+        field_selector: Only objects with such fields.
+    """
+
+    namespace: str | Sequence[str] | None
+    label_selector: LabelSelection | None
+    field_selector: FieldSelection | None
+
+
+class CheckedSelection(TypedDict):
+    """A valid selection."""
+
+    namespace: tuple[str, ...] | None
+    label_selector: LabelSelection | None
+    field_selector: FieldSelection | None
+
+
+def check_selection(selection: ObjectSelection) -> CheckedSelection:
+    """Check a selection of objects.
+
+    Raises:
+        ArgumentError: If a namespace is invalid.
+        SelectorError: If a selector is invalid.
+    """
+    namespace = selection.get("namespace")
+    selectors = check_selectors(
+        ListSelectors(label_selector=selection.get("label_selector"), field_selector=selection.get("field_selector"))
+    )
+    return {
+        "namespace": None if namespace is None else namespaces_of(namespace),
+        "label_selector": selectors.label_selector,
+        "field_selector": selectors.field_selector,
+    }
+
+
+@set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class WatchSpec:
     """A kind that a controller watches or reads.
@@ -88,6 +132,15 @@ class WatchSpec:
         """The resource."""
         return resource_of(self.kind)
 
+    @property
+    def selection(self) -> CheckedSelection:
+        """The objects to cache."""
+        return {
+            "namespace": self.namespace,
+            "label_selector": self.label_selector,
+            "field_selector": self.field_selector,
+        }
+
 
 @set_module("masthead.controller")
 class Declaration(Generic[T]):
@@ -113,9 +166,7 @@ class Owns(Declaration[T]):
         kind: The class, or the resource.
         predicate: Which changes count; see `masthead.predicates`.
         any_owner: Whether every owner of the reconciled kind is reconciled; else only the controller.
-        namespace: Only objects of one namespace or of several; None for those of the manager.
-        label_selector: Only objects with such labels are listed, watched and cached.
-        field_selector: Only objects with such fields.
+        selection: The objects to cache: ``namespace``, ``label_selector`` and ``field_selector``.
 
     Raises:
         ArgumentError: If an argument is invalid.
@@ -129,20 +180,15 @@ class Owns(Declaration[T]):
         *,
         predicate: PredicateLike | None = None,
         any_owner: bool = False,
-        namespace: str | Sequence[str] | None = None,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
+        **selection: Unpack[ObjectSelection],
     ) -> None:
-        selection = _selection(label_selector, field_selector)
         super().__init__(
             WatchSpec(
                 kind_of(kind),
                 "owns",
                 predicate=predicate_of(predicate),
                 any_owner=any_owner,
-                namespace=_namespaces(namespace),
-                label_selector=selection.label_selector,
-                field_selector=selection.field_selector,
+                **check_selection(selection),
             )
         )
 
@@ -157,9 +203,7 @@ class Watches(Declaration[T]):
             reconcile: requests, keys or objects, one or several, or None. If it takes a second argument, it gets the
             controller's `CacheReader`. If it raises, the error is logged, and it is called again later.
         predicate: Which changes count; see `masthead.predicates`.
-        namespace: Only objects of one namespace or of several; None for those of the manager.
-        label_selector: Only objects with such labels are listed, watched and cached.
-        field_selector: Only objects with such fields.
+        selection: The objects to cache: ``namespace``, ``label_selector`` and ``field_selector``.
 
     Raises:
         ArgumentError: If an argument is invalid.
@@ -173,22 +217,17 @@ class Watches(Declaration[T]):
         mapper: Callable[[T], object] | Callable[..., object],
         *,
         predicate: PredicateLike | None = None,
-        namespace: str | Sequence[str] | None = None,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
+        **selection: Unpack[ObjectSelection],
     ) -> None:
         check_plain("a mapper", mapper)
         _check_mapper(mapper)
-        selection = _selection(label_selector, field_selector)
         super().__init__(
             WatchSpec(
                 kind_of(kind),
                 "watches",
                 mapper=mapper,
                 predicate=predicate_of(predicate),
-                namespace=_namespaces(namespace),
-                label_selector=selection.label_selector,
-                field_selector=selection.field_selector,
+                **check_selection(selection),
             )
         )
 
@@ -199,9 +238,7 @@ class Reads(Declaration[T]):
 
     Args:
         kind: The class, or the resource.
-        namespace: Only objects of one namespace or of several; None for those of the manager.
-        label_selector: Only objects with such labels are listed, watched and cached.
-        field_selector: Only objects with such fields.
+        selection: The objects to cache: ``namespace``, ``label_selector`` and ``field_selector``.
 
     Raises:
         ArgumentError: If an argument is invalid.
@@ -209,22 +246,12 @@ class Reads(Declaration[T]):
         UnknownKindError: If the class does not say where it is served.
     """
 
-    def __init__(
-        self,
-        kind: type[T] | GroupVersionResource | str,
-        *,
-        namespace: str | Sequence[str] | None = None,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-    ) -> None:
-        selection = _selection(label_selector, field_selector)
+    def __init__(self, kind: type[T] | GroupVersionResource | str, **selection: Unpack[ObjectSelection]) -> None:
         super().__init__(
             WatchSpec(
                 kind_of(kind),
                 "reads",
-                namespace=_namespaces(namespace),
-                label_selector=selection.label_selector,
-                field_selector=selection.field_selector,
+                **check_selection(selection),
             )
         )
 
@@ -290,14 +317,6 @@ def _items(name: str, given: Iterable[Any]) -> list[Any]:
     if isinstance(given, str | bytes | type) or not isinstance(cast("object", given), Iterable):
         raise ArgumentError(f"{name} must be a list, and is {given!r}", value=given)
     return list(given)
-
-
-def _selection(label_selector: LabelSelection | None, field_selector: FieldSelection | None) -> ListSelectors:
-    return check_selectors(ListSelectors(label_selector=label_selector, field_selector=field_selector))
-
-
-def _namespaces(namespace: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if namespace is None else namespaces_of(namespace)
 
 
 @set_module("masthead.controller")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
 
 from masthead._cache.options import InformerOptions
 from masthead._client.client import Client
-from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
+from masthead._controller.controller import Controller
 from masthead._controller.controller_services import utc_now
 from masthead._controller.declarations import kind_of
 from masthead._controller.logs import setup_logging
@@ -37,17 +37,13 @@ if TYPE_CHECKING:
 
     from masthead._cache.options import Hold
     from masthead._cache.store.transforms import Transform
-    from masthead._client.options import FieldSelection, LabelSelection
     from masthead._config.model import Config
-    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Reconciler, Watches
+    from masthead._controller.controller import ControllerOptions
+    from masthead._controller.declarations import KindLike, Reconciler
     from masthead._controller.options import RunOverrides
     from masthead._controller.permissions import Permission
-    from masthead._controller.predicates import PredicateLike
-    from masthead._controller.requests import Request
     from masthead._controller.thread_runner import ThreadRunner
-    from masthead._sansio.rate_limiters import QueueRateLimiter
     from masthead._sansio.sharding import ShardKey
-    from masthead._sansio.store_indices import IndexFunc
     from masthead.metrics import Metrics
 
 __all__ = ["Manager"]
@@ -195,31 +191,14 @@ class Manager:
         """The program's own checks for ``/readyz``."""
         return self._ready_checks
 
-    def controller(
-        self,
-        kind: type[T] | KindLike,
-        *,
-        name: str = "",
-        owns: Iterable[KindLike | Owns[Any]] = (),
-        watches: Mapping[Any, Mapper] | Iterable[Watches[Any]] = (),
-        reads: Iterable[KindLike | Reads[Any]] = (),
-        indexers: Mapping[str, IndexFunc[T]] | None = None,
-        workers: int = 1,
-        predicate: PredicateLike | None = None,
-        namespace: str | Sequence[str] | None = None,
-        label_selector: LabelSelection | None = None,
-        field_selector: FieldSelection | None = None,
-        resync: float = 0.0,
-        timeout: float | None = DEFAULT_TIMEOUT,
-        rate_limiter: Callable[[], QueueRateLimiter[Request]] | None = None,
-        field_manager: str = "",
-        finalizer: str = "",
-        ignore_own_writes: bool = False,
-        permissions: Iterable[Permission] = (),
-    ) -> Callable[[R], R]:
+    def controller(self, kind: type[T] | KindLike, **options: Unpack[ControllerOptions[T]]) -> Callable[[R], R]:
         """Register a controller: a decorator for a function or a class, also callable with a `Reconciler`.
 
-        The decorator returns its argument unchanged. The other arguments are those of `Controller`.
+        The decorator returns its argument unchanged.
+
+        Args:
+            kind: The kind to reconcile: a class, or a resource such as ``apps/v1/deployments``.
+            options: The options of `Controller`.
 
         Raises:
             ArgumentError: If an argument is invalid, or there is a controller of that name.
@@ -231,29 +210,7 @@ class Manager:
         kind_of(kind)
 
         def register(function: R) -> R:
-            self.add(
-                Controller(
-                    function,
-                    kind,
-                    name=name,
-                    owns=owns,
-                    watches=watches,
-                    reads=reads,
-                    indexers=indexers,
-                    workers=workers,
-                    predicate=predicate,
-                    namespace=namespace,
-                    label_selector=label_selector,
-                    field_selector=field_selector,
-                    resync=resync,
-                    timeout=timeout,
-                    rate_limiter=rate_limiter,
-                    field_manager=field_manager,
-                    finalizer=finalizer,
-                    ignore_own_writes=ignore_own_writes,
-                    permissions=permissions,
-                )
-            )
+            self.add(Controller(function, kind, **options))
             return function
 
         return register

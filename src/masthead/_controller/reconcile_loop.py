@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from masthead._controller.cache_reader import CacheReader, informer_of
 from masthead._controller.event_registrations import EventRegistrations, find_owner_kind
-from masthead._controller.reconciler import Reconciler
+from masthead._controller.reconcile_runner import ReconcileRunner
 from masthead._controller.request_processor import RequestProcessor
 from masthead._controller.worker_tasks import WorkerTasks
 from masthead._errors.base import counted
@@ -85,7 +85,7 @@ class ReconcileLoop:
             Exception: Whatever the constructor of the reconciler's class raises.
         """
         services, requests = self._services, self.requests
-        reconciler = Reconciler(self.controller, services, self.reader, self._objects, requests.shard, self._log)
+        runner = ReconcileRunner(self.controller, services, self.reader, self._objects, requests.shard, self._log)
         for informer in self.informers:
             await informer.wait_for_cache_sync()
             # Another replica, or an earlier process, may have written objects that this cache does not show yet.
@@ -94,7 +94,7 @@ class ReconcileLoop:
         owner = await find_owner_kind(self.controller, services.client)
         self.is_namespaced = owner.namespaced
         self._events.start(self._informers, owner, services.failures)
-        self._workers.start(self.controller.workers, functools.partial(requests.work, self._workers, reconciler))
+        self._workers.start(self.controller.workers, functools.partial(requests.work, self._workers, runner))
         requests.is_running = True
         self._log.info(
             "controller %s started with %s, %s",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from masthead._controller.controller import Controller
     from masthead._controller.controller_services import ControllerServices
     from masthead._controller.flight import Flight
-    from masthead._controller.reconciler import Reconciler
+    from masthead._controller.reconcile_runner import ReconcileRunner
     from masthead._controller.worker_tasks import WorkerTasks
     from masthead._meta.object import Object
     from masthead._sansio.own_writes import ObjectChange, OwnWrite
@@ -109,7 +109,7 @@ class RequestProcessor:
         if shard is not None:
             await self.flights.wait_ended(lambda request: not shard.owns(request))
 
-    async def work(self, workers: WorkerTasks, reconciler: Reconciler) -> None:
+    async def work(self, workers: WorkerTasks, runner: ReconcileRunner) -> None:
         """Reconcile one request after the other, until the queue is shut down or the worker is surplus."""
         keys = self.queue.keys
         while not workers.may_leave():
@@ -126,7 +126,7 @@ class RequestProcessor:
             outcome = _CANCELLED
             job = workers.begin(request)
             try:
-                outcome = await reconciler.reconcile(flight)
+                outcome = await runner.reconcile(flight)
             except Exception as error:  # noqa: BLE001 - a defect of the package must not end the worker
                 self._log.exception("controller %s: %s", self._controller.name, request)
                 outcome = ReconcileOutcome(error=error)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from masthead._controller.shard_filter import ShardFilter
     from masthead._meta.object import Object
 
-__all__ = ["Reconciler"]
+__all__ = ["ReconcileRunner"]
 
 
-class Reconciler:
+class ReconcileRunner:
     """Reconciles objects of one controller.
 
     Args:
