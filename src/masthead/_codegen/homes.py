@@ -37,7 +37,7 @@ INT_OR_STRING: Final = meta("IntOrString")
 QUANTITY: Final = meta("Quantity")
 CONDITION: Final = Reference(META_V1, "Condition")
 CONDITION_STATUS: Final = Reference(META_V1, "ConditionStatus")
-CONDITION_STATUSES: Final = frozenset(get_args(v1.ConditionStatus))
+CONDITION_STATUSES: Final = frozenset[str](get_args(v1.ConditionStatus))
 
 _MACHINERY: Final = "io.k8s.apimachinery."
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."

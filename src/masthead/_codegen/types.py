@@ -272,7 +272,7 @@ class _Field:
 
     def _enumerated(self, values: Values) -> str:
         """The name of an enumerated type; empty without values."""
-        if {*values} == homes.CONDITION_STATUSES:
+        if frozenset(values) == homes.CONDITION_STATUSES:
             return self._use(homes.CONDITION_STATUS)
         return self.scope.define_enumeration(self.enumeration, values) if values else ""
 

@@ -21,7 +21,7 @@ __all__ = ["UNIONS", "evaluate", "wire_type"]
 
 UNIONS: Final = (Union, types.UnionType)
 """The origins of ``Union[a, b]`` and of ``a | b``."""
-_LITERAL: Final = type(Literal[""])
+_LITERAL: Final = type(cast("object", Literal[""]))
 
 
 def wire_type(annotation: object) -> object:
@@ -38,7 +38,7 @@ def wire_type(annotation: object) -> object:
         # Only this package writes UNSET into an annotation, for the exact apiVersion and kind of a class.
         return annotation
     if origin is Literal:
-        kinds = {type(value) for value in arguments}
+        kinds: set[type] = {type(value) for value in arguments}
         return kinds.pop() if kinds in ({str}, {int}) else annotation
     if origin is Annotated:
         return Annotated[(wire_type(arguments[0]), *arguments[1:])]

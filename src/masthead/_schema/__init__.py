@@ -1,7 +1,7 @@
-"""Schemas: what the API says about the fields of a kind, and what follows from it.
+"""Schemas of kinds, and the operations that depend on them: validation, defaults, merging, managed fields.
 
 There is one tree, `schema.Schema`: OpenAPI v3 with Kubernetes' extensions. It is read from OpenAPI documents, from
-CustomResourceDefinitions and from generated classes. Each operation on it is a pure function in a module of its own. Nothing
+CustomResourceDefinitions and from generated classes. Each operation is a pure function in a separate module. Nothing
 here does I/O, so that client, generator and embedded server share it.
 
 - `schema`: the tree. `errors`: errors of fields, and how Go writes values in messages.

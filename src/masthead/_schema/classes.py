@@ -47,14 +47,14 @@ _HEAD: Final = frozenset({"apiVersion", "kind"})
 
 
 class FieldFacts(msgspec.Struct, frozen=True):
-    """What a class does not say about a field.
+    """The properties of a field's schema that the class lacks.
 
     Attributes:
         is_int64: Whether its integers have 64 bits instead of 32.
         has_list_type: Whether the list type is stated; None if it is for lists, and for nothing else.
-        is_bare: Whether a reference stands alone, instead of in ``allOf``.
-        target: The full name of the schema that the innermost value refers to; empty for the one of the class.
-        default: Its default; None for the one that follows from the class, UNSET for no default.
+        is_bare: Whether a reference is written without ``allOf``.
+        target: The full name of the innermost value's schema; empty if it follows from the class.
+        default: The default; None if it follows from the class, UNSET for no default.
     """
 
     is_int64: bool = False
@@ -65,11 +65,11 @@ class FieldFacts(msgspec.Struct, frozen=True):
 
 
 class TypeFacts(msgspec.Struct, frozen=True):
-    """What a class does not say about its type.
+    """The properties of a type's schema that the class lacks.
 
     Attributes:
-        required: The required fields in their order; None for those that follow from the class.
-        fields: What it does not say about fields, by their wire names.
+        required: The required fields in order; None if they follow from the class.
+        fields: Facts about fields, by their wire names.
         unions: Which of the fields exclude each other.
     """
 

@@ -58,11 +58,11 @@ _LARGEST_FLOAT32: Final = 2.0**128 * (1 - 2.0**-25)
 
 
 class Finding(NamedTuple):
-    """What is wrong with a value. It becomes an error, unless it is in an alternative that does not matter.
+    """A violated constraint. It becomes an error unless another alternative (``anyOf``) accepts the value.
 
     Attributes:
-        text: The whole text, which is the same for what is reported once only.
-        path: Where it is; None if the error is reported at the root.
+        text: The whole message; findings with equal texts are reported once.
+        path: The path of the value; None if the error is reported at the root.
         reason: The reason of the error.
         value: The bad value.
         detail: The detail of the error.
@@ -115,7 +115,7 @@ def type_finding(schema: Schema, value: Json, path: str) -> Finding | None:
     if value is None:
         wrong = bool(types) and not schema.nullable
         return _wrong_type(path, ",".join(types), kind) if wrong else None
-    # The name of a format stands for a type here. A schema without type and format allows anything.
+    # kube-apiserver treats some format names as types. A schema without type and format allows anything.
     name = checked_format(schema)
     if not types and not name:
         return None

@@ -1,4 +1,4 @@
-"""Correlation: which value of an object before an update is the one that a value now replaces."""
+"""Correlation of values before and after an update, as ratcheting needs it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Correlated:
 
 
 class Ratcheting:
-    """Whether a value is what it was before an update, or lies in one that is."""
+    """Whether a value, or a value around it, is unchanged by an update."""
 
     __slots__ = ("_current", "_nearest")
 

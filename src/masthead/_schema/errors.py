@@ -1,4 +1,4 @@
-"""Errors of fields: what is wrong with one value, in the words of kube-apiserver.
+"""Errors of fields, in the words of kube-apiserver.
 
 A validation returns a list of `FieldError`; all of them make one ``Invalid`` Status.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 OMITTED: Final = object()
-"""Stands for an invalid value that the message does not repeat."""
+"""Placeholder for an invalid value that the message omits."""
 
 _TITLES: Final = {
     "FieldValueNotFound": "Not found",
@@ -45,9 +45,9 @@ class FieldError:
     """The error of one field.
 
     Attributes:
-        reason: ``FieldValueRequired`` and so on, as a Status' cause has it.
+        reason: The reason of a cause in a Status, such as ``FieldValueRequired``.
         field: The path, such as ``spec.containers[0].name``.
-        value: The invalid value; `OMITTED` if the message does not repeat it.
+        value: The invalid value; `OMITTED` if the message omits it.
         detail: Why it is invalid.
     """
 

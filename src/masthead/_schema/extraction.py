@@ -40,7 +40,7 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     """Extract the part of an object that a field manager has applied.
 
     Args:
-        obj: An object with its managed fields, as it was read.
+        obj: An unmodified object with its managed fields.
         field_manager: The field manager that applied it.
         subresource: The subresource it was applied to: ``status``, ``scale``; empty for the object itself.
 

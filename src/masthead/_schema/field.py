@@ -1,4 +1,4 @@
-"""What a class says about a field beyond its type: constraints, documentation, merge rules, validation rules."""
+"""`Field`: constraints, documentation, merge rules and validation rules of a field, for its annotation."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _IMMUTABLE: Final = Rule("self == oldSelf", message="is immutable")
 
 @set_module("masthead.crd")
 class Field:
-    """What the schema of a custom resource says about a field beyond its type.
+    """Constraints, documentation, merge rules and validation rules of a custom resource's field.
 
-    It stands in an annotation: ``replicas: Annotated[int, Field(minimum=0)] = 1``. In ``list[Annotated[str, Field(...)]]`` it
-    is about the items. An alias, ``Port = Annotated[int, Field(minimum=1, maximum=65535)]``, may be used for many fields;
-    of several in one annotation, the last one that sets something counts.
+    Put it into an annotation: ``replicas: Annotated[int, Field(minimum=0)] = 1``. In ``list[Annotated[str, Field(...)]]`` it
+    constrains the items. An alias, ``Port = Annotated[int, Field(minimum=1, maximum=65535)]``, may be used for many fields.
+    If several fields in one annotation set the same property, the last one wins.
     """
 
     __slots__ = ("default", "given", "immutable", "nullable", "preserve_unknown", "required", "rules")

@@ -31,8 +31,8 @@ def remove_fields_of(
 
     Args:
         obj: The object; it is not modified.
-        abandoned: The entries whose fields go, in the version of the object.
-        kept: The entries of all other managers.
+        abandoned: The entries whose fields are removed, in the version of the object.
+        kept: The entries of all remaining managers.
 
     Returns:
         The object as plain data; a map or list that becomes empty is null.

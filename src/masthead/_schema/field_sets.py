@@ -100,7 +100,7 @@ class FieldSet:
         return bool(path) and node is not None and is_member(node)
 
     def _node_at(self, path: Path) -> Node | None:
-        """Return the node at a path; None if there is none."""
+        """Return the node at a path, or None."""
         node = self.root
         for element in path:
             if element not in node:

@@ -1,4 +1,4 @@
-"""Formats of strings: those that kube-apiserver checks. It ignores all others.
+"""String formats that kube-apiserver checks. It ignores all others.
 
 Each check is that of the server, with its quirks: an IPv4 address may have leading zeros, and an empty string is not
 base64.
@@ -25,12 +25,12 @@ _NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "do
 
 
 def checked_format(schema: Schema) -> str:
-    """Return the format of a schema if it is one that the server checks for this type, else nothing."""
+    """Return the format of a schema if the server checks it for this type, else an empty string."""
     return schema.format if is_known(schema.format, "" if schema.int_or_string else schema.type) else ""
 
 
 def is_known(name: str, type_name: str) -> bool:
-    """Tell whether the server checks a format of a type; an empty type stands for any or several."""
+    """Whether the server checks a format for a type; an empty type means any or several types."""
     if type_name in _NUMBER_FORMATS:
         return name in _NUMBER_FORMATS[type_name]
     return type_name in {"", "string"} and name.replace("-", "") in _FORMATS

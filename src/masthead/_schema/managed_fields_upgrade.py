@@ -34,7 +34,7 @@ def find_fields_owners(
     """Find the managers who own all of the given fields.
 
     Args:
-        obj: An object with its managed fields, as it was read.
+        obj: An unmodified object with its managed fields.
         operation: The operation by which they own them: ``Apply`` or ``Update``.
         fields: The fields in the FieldsV1 format, such as ``{"f:spec": {"f:replicas": {}}}``.
 
@@ -58,7 +58,7 @@ def upgrade_managed_fields(
     first server-side apply, and cannot be undone.
 
     Args:
-        obj: An object with its managed fields, as it was read; it is not modified.
+        obj: An object with its managed fields; the function does not modify it.
         csa_managers: The managers who have applied it client-side, such as ``kubectl-client-side-apply``.
         ssa_manager: The field manager of server-side apply.
         subresource: The subresource that they have written: ``status``, ``scale``; empty for the object itself.
@@ -87,7 +87,7 @@ def upgrade_managed_fields_patch(
     If the object has changed since it was read, the server refuses the patch with a conflict, and nothing changes.
 
     Args:
-        obj: An object with its managed fields, as it was read.
+        obj: An unmodified object with its managed fields.
         csa_managers: See `upgrade_managed_fields`.
         ssa_manager: See `upgrade_managed_fields`.
         subresource: See `upgrade_managed_fields`.

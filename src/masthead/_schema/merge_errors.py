@@ -39,11 +39,11 @@ class StrategicMergeError(Exception):
 
 
 class MergeConflictError(StrategicMergeError):
-    """A three-way patch would overwrite what was changed meanwhile.
+    """A three-way patch would overwrite a concurrent change.
 
     Args:
         patch: The patch.
-        changed: What was changed from the original configuration to the current object.
+        changed: The difference between the original configuration and the current object.
     """
 
     def __init__(self, patch: Plain, changed: Plain) -> None:
@@ -72,6 +72,6 @@ def wrong_type(wanted: type, value: object) -> StrategicMergeError:
 
 
 def not_comparable(value: object) -> StrategicMergeError:
-    """An object or list stands where only scalars can be compared."""
+    """Create the error for an object or list where only scalars can be compared."""
     # differs from kube-apiserver, which panics and closes the connection.
     return StrategicMergeError(f"runtime error: hash of unhashable type {go_type(value)}")

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 PATCH: Final = "$patch"
-"""The directive that stands in an object of a patch."""
+"""The directive inside an object of a patch."""
 
 _UNSTABLE: Final = 20
 """Lists up to this length are sorted by insertion, as Go does it."""
@@ -101,7 +101,7 @@ def element_type(*lists: Sequence[Item]) -> type:
 
 
 def first_positions(items: Sequence[Item], merge_key: str) -> dict[Hashable, int]:
-    """Return where each item stands first in a list."""
+    """Return the first index of each item in a list."""
     positions: dict[Hashable, int] = {}
     for index, item in enumerate(items):
         positions.setdefault(key_of(item, merge_key), index)
@@ -109,7 +109,7 @@ def first_positions(items: Sequence[Item], merge_key: str) -> dict[Hashable, int
 
 
 def partition(items: Sequence[Item], listed: Sequence[Item], merge_key: str) -> tuple[list[Item], list[Item]]:
-    """Divide items into those that a list has, too, and those that it has not.
+    """Divide items into members and non-members of a list.
 
     Raises:
         StrategicMergeError: If an item has no merge key, or if the list has something else than objects.
@@ -127,7 +127,7 @@ def partition(items: Sequence[Item], listed: Sequence[Item], merge_key: str) -> 
             raise missing_key(item, merge_key)
         if key_of(item, merge_key) in positions:
             return True
-        # The search has come to what is no object.
+        # The search has reached an item that is not an object.
         if limit is not None:
             raise StrategicMergeError(f"value for key {limit} is not a map")
         return False
@@ -190,9 +190,9 @@ def _sort_with_unknown(items: list[Item], positions: Mapping[Hashable, int], mer
 def interleave(
     server_items: list[Item], patch_items: list[Item], server_order: Sequence[Item], merge_key: str
 ) -> list[Item]:
-    """Insert the items that only the server has into those of the patch.
+    """Insert the items that only the server has into the items of the patch.
 
-    Each of them stands before the first item of the patch that the server had behind it.
+    A server item precedes the first item of the patch that followed it on the server.
     """
     positions = first_positions(server_order, merge_key)
     place = functools.partial(_place, positions=positions, merge_key=merge_key)

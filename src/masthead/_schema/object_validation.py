@@ -1,7 +1,7 @@
-"""Validation of whole objects by the schema of their kind, as OpenAPI or a definition has it.
+"""Validation of whole objects against the schema of their kind, from OpenAPI or from a definition.
 
-It finds what a server finds before admission: unknown fields, wrong types and values, missing fields, duplicate items,
-and violated rules. What kube-apiserver's own code checks beyond the schema, it does not.
+It covers the server's checks before admission: unknown fields, wrong types and values, missing fields, duplicate items,
+and violated rules. It does not cover the hand-written validation of kube-apiserver.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NAMELESS: Final = required("metadata.name", "name or generateName is required")
 
 @dataclass(frozen=True, slots=True)
 class ObjectFindings:
-    """What is wrong with an object.
+    """The unknown fields and the errors of an object.
 
     Attributes:
         unknown: The paths of fields that its kind does not have.
@@ -66,14 +66,13 @@ def validate_object(
     Args:
         value: The object, plain JSON.
         schema: The schema of its kind.
-        definitions: What the schema refers to.
-        old: The object before an update, for rules about changes; what was wrong before and did not change does not
-            count then.
+        definitions: The schemas that it refers to.
+        old: The object before an update, for transition rules. Errors in unchanged parts are ignored then.
         is_builtin: Whether it is a kind of Kubernetes itself, for which null means that a field is not set, and whose
             lists are checked by code instead of by their types.
 
     Raises:
-        KeyError: If the schema refers to one that does not exist.
+        KeyError: If the schema refers to a missing schema.
         DefaultsTooLarge: If the defaults of the schema multiply without end.
     """
     found = _copy(value)

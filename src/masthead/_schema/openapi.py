@@ -50,7 +50,7 @@ def custom_object(schema: Schema | None, gvk: GroupVersionKind) -> Schema:
     """
     if schema is None:
         return Schema(type="object", kinds=(gvk,))
-    return _with_fields(_rewritten(schema, _complete), gvk)
+    return _with_fields(_rewrite_tree(schema, _complete), gvk)
 
 
 def custom_object_in_version_2(schema: Schema | None, gvk: GroupVersionKind) -> Schema:
@@ -62,7 +62,7 @@ def custom_object_in_version_2(schema: Schema | None, gvk: GroupVersionKind) -> 
     """
     if schema is None or schema.preserve_unknown:
         return Schema(type="object", kinds=(gvk,))
-    return to_version_2(_with_fields(_rewritten(to_version_2(schema), _complete_closed), gvk))
+    return to_version_2(_with_fields(_rewrite_tree(to_version_2(schema), _complete_closed), gvk))
 
 
 def _with_fields(schema: Schema, gvk: GroupVersionKind) -> Schema:
@@ -117,7 +117,7 @@ def to_version_2(schema: Schema) -> Schema:
 
     Where a value may be null, or have unknown fields, clients that know version 2 alone must not check anything.
     """
-    return _rewritten(schema, _version_2)
+    return _rewrite_tree(schema, _version_2)
 
 
 def _version_2(schema: Schema) -> Schema:
@@ -142,7 +142,7 @@ def _version_2(schema: Schema) -> Schema:
 
 
 def _required_in_version_2(schema: Schema) -> tuple[str, ...]:
-    """The required fields, without those that may be null."""
+    """Return the required fields that may not be null."""
     values = schema.additional_properties
     if isinstance(values, Schema) and values.nullable:
         return ()
@@ -152,14 +152,14 @@ def _required_in_version_2(schema: Schema) -> tuple[str, ...]:
     return tuple(each for each in schema.required if each not in nullable)
 
 
-def _rewritten(schema: Schema, rewrite: Callable[[Schema], Schema]) -> Schema:
-    """Rewrite a schema, and then the schemas of what is left of its fields, values and items."""
+def _rewrite_tree(schema: Schema, rewrite: Callable[[Schema], Schema]) -> Schema:
+    """Rewrite a schema, and then the schemas of the fields, values and items that remain."""
     found = rewrite(schema)
     changes: dict[str, object] = {}
     if found.properties:
-        changes["properties"] = {name: _rewritten(each, rewrite) for name, each in found.properties.items()}
+        changes["properties"] = {name: _rewrite_tree(each, rewrite) for name, each in found.properties.items()}
     if isinstance(found.additional_properties, Schema):
-        changes["additional_properties"] = _rewritten(found.additional_properties, rewrite)
+        changes["additional_properties"] = _rewrite_tree(found.additional_properties, rewrite)
     if found.items is not None:
-        changes["items"] = _rewritten(found.items, rewrite)
+        changes["items"] = _rewrite_tree(found.items, rewrite)
     return replace(found, **changes) if changes else found

@@ -100,7 +100,7 @@ def _json(value: Json) -> str:
 
 
 def _with_integers(value: Json) -> Json:
-    """Return JSON with integers in place of whole floats."""
+    """Return JSON with whole floats converted to integers."""
     if isinstance(value, dict):
         return {name: _with_integers(each) for name, each in cast("dict[str, Json]", value).items()}
     if value.__class__ is list:

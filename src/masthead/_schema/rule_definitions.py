@@ -1,4 +1,4 @@
-"""Rules of a definition: what is wrong with them, and whether they can cost too much."""
+"""Checks of a definition's validation rules: their form, their expressions and their cost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_TYPE: Final = (
 
 
 def rule_form_problems(schema: Schema, path: str) -> list[FieldError]:
-    """Return what is wrong with the form of the rules of one schema, without what is in it.
+    """Return the errors in the form of one schema's rules, without nested schemas.
 
     Args:
         schema: The schema.
@@ -74,9 +74,9 @@ def _path_problems(rule: Rule, schema: Schema, path: str) -> Iterator[FieldError
 
 
 def rule_problems(schema: Schema, path: str) -> list[FieldError]:
-    """Return what is wrong with all rules of a structural schema.
+    """Return the errors of all rules of a structural schema.
 
-    Rules whose form is wrong are not compiled, nor are those of the schemas around them.
+    Malformed rules are not compiled, nor are the rules of enclosing schemas.
 
     Args:
         schema: The schema of a custom resource.
@@ -91,12 +91,12 @@ def rule_problems(schema: Schema, path: str) -> list[FieldError]:
 def expression_problems(
     schema: Schema, path: str, sound: Container[str], *, limits_each: bool = True
 ) -> list[FieldError]:
-    """Return what is wrong with the expressions of a structural schema's rules.
+    """Return the errors in the expressions of a structural schema's rules.
 
     Args:
         schema: The schema of a custom resource.
         path: Its path in the definition.
-        sound: The paths of the schemas whose rules are compiled: nothing else is wrong with them.
+        sound: The paths of the schemas without other errors, whose rules are compiled.
         limits_each: Whether the cost of a single rule is limited; that of all rules together always is.
     """
     review = _Review(sound, limits_each=limits_each)
@@ -133,7 +133,7 @@ class _Review:
         self._expensive: list[tuple[int, str]] = []
 
     def visit(self, schema: Schema, place: _Place, declared: DeclaredType | None) -> None:
-        """Review a schema, and what is in it first."""
+        """Review a schema after its nested schemas."""
         found = len(self.form)
         for name, child, inner in _children(schema, place):
             self.visit(child, inner, _declared_child(name, child, declared))
@@ -191,7 +191,7 @@ class _Review:
             self._expensive.append((cost, path))
 
     def total_problems(self, path: str) -> Iterator[FieldError]:
-        """Yield what is wrong if all rules together cost too much."""
+        """Yield an error if all rules together cost too much."""
         if self._total <= _TOTAL_LIMIT:
             return
         ordered = sorted(self._expensive, key=lambda each: -each[0])
@@ -242,7 +242,7 @@ def _declared_child(name: str, child: Schema, declared: DeclaredType | None) -> 
     found: DeclaredType | None = None
     if declared is not None:
         found = declared.items if name in {"@items", "@values"} else declared.fields.get(escape(name) or "")
-    # What the type around does not show can still have rules of its own.
+    # A value that the enclosing type hides can still have rules.
     return found or declare(child, is_root=child.embedded_resource)
 
 

@@ -58,11 +58,11 @@ class DeclaredType:
     """The type of a schema, as rules know it.
 
     Attributes:
-        type: The CEL type of what is no object; objects get theirs by `named`.
+        type: The CEL type, unless it is an object; `named` gives objects their types.
         fields: The fields of an object, by their names in expressions.
         items: The items of a list, or the values of a map.
-        max_elements: The most items, entries or bytes.
-        min_size: The fewest bytes that it takes in JSON.
+        max_elements: The maximum number of items, entries or bytes.
+        min_size: The minimum number of bytes in JSON.
     """
 
     __slots__ = ("fields", "items", "max_elements", "min_size", "type")
@@ -144,7 +144,7 @@ def declare(schema: Schema, *, is_root: bool) -> DeclaredType | None:
 
     Args:
         schema: The schema.
-        is_root: Whether it is a whole object: a custom resource, or one that is embedded.
+        is_root: Whether it is a whole object: a custom resource or an embedded object.
     """
     if schema.int_or_string:
         bound = _bounded_length(schema)
@@ -284,7 +284,7 @@ def _require(raw: Json, kind: type) -> Json:
 
 
 def _unexpected(raw: Json, expected: str) -> EvaluationError:
-    """A value that its schema does not allow: an update may leave one as it was."""
+    """Create the error for a value that its schema does not allow; ratcheting lets updates keep such values."""
     kind: type = raw.__class__
     return EvaluationError(f"invalid data, expected {expected}, got {_GO_TYPES.get(kind, 'nil')}")
 
@@ -345,7 +345,7 @@ def _to_bytes(raw: Json) -> bytes:
 
 
 _DAY: Final = 24 * 3600 * 10**9
-# Units of OpenAPI's durations beside Go's own; the last of each may be a plural.
+# Units of OpenAPI's durations, in addition to Go's; the last of each may be a plural.
 _LONG_UNITS: Final = {
     "ns": 1,
     "nano": 1,

@@ -1,6 +1,6 @@
 """Validation rules: ``x-kubernetes-validations``, compiled for a schema and evaluated for objects.
 
-`RuleSet` has the rules of a whole schema. `rule_problems` (in `rule_definitions`) says what is wrong with the rules themselves.
+`RuleSet` has the rules of a whole schema. `rule_problems` (in `rule_definitions`) checks the rules themselves.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _field_path(rule: Rule, schema: Schema) -> str:
 
 
 class _Run:
-    """One validation of an object: the errors so far, and what is left of the budget."""
+    """The state of one validation: the errors so far, and the remaining budget."""
 
     def __init__(self, budget: int, warnings: list[str] | None) -> None:
         self.errors: list[FieldError] = []
@@ -244,7 +244,7 @@ class _Level:
         return bool(self._rules or self.items or self.values or self.fields)
 
     def validate(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratcheting) -> None:
-        """Evaluate the rules for a value, and for what is in it."""
+        """Evaluate the rules for a value and its nested values."""
         if value is None:
             return
         if self._rules:
@@ -402,7 +402,7 @@ def _error_for(reason: str | None, path: str, value: object, detail: str) -> Fie
 
 
 def _compile_level(schema: Schema, declared: DeclaredType | None, *, is_root: bool) -> _Level | None:
-    """Compile the rules of one schema and of what is in it.
+    """Compile the rules of one schema and its nested schemas.
 
     Args:
         schema: The schema.
@@ -432,7 +432,7 @@ def _compile_level(schema: Schema, declared: DeclaredType | None, *, is_root: bo
 def _compile_field(name: str, schema: Schema, declared: DeclaredType | None) -> _Level | None:
     escaped = escape(name)
     if escaped is None:
-        # It has no name in expressions, but can have rules of its own.
+        # It has no name in expressions, but its schema can have rules.
         type_ = declare(schema, is_root=schema.embedded_resource)
     else:
         type_ = declared.fields.get(escaped) if declared is not None else None

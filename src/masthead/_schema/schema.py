@@ -1,7 +1,7 @@
-"""The tree: one type of value, its fields, and what is valid for it.
+"""`Schema`: a type of value, its fields and its constraints, as a tree.
 
 It is OpenAPI v3 as Kubernetes uses it, and the same for built-in kinds, for the documents of a server and for
-CustomResourceDefinitions. msgspec reads it from JSON and writes it, without what is not set.
+CustomResourceDefinitions. msgspec reads it from JSON, and writes it without unset properties.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["CONTAINERS", "REF_PREFIX", "Definitions", "Json", "Rule", "Schema", "is_list", "is_object"]
 
 Json: TypeAlias = Any
-"""A plain value, as JSON has it."""
+"""A plain JSON value."""
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Json]]:
@@ -76,8 +76,8 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
     Attributes:
         rule: The expression; it is false for an invalid value.
-        message: What the error says.
-        message_expression: An expression that makes the message.
+        message: The message of the error.
+        message_expression: An expression that computes the message.
         reason: The reason of the error: ``FieldValueInvalid`` by default.
         field_path: The field that the error names, relative to the value.
         optional_old_self: Whether a transition rule is evaluated without an old value, too.
@@ -94,7 +94,7 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 class Schema(msgspec.Struct, frozen=True, omit_defaults=True, rename=_WIRE_NAMES, gc=False):
     """The schema of a value.
 
-    What is `msgspec.UNSET`, None, empty or false is not set, and not written.
+    A property that is `msgspec.UNSET`, None, empty or false is unset, and not written.
 
     Attributes:
         ref: A reference to another schema: `REF_PREFIX` and its full name. Nothing else is set then.
@@ -122,11 +122,11 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, rename=_WIRE_NAMES
         unique_items: Whether no two items of a list may be equal.
         max_properties: The most fields of an object.
         min_properties: The fewest fields of an object.
-        all_of: Schemas that must all hold. In OpenAPI documents, a single `ref` stands here beside a default.
+        all_of: Schemas that must all hold. OpenAPI documents also write a reference with a default this way.
         any_of: Schemas of which at least one must hold.
         one_of: Schemas of which exactly one must hold.
         not_: A schema that must not hold.
-        preserve_unknown: Whether fields that are not declared are kept.
+        preserve_unknown: Whether undeclared fields are preserved.
         embedded_resource: Whether it is a whole object, with apiVersion, kind and metadata.
         int_or_string: Whether it is an integer or a string.
         list_type: How lists are merged: ``atomic``, ``set`` or ``map``; empty means atomic.

@@ -1,8 +1,8 @@
-"""Strategic merge patches, computed: from one state of an object to another, as kubectl does it.
+"""Computes strategic merge patches between states of an object, as kubectl does.
 
-A two-way patch makes one object of another. A three-way patch has three states: the one that was applied last,
-the one to apply, and the current one of the server. It sets what is to be applied, deletes what is not applied
-any more, and leaves alone what others have set.
+A two-way patch turns one object into another. A three-way patch has three states: the configuration that was applied
+last, the configuration to apply, and the current object. It sets the fields of the new configuration, deletes the fields
+that only the last one had, and leaves the fields of others alone.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def three_way_patch(
     Args:
         original: The configuration that was applied last; empty if it was never applied.
         modified: The configuration to apply.
-        current: The object as the server has it.
+        current: The object on the server.
         rules: How the fields of the object are merged.
-        overwrite: Whether what others have changed meanwhile is overwritten.
+        overwrite: Whether to overwrite concurrent changes of others.
 
     Raises:
-        MergeConflictError: If something was changed in another way meanwhile, and may not be overwritten.
+        MergeConflictError: If a concurrent change differs, and may not be overwritten.
         StrategicMergeError: If an item of a list has no merge key, or if items of a list have different types.
     """
     # Each takes a copy: scalars are sorted in place, as kubectl does, which later steps depend on.

@@ -1,7 +1,7 @@
 """Strategic merge patches: applied to an object, or to another patch.
 
-They are merge patches that know the type of what they patch: lists are merged by the keys of their items where
-the type says so. Directives change what happens:
+They are merge patches that know the type of the object: lists are merged by the keys of their items if their type has
+merge keys. Directives change how a patch is applied:
 
 ==============================  ==========================================================================
 ``$patch: replace``             the object replaces the present one; in a list, the list replaces it
@@ -71,7 +71,7 @@ def apply_strategic_merge(document: Plain, patch: Plain, rules: MergeRules) -> P
 
 
 def combine_patches(first: Plain, second: Plain, rules: MergeRules) -> Plain:
-    """Combine two patches into one that does what both do; where they differ, the second one counts.
+    """Combine two patches into a single one with the same effect; where they differ, the second one wins.
 
     Args:
         first: A patch; it is changed.
@@ -88,7 +88,7 @@ class _Merge:
     """One merge.
 
     Args:
-        combines: Whether two patches are combined, so that directives and nulls are kept.
+        combines: Whether two patches are combined, which preserves directives and nulls.
     """
 
     def __init__(self, *, combines: bool) -> None:
@@ -122,7 +122,7 @@ class _Merge:
             _set(original, key, value)
         elif is_object(value):
             found = rules.field(key)
-            # With this strategy, the object is taken as it is.
+            # With this strategy, the object replaces the original.
             if found.strategy != "replace":
                 value = self.objects(present, value, found.rules)
             original[key] = value
@@ -133,7 +133,7 @@ class _Merge:
             original[key] = value
 
     def _delete_items(self, original: Plain, key: str, value: Value, rules: MergeRules) -> None:
-        """Remove scalars from a list; what is no list, on either side, stays as it is."""
+        """Remove scalars from a list; no-op if either side is not a list."""
         if value is None:
             original.pop(key, None)
             return
@@ -280,7 +280,7 @@ def _follow_item_directives(
     """Delete items, and find out whether the list is replaced.
 
     Returns:
-        The items that are left; what stands behind them in Go's memory; the items of the patch without
+        The remaining items; the leftovers behind them in Go's memory; the items of the patch without
         directives; whether these replace the list.
     """
     plain: list[Plain] = []
@@ -375,7 +375,7 @@ def _is_same_item(item: Value, other: Value, merge_key: str) -> bool:
 
 
 def _set(target: Plain, key: str, value: object) -> None:
-    """Set a field to a value of a patch; one that is a directive itself is removed."""
+    """Set a field to a value of a patch; a directive removes the field."""
     if is_object(value) and PATCH in value:
         target.pop(key, None)
     else:

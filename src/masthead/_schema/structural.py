@@ -35,7 +35,7 @@ def structural_errors(schema: Schema, path: str) -> list[FieldError]:
 
     Args:
         schema: The schema of a custom resource.
-        path: Where the schema stands in its definition.
+        path: The path of the schema in its definition.
     """
     errors = _errors(schema, _ROOT, path)
     errors += _undefined_errors(schema, schema, path, path)
@@ -137,7 +137,7 @@ def _restriction_errors(
 
     Args:
         schema: The schema.
-        path: Where it stands.
+        path: Its path.
         may_be_int_or_string: Whether ``anyOf`` may be integer or string, and have types then.
         first_may_be: Whether ``anyOf`` of the first of ``allOf`` may be that.
     """
@@ -203,8 +203,8 @@ def _undefined_errors(restricts: Schema, defines: Schema, path: str, restricts_p
     Args:
         restricts: A schema, whose ``allOf`` and so on restrict values.
         defines: The schema that defines them.
-        path: Where `defines` stands.
-        restricts_path: Where `restricts` stands.
+        path: The path of `defines`.
+        restricts_path: The path of `restricts`.
     """
     nested: list[tuple[Schema, str]] = []
     if restricts.not_ is not None:

@@ -25,11 +25,11 @@ def three_way_merge_patch(
     Args:
         original: The configuration that was applied last; empty if it was never applied.
         modified: The configuration to apply.
-        current: The object as the server has it.
+        current: The object on the server.
 
     Raises:
         MergeConflictError: If a field is to be changed and deleted.
-        StrategicMergeError: If the configuration is one of another object.
+        StrategicMergeError: If the configuration belongs to another object.
     """
     changes = _keep(merge_patch(current, modified), nulls=False)
     deletions = _keep(merge_patch(original, modified), nulls=True)

@@ -1,8 +1,7 @@
 """Validation of values against a schema, with the errors of kube-apiserver.
 
-A schema is compiled once. Nearly every value is valid, so that this is found out first and fast: for each type of a
-value there is one function. Only if it is not, all is checked again, slowly and in the server's order, to describe
-what is wrong.
+A schema is compiled once, to one predicate per type of value. Nearly every value is valid, so the predicates run first.
+Only an invalid value is checked again, slowly and in the server's order, to describe its errors.
 """
 
 from __future__ import annotations
@@ -62,14 +61,14 @@ class Validator:
         return self._node.is_valid(value)
 
     def errors(self, value: Json, old: Json | UnsetType = UNSET, *, path: str = "") -> list[FieldError]:
-        """Return what is wrong with a value.
+        """Return the errors of a value.
 
-        Lists of type ``set`` and ``map``, and embedded objects, have checks of their own:
+        Lists of type ``set`` and ``map``, and embedded objects, are checked elsewhere:
         `masthead._schema.list_types` and `masthead._schema.embedded`.
 
         Args:
             value: The value, plain JSON.
-            old: On update, the value before: errors of what did not change do not count.
+            old: The value before an update; errors of unchanged values are ignored.
             path: The path of the value; empty for a whole object.
         """
         if self._node.is_valid(value):
@@ -89,7 +88,7 @@ def compile_validator(schema: Schema) -> Validator:
 
 
 class _Result:
-    """What is wrong with a value.
+    """The findings of a value.
 
     Attributes:
         findings: By their texts, each once.
@@ -164,7 +163,7 @@ class _Node:
         return check is not None and check(value)
 
     def linked_result(self, value: Json, path: str, link: Correlated | None) -> _Result:
-        """Validate a value; what is equal to the old value has no errors."""
+        """Validate a value; a value that equals its old value has no errors."""
         result = self.result(value, path, link)
         if result.findings and link is not None and link.is_equal:
             return _Result(matches=result.matches)
@@ -405,7 +404,7 @@ def _string_checks(schema: Schema) -> list[Check]:
 def _number_checks(schema: Schema, kind: type) -> list[Check]:
     limits = [each for each in (schema.minimum, schema.maximum, schema.multiple_of) if each is not None]
     if kind is int and not limits and checked_format(schema) != "int32":
-        # Any integer; those that are too large for a type are floats.
+        # Any integer; integers too large for the type are floats.
         return []
     if (
         kind is int

@@ -88,7 +88,7 @@ _META_MODULES: Final = frozenset({"masthead._meta.v1", "masthead._meta.metadata"
 class BuiltinDefinitions(Definitions):
     """The schemas of all types of `masthead.api` and `masthead.meta.v1`, by their full names.
 
-    Threads: any number may use it; two that need a schema at once may both make it.
+    Threads: safe; two threads that need the same schema may both create it, with equal results.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,8 @@
-"""Defaults of the server that OpenAPI does not state, where they tell whether an applied object is unchanged.
+"""Server defaults that OpenAPI does not state, as far as they decide whether an applied object is unchanged.
 
-There are two kinds. A type inside an atomic value, such as the items of a list that is owned as a whole, gains its defaults
-there, so that the value differs from the applied one. A scalar that Go holds without a pointer is left out if it has its zero
-value; all others would be kept. Where a default depends on another field, it is listed only if no other value of
-the field can be valid with it.
+There are two kinds. The server adds defaults inside atomic values, such as the items of a list that is owned as a whole, so
+that the live value differs from the applied one. And it drops a zero value if Go stores the scalar without a pointer. A
+default that depends on another field is listed only if every other value would be invalid.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ BUILTIN_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Defaults by module below `masthead.api`, class and field."""
 _UNOWNED: Final[Mapping[str, FieldSet]] = {"certificates.v1.CertificateSigningRequest": FieldSet.of(("f:spec",))}
-"""Fields that nobody owns, since no update changes them."""
+"""Fields without an owner, since no update changes them."""
 _ADDED_TOLERATIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """The keys of tolerations that the admission plugin DefaultTolerationSeconds gives to every pod."""
 
@@ -116,7 +115,7 @@ def defaults_of(module: str, name: str) -> Mapping[str, Any]:
 
 
 def unowned_fields_of(cls: type[Object]) -> FieldSet:
-    """Return the fields of a kind that no manager owns, whoever applies them.
+    """Return the fields of a kind that never have an owner.
 
     Args:
         cls: The class of a built-in kind.

@@ -86,7 +86,7 @@ def _extract_from_list(value: list[Json], node: Node, of: ListType) -> list[Json
 
 
 def _keys_of(item: dict[str, Json], part: dict[str, Json], of: ListType) -> dict[str, Json]:
-    """The keys that an item needs to be applied; without those that have defaults, which the manager would then own."""
+    """Return the keys that an applied item needs. Keys with defaults are left out, or the manager would own them."""
     items = of.items.map_type
     # A manager that applied one key has applied all keys without defaults.
     is_applied = any(name in part for name in of.keys)

@@ -31,7 +31,7 @@ def items_by_element(items: list[Json], of: ListType) -> dict[str, list[Json]]:
     """Return the items by their path elements; duplicates share one.
 
     Raises:
-        UnidentifiedItemError: If an item has no element; the message says which.
+        UnidentifiedItemError: If an item has no element; the message names the item.
     """
     found: dict[str, list[Json]] = {}
     for index, item in enumerate(items):

@@ -32,7 +32,7 @@ def _reconcile(node: Node, of: MergeType) -> Node:
         return LEAF
     found = node
     for element, below in node.items():
-        # A member without children stays as it is.
+        # A member without children is unchanged.
         if not below or (type_ := _type_below(element, form)) is None:
             continue
         if (after := _reconcile(below, type_)) is not below:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["errors_text", "type_errors"]
 
 _Error: TypeAlias = tuple[str, str]
-"""A path and what is wrong with the value there."""
+"""A path, and the problem of the value there."""
 _OF_STRINGS: Final = frozenset({"string", "untyped"})
 """The types of scalars that a string has."""
 
 
 def type_errors(value: Json, of: MergeType, *, allow_duplicates: bool = False) -> list[str]:
-    """Return what is wrong with the types of a value, in kube-apiserver's words: ``.spec.replicas: expected …``.
+    """Return the type errors of a value, in kube-apiserver's words: ``.spec.replicas: expected …``.
 
     Args:
         value: The value, plain JSON.
@@ -47,11 +47,11 @@ def _errors(value: Json, of: MergeType, allow_duplicates: bool) -> list[_Error]:
     if isinstance(form, MapType):
         if value.__class__ is dict:
             return _errors_of_map(value, form, allow_duplicates)
-        return [("", f"expected map, got {_shown(value)}")]
+        return [("", f"expected map, got {_format_go_value(value)}")]
     if isinstance(form, ListType):
         if value.__class__ is list:
             return _errors_of_list(value, form, allow_duplicates)
-        return [("", f"expected list, got {_shown(value)}")]
+        return [("", f"expected list, got {_format_go_value(value)}")]
     if of.scalar is None or (check := _SCALARS[of.scalar])[0](value):
         return []
     return [("", check[1](value))]
@@ -96,8 +96,8 @@ def _below(element: str, errors: list[_Error]) -> list[_Error]:
     return [(f"{prefix}{path}", problem) for path, problem in errors]
 
 
-def _shown(value: Json) -> str:
-    """A value as Go prints the one that it wraps."""
+def _format_go_value(value: Json) -> str:
+    """Format a value as Go prints its wrapper."""
     return f"&{{{go_value(value)}}}"
 
 
@@ -124,7 +124,7 @@ def _no_string(value: Json) -> str:
 _SCALARS: Final[Mapping[Scalar, tuple[Callable[[Json], bool], Callable[[Json], str]]]] = {
     "numeric": (_is_number, lambda value: f"expected numeric (int or float), got {go_type(value)}"),
     "string": (_is_string, _no_string),
-    "boolean": (_is_bool, lambda value: f"expected boolean, got {_shown(value)}"),
-    "untyped": (_is_scalar, lambda value: f"expected any scalar, got {_shown(value)}"),
+    "boolean": (_is_bool, lambda value: f"expected boolean, got {_format_go_value(value)}"),
+    "untyped": (_is_scalar, lambda value: f"expected any scalar, got {_format_go_value(value)}"),
 }
-"""By the type of a scalar: whether a value fits, and what is wrong with one that does not."""
+"""By the type of a scalar: a predicate for valid values, and the problem of invalid ones."""

@@ -26,7 +26,7 @@ __all__ = [
 Scalar: TypeAlias = Literal["string", "numeric", "boolean", "untyped"]
 """What a scalar may be; ``untyped`` is any."""
 Notation: TypeAlias = Literal["", "quantity", "time", "micro-time", "bytes"]
-"""What the text of a scalar stands for, if different texts can mean the same; empty if they cannot."""
+"""The notation of a scalar whose values have several spellings; empty if each value has one."""
 _SCALARS: Final[Mapping[str, Scalar]] = {
     "integer": "numeric",
     "number": "numeric",
@@ -158,7 +158,7 @@ class MergeType:
         scalar: What it may be as a scalar; None if it is never one.
         list_type: Its type as a list.
         map_type: Its type as a struct or map.
-        notation: What its text stands for as a scalar.
+        notation: Its notation as a scalar.
     """
 
     __slots__ = ("list_type", "map_type", "notation", "scalar")
@@ -182,7 +182,7 @@ class MergeType:
         return self.scalar == "untyped" and self.map_type is not None and self.map_type.is_deduced
 
     def form(self, value: Json) -> Form:
-        """Return the form that a value has. One that fits none, such as null, has the first that the type allows."""
+        """Return the form of a value. For a value of no form, such as null, return the first form of the type."""
         if value.__class__ is dict:
             if self.map_type is not None:
                 return self.map_type
@@ -210,7 +210,7 @@ class MergeTypes:
 
         Args:
             schema: The schema.
-            keeps_unknown: Whether it inherits from a parent schema that unknown fields are kept.
+            keeps_unknown: Whether a parent schema preserves unknown fields.
         """
         if name := schema.target:
             found = self.named(name)

@@ -95,7 +95,7 @@ class _Proof:
         )
 
     def _equals(self, live: Json, config: Json, of: MergeType | None) -> bool:
-        """Whether the server would make a live value of a configured one that is owned as a whole."""
+        """Whether the server would turn a configured atomic value into the live one."""
         if equal(live, config):
             return True
         if of is None:
@@ -122,10 +122,10 @@ class _Proof:
         )
 
     def _is_omitted(self, value: Json, of: MapType, name: str) -> bool:
-        """Whether the server leaves a field out that is configured like this.
+        """Whether the server omits a field with this configured value.
 
-        Null, empty lists and empty maps are left out. An empty struct, false, 0 and an empty string are values if the field is
-        a pointer; it is none if its zero value is its default.
+        Null, empty lists and empty maps are omitted. An empty struct, false, 0 and an empty string are values if the field is
+        a pointer; a field whose default is its zero value is not a pointer.
         """
         field = of.type_of(name) if of.declares(name) else None
         if field is None or (field.scalar == "untyped" and not field.notation):
