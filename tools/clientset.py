@@ -101,7 +101,7 @@ def _imports(group: GroupDef, used: set[str], names: Sequence[str], *, is_blocki
     if is_blocking:
         source = f"{_ROOT.package}.{group.accessor}"
         awaited = [f"{name} as Async{name}" for name in sorted(names, key=str.lower)]
-        checked[:0] = [line for each in awaited for line in import_of(source, each, indent=4)]
+        checked[:0] = [line for name in awaited for line in import_of(source, name, indent=4)]
     return [
         "from __future__ import annotations",
         "",

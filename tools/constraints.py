@@ -1,6 +1,7 @@
 """Write the oldest supported dependencies as a constraints file: ``python -m tools.constraints [--write]``.
 
-Each dependency of library and server, and of their extras for users, is constrained to its lower bound in ``pyproject.toml``. Without
+Each dependency of library and server, and of their extras for users, is constrained to its lower bound in
+``pyproject.toml``. Without
 ``--write``, the command fails if the file is out of date.
 """
 

@@ -1,7 +1,7 @@
 """``python -m tools.definitions``: what OpenAPI says about Kubernetes' types, and their classes do not.
 
-`masthead._schema.classes` makes the schema of a class. This compares each with the one of the documents, and writes down the
-differences in the form that `masthead._schema.classes.read_facts` reads, one text for each package of types.
+`masthead._schema.classes` makes the schema of a class. This compares each with the one of the documents, and writes
+down the differences in the form that `masthead._schema.classes.read_facts` reads, one text for each package of types.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def from_folder(folder: Path) -> str:
         cls: ApiType | None = getattr(importlib.import_module(modules[package]), name, None)
         if cls is not None:
             facts[package][name] = _facts(full_name, cls, wanted, name_of)
-    return _rendered({modules[package]: (package, each) for package, each in facts.items()})
+    return _render({modules[package]: (package, inner) for package, inner in facts.items()})
 
 
 def _schemas(folder: Path) -> Iterator[tuple[str, Schema]]:
@@ -84,7 +84,7 @@ def _schemas(folder: Path) -> Iterator[tuple[str, Schema]]:
 
 
 def _without_prose(schema: Schema) -> Schema:
-    """Return the schema without descriptions, and without the values of enumerated fields: merging has no use for them."""
+    """Return the schema without descriptions and enumerated values, which merging does not need."""
     inner = schema.additional_properties
     return msgspec.structs.replace(
         schema,
@@ -150,7 +150,7 @@ def _innermost(schema: Schema) -> Schema:
         schema = inner
 
 
-def _rendered(facts: Mapping[str, tuple[str, Mapping[str, TypeFacts]]]) -> str:
+def _render(facts: Mapping[str, tuple[str, Mapping[str, TypeFacts]]]) -> str:
     lines = [
         first_line("What OpenAPI says about types, and their classes do not"),
         "",
@@ -158,12 +158,12 @@ def _rendered(facts: Mapping[str, tuple[str, Mapping[str, TypeFacts]]]) -> str:
         "",
         "FACTS: Final[dict[str, tuple[str, str]]] = {",
     ]
-    for module, (package, each) in sorted(facts.items(), key=lambda one: one[1][0]):
+    for module, (package, types) in sorted(facts.items(), key=lambda one: one[1][0]):
         where = "" if package == _META else module.removeprefix(_API)
         lines.append(f'    "{package}": (')
         lines.append(f'        "{where}",')
         lines.append('        """\\')
-        lines += write_facts(each).splitlines()
+        lines += write_facts(types).splitlines()
         lines.append('""",')
         lines.append("    ),")
     return "\n".join([*lines, "}", ""])

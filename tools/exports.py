@@ -31,7 +31,8 @@ _WIDTH: Final = 120
 def names_of(module: str) -> dict[str, str]:
     """Return the names that a public module exports, each with the module that defines it.
 
-    A submodule has the package itself as its home. A module of the async façade has the names of its blocking twin, too.
+    A submodule has the package itself as its home. A module of the async façade has the names of its blocking twin,
+    too.
     """
     own = {name: home for home, names in NAMES[module].items() for name in names}
     twin = TWINS.get(module)

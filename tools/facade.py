@@ -407,7 +407,7 @@ def files_for(root: Path) -> dict[str, str]:
     files: dict[str, str] = {}
     for mirror, scope, names in zip(mirrors, scopes, classes, strict=True):
         path = root.joinpath(*mirror.target.split(".")).with_suffix(".py")
-        files[path.relative_to(root).as_posix()] = _formatted(_module(scope, names, mirror, rules), path)
+        files[path.relative_to(root).as_posix()] = _format_source(_module(scope, names, mirror, rules), path)
     return files
 
 
@@ -445,7 +445,7 @@ def _module(scope: Scope, names: Sequence[str], mirror: Mirror, rules: Rules) ->
 
     def imports(wanted: set[str]) -> list[ast.stmt]:
         found = {name: _meaning(scope, name, rules) for name in wanted - own}
-        return import_statements((name, each) for name, each in found.items() if each is not None)
+        return import_statements((name, inner) for name, inner in found.items() if inner is not None)
 
     checked = imports(for_checkers - at_run_time)
     guard = import_statements([("TYPE_CHECKING", Reference("typing", "TYPE_CHECKING"))]) if checked else []
@@ -470,7 +470,7 @@ def _meaning(scope: Scope, name: str, rules: Rules) -> Reference | None:
     return rules.meaning(scope, name)
 
 
-def _formatted(source: str, path: Path) -> str:
+def _format_source(source: str, path: Path) -> str:
     """Format a module as the linter and the formatter do at that path.
 
     Raises:

@@ -1,7 +1,7 @@
 """The groups of the clientset: one for every group and version, with a method for every resource.
 
-The verbs and subresources of a resource decide the bases of its class: one base per subresource that has a class of verbs
-in `masthead._client`, that of the scope alone where there is none, another where objects can only be created.
+The verbs and subresources of a resource decide the bases of its class: one base per subresource that has a class of
+verbs in `masthead._client`, that of the scope alone where there is none, another where objects can only be created.
 """
 
 from __future__ import annotations
@@ -120,14 +120,14 @@ def plural_of(kind: str, plural: str) -> str:
 
 def groups_of(spec: Spec) -> list[GroupDef]:
     """The groups of the clientset, in the order of their names."""
-    modules = [each for each in types.modules_of(spec, _API) if any(_resources(each))]
-    return sorted((_group(each) for each in modules), key=lambda each: each.accessor)
+    modules = [module for module in types.modules_of(spec, _API) if any(_resources(module))]
+    return sorted((_group(module) for module in modules), key=lambda each: each.accessor)
 
 
 def _resources(module: ModuleDef) -> Iterator[tuple[ClassDef, Resource]]:
-    for each in module.classes:
-        if each.resource is not None and each.resource.verbs:
-            yield each, each.resource
+    for definition in module.classes:
+        if definition.resource is not None and definition.resource.verbs:
+            yield definition, definition.resource
 
 
 def _group(module: ModuleDef) -> GroupDef:

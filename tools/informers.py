@@ -1,4 +1,4 @@
-"""The groups of an informer factory: those of the clientset, with an attribute for each resource that can be watched."""
+"""The groups of an informer factory: the groups of the clientset, with an attribute for each watchable resource."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def files_of(groups: Sequence[GroupDef]) -> dict[PurePosixPath, str]:
         (FOLDERS[1], "_sync/groups.py", True),
     ):
         made[PurePosixPath(root)] = render_informer_groups(groups, is_blocking=is_blocking)
-        for group in _watched(groups):
+        for group in _select_watched(groups):
             path = PurePosixPath(folder, f"{group.accessor}.py")
             made[path] = render_informer_group(group, is_blocking=is_blocking)
     return made
@@ -50,7 +50,9 @@ def files_of(groups: Sequence[GroupDef]) -> dict[PurePosixPath, str]:
 
 def render_informer_groups(groups: Sequence[GroupDef], *, is_blocking: bool = False) -> str:
     """Write the module of the class with a property for every group."""
-    return render_root(_ROOT, [(each, _class_name(each)) for each in _watched(groups)], is_blocking=is_blocking)
+    return render_root(
+        _ROOT, [(group, _class_name(group)) for group in _select_watched(groups)], is_blocking=is_blocking
+    )
 
 
 def render_informer_group(group: GroupDef, *, is_blocking: bool = False) -> str:
@@ -90,7 +92,7 @@ def render_informer_group(group: GroupDef, *, is_blocking: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _watched(groups: Sequence[GroupDef]) -> list[GroupDef]:
+def _select_watched(groups: Sequence[GroupDef]) -> list[GroupDef]:
     return [group.watched for group in groups if group.watched.methods]
 
 

@@ -25,7 +25,7 @@ ITERATOR: Final = Reference("collections.abc", "Iterator")
 GENERATOR: Final = Reference("collections.abc", "Generator")
 OWN_NAMES: Final = {
     "threading": Reference("threading", ""),
-    **{each.name: each for each in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR, GENERATOR)},
+    **{name.name: name for name in (FACADE, STREAM, ITEMS, PORTAL, CONCEALED, ITERATOR, GENERATOR)},
 }
 """Names that generated classes use and their sources do not."""
 
@@ -102,7 +102,7 @@ class Rules:
         """Resolve a name in the code of a mirrored class; None for a builtin."""
         if found := OWN_NAMES.get(name) or self.names.get(name):
             return found
-        found = next((each for each in self.stand_ins.values() if each.name == name), scope.meaning(name))
+        found = next((inner for inner in self.stand_ins.values() if inner.name == name), scope.meaning(name))
         return found if found is None else self.mirrored.get(found, found)
 
     def in_plain_words(self, doc: str) -> str:
@@ -148,10 +148,12 @@ class ClassMirror:
         body: list[ast.stmt] = [self._doc(self.source)]
         if base := self.rules.translated.get(self.source.name):
             body += [in_caller(method, self.rules, keeps_decorators=True) for method in self.methods.values()]
-            return ast.ClassDef(self.source.name, [_expression(base)], [], body, _exported(self.source.decorator_list))
+            return ast.ClassDef(
+                self.source.name, [_expression(base)], [], body, _keep_exported(self.source.decorator_list)
+            )
         if self.narrows:
-            body += _parsed(f"_async: {self._awaited()}")
-        body += [each for each in self.source.body if self._is_public_attribute(each)]
+            body += _parse_statements(f"_async: {self._awaited()}")
+        body += [statement for statement in self.source.body if self._is_public_attribute(statement)]
         body += self._root() if self.is_root else []
         body += [self._entered_constructor()] if self.is_entered else []
         if self.source.name in self.rules.constructions:
@@ -161,8 +163,8 @@ class ClassMirror:
                 body += [self._overload(overload) for overload in self.overloads if overload.name == method.name]
                 body.append(self._method(method))
         # Methods that type checkers do not see are the same in both façades.
-        body += [each for each in self.source.body if isinstance(each, ast.If)]
-        exported = _exported(self.source.decorator_list)
+        body += [statement for statement in self.source.body if isinstance(statement, ast.If)]
+        exported = _keep_exported(self.source.decorator_list)
         return ast.ClassDef(f"{prefix}{self.source.name}", list(self._bases()), [], body, exported)
 
     def _is_in_caller(self, name: str) -> bool:
@@ -192,7 +194,7 @@ class ClassMirror:
     def _awaited(self) -> str:
         """The type of the class's namesake, with the class's own type parameters."""
         generic = [base for base in self.source.bases if _head(base) == "Generic"]
-        parameters = "".join(f"[{ast.unparse(each.slice)}]" for each in generic if isinstance(each, ast.Subscript))
+        parameters = "".join(f"[{ast.unparse(base.slice)}]" for base in generic if isinstance(base, ast.Subscript))
         return f"{ASYNC}{self.source.name}{parameters}"
 
     def _bases(self) -> Iterator[ast.expr]:
@@ -205,7 +207,7 @@ class ClassMirror:
             yield _expression(own)
         elif not named and not self.is_stream:
             yield _expression(f"{FACADE.name}[{self._awaited()}]")
-        mirrored = {ast.unparse(each): each for each in map(self._base, named)}  # two may have one stand-in
+        mirrored = {ast.unparse(base): base for base in map(self._base, named)}  # two may have one stand-in
         yield from mirrored.values()
         yield from (base for base in self.source.bases if _head(base) == "Generic")
 
@@ -218,7 +220,7 @@ class ClassMirror:
         return ast.Subscript(ast.Name(name), base.slice) if isinstance(base, ast.Subscript) else ast.Name(name)
 
     def _method(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
-        decorators = {_head(each) for each in method.decorator_list}
+        decorators = {_head(decorator) for decorator in method.decorator_list}
         if decorators - _PROPERTIES:
             raise self._cannot(method, f"decorated with {', '.join(sorted(decorators))}")
         if method.returns is None:
@@ -234,7 +236,7 @@ class ClassMirror:
         return ast.FunctionDef(
             method.name,
             method.args,
-            _parsed(body) if method.name.startswith("__") else [self._doc(method), *_parsed(body)],
+            _parse_statements(body) if method.name.startswith("__") else [self._doc(method), *_parse_statements(body)],
             method.decorator_list,
             returns,
         )
@@ -245,7 +247,7 @@ class ClassMirror:
             raise self._cannot(method, "without the type of what it returns")
         returns = _without_async(method.returns)
         self._refuse_deep(method, returns)
-        return ast.FunctionDef(method.name, method.args, _parsed("..."), method.decorator_list, returns)
+        return ast.FunctionDef(method.name, method.args, _parse_statements("..."), method.decorator_list, returns)
 
     def _body(self, method: ast.FunctionDef | ast.AsyncFunctionDef, call: str, returns: ast.expr) -> str:
         name = f"{self.source.name}.{method.name}"
@@ -287,17 +289,19 @@ class ClassMirror:
             f"super().__init__({PORTAL.name}(), inner)\n"
             "self._portal.at_close(inner.close)\n"
         )
-        init = ast.FunctionDef("__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns)
+        init = ast.FunctionDef(
+            "__init__", source.args, [self._doc(source), *_parse_statements(begin)], [], source.returns
+        )
         return [
             init,
-            *_parsed("def __enter__(self) -> Self:\n    return self"),
-            *_parsed("def __exit__(self, *exc: object) -> None:\n    self.close()"),
+            *_parse_statements("def __enter__(self) -> Self:\n    return self"),
+            *_parse_statements("def __exit__(self, *exc: object) -> None:\n    self.close()"),
         ]
 
     def _entered_constructor(self) -> ast.FunctionDef:
         """The constructor of a class whose base enters the async object."""
         source = self.methods["__init__"]
-        begin = _parsed(f"super().__init__({ASYNC}{self.source.name}({', '.join(_passed_on(source.args))}))")
+        begin = _parse_statements(f"super().__init__({ASYNC}{self.source.name}({', '.join(_passed_on(source.args))}))")
         return ast.FunctionDef("__init__", source.args, begin, [], source.returns)
 
     def _constructor(self, how: Construction) -> ast.FunctionDef:
@@ -310,7 +314,9 @@ class ClassMirror:
             f"portal, awaited = {how.unwrap}({first})\n"
             f"super().__init__(portal, {how.made}({', '.join(_passed_on(source.args, {first: 'awaited'}))}))\n"
         ) + (f"self.{how.keeps} = {first}\n" if how.keeps else "")
-        return ast.FunctionDef("__init__", source.args, [self._doc(source), *_parsed(begin)], [], source.returns)
+        return ast.FunctionDef(
+            "__init__", source.args, [self._doc(source), *_parse_statements(begin)], [], source.returns
+        )
 
     def _refuse_deep(
         self,
@@ -322,7 +328,7 @@ class ClassMirror:
         head = returns.value if isinstance(returns, ast.Subscript) else returns
         parameters = (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)
         looked_at = [parameter for parameter in parameters if parameter.arg not in (adapted or {})]
-        for node in (*(node for each in looked_at for node in ast.walk(each)), *ast.walk(returns)):
+        for node in (*(node for part in looked_at for node in ast.walk(part)), *ast.walk(returns)):
             if isinstance(node, ast.Name) and node is not head and self._is_facade(node.id):
                 raise self._cannot(method, f"with {node.id} inside something else")
 
@@ -350,14 +356,14 @@ def in_caller(
     """A function whose body runs in the caller's thread."""
     made = translated(function)
     if not keeps_decorators:
-        made.decorator_list = _exported(function.decorator_list)
+        made.decorator_list = _keep_exported(function.decorator_list)
     doc = ast.get_docstring(function, clean=False)
     if doc is not None:
         made.body[0] = ast.Expr(ast.Constant(rules.in_plain_words(doc)))
     return made
 
 
-def _exported(decorators: list[ast.expr]) -> list[ast.expr]:
+def _keep_exported(decorators: list[ast.expr]) -> list[ast.expr]:
     """The decorator of a definition whose namesake is exported, by the blocking twin of its module."""
     return [_of_twin(decorator) for decorator in decorators if _head(decorator) == _SET_MODULE]
 
@@ -367,19 +373,19 @@ def _of_twin(decorator: ast.expr) -> ast.expr:
 
 
 def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for each in source.body:
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield each
+    for statement in source.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield statement
 
 
 def _is_overload(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(_head(each) == "overload" for each in method.decorator_list)
+    return any(_head(decorator) == "overload" for decorator in method.decorator_list)
 
 
 def _targets(statement: ast.stmt) -> list[str]:
     found = statement.targets if isinstance(statement, ast.Assign) else []
     found = [statement.target] if isinstance(statement, ast.AnnAssign) else found
-    return [_head(each) for each in found]
+    return [_head(node) for node in found]
 
 
 def _head(node: ast.expr | None) -> str:
@@ -398,7 +404,7 @@ def _without_async(returns: ast.expr) -> ast.expr:
 def _passed_on(arguments: ast.arguments, adapted: Mapping[str, str] | None = None) -> Iterator[str]:
     """The arguments of a method, passed on to another with the same parameters."""
     instead = adapted or {}
-    yield from (instead.get(each.arg, each.arg) for each in (*arguments.posonlyargs, *arguments.args)[1:])
+    yield from (instead.get(argument.arg, argument.arg) for argument in (*arguments.posonlyargs, *arguments.args)[1:])
     if arguments.vararg:
         yield f"*{arguments.vararg.arg}"
     yield from (f"{kwonlyarg.arg}={instead.get(kwonlyarg.arg, kwonlyarg.arg)}" for kwonlyarg in arguments.kwonlyargs)
@@ -410,5 +416,5 @@ def _expression(source: str) -> ast.expr:
     return ast.parse(source, mode="eval").body
 
 
-def _parsed(source: str) -> list[ast.stmt]:
+def _parse_statements(source: str) -> list[ast.stmt]:
     return ast.parse(source).body

@@ -1,9 +1,10 @@
 """Records the pictures of the command line in the documentation: ``python -m tools.pictures [NAME...]``.
 
-It starts an embedded server in which deployments roll and pods run, runs the real commands at a terminal of a fixed size, and
-writes what they show as SVG to ``docs/assets``: ``watch.svg``, ``tree.svg``, ``doctor.svg`` and ``demo.svg``. Names of objects and
-the ids in the files are the same every time, ages and addresses are not. So it is run by hand when a command looks different,
-needs the extras ``cli`` and ``dev`` and a POSIX system, and takes about half a minute. Look at the pictures afterwards::
+It starts an embedded server in which deployments roll and pods run, runs the real commands at a terminal of a fixed
+size, and writes what they show as SVG to ``docs/assets``: ``watch.svg``, ``tree.svg``, ``doctor.svg`` and ``demo.svg``.
+Names of objects and the ids in the files are the same every time, ages and addresses are not. So it is run by hand when
+a command looks different, needs the extras ``cli`` and ``dev`` and a POSIX system, and takes about half a minute. Look
+at the pictures afterwards::
 
     rsvg-convert docs/assets/watch.svg -o /tmp/watch.png -w 1400
 """
@@ -161,7 +162,7 @@ class Recording:
     def frames(self) -> list[str]:
         """What was shown, one frame after the other; a command that is not live has one."""
         text = _OTHER.sub("", self.output)
-        return [each for each in _ERASED.split(text) if each.strip()]
+        return [part for part in _ERASED.split(text) if part.strip()]
 
 
 def picture(text: str, *, name: str, title: str, columns: int) -> str:
@@ -177,21 +178,21 @@ def picture(text: str, *, name: str, title: str, columns: int) -> str:
     console.print(Text.from_ansi(text.rstrip("\n")), soft_wrap=False, no_wrap=True, overflow="ellipsis")
     svg = console.export_svg(title=title, theme=MONOKAI, unique_id=f"masthead-{name}")
     # A picture that loads nothing: with the font of whoever looks at it.
-    svg = _TEXT.sub(_placed, _FONT_FACE.sub("", svg))
+    svg = _TEXT.sub(_place, _FONT_FACE.sub("", svg))
     return svg.replace("Fira Code, monospace", "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace")
 
 
-def _placed(found: re.Match[str]) -> str:
+def _place(found: re.Match[str]) -> str:
     """Place each part of a text by itself: not every program keeps the blanks before it, or has the same font."""
     style, left, top, clip, content = found.groups()
     parts: list[str] = []
     at = 0
-    for each in _PARTS.split(content):
-        length = len(html.unescape(each))
-        if each and not _BLANKS.fullmatch(each):
+    for part in _PARTS.split(content):
+        length = len(html.unescape(part))
+        if part and not _BLANKS.fullmatch(part):
             x, width = float(left) + at * _WIDTH, length * _WIDTH
             place = f'x="{x:g}" y="{top}" textLength="{width:g}" clip-path="{clip}"'
-            parts.append(f'<text class="{style}" {place}>{each}</text>')
+            parts.append(f'<text class="{style}" {place}>{part}</text>')
         at += length
     return "".join(parts)
 

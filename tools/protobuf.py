@@ -82,7 +82,7 @@ def table_of(spec: Spec, fields: Fields) -> str:
         # Options and statuses are the same under every group.
         served = "" if package == _META else str(gvk.group_version)
         kinds.setdefault(served, (package, []))[1].append(gvk.kind)
-    return _rendered(kinds, messages)
+    return _render(kinds, messages)
 
 
 def _kinds(spec: Spec, fields: Fields) -> Iterator[tuple[str, GroupVersionKind]]:
@@ -91,7 +91,7 @@ def _kinds(spec: Spec, fields: Fields) -> Iterator[tuple[str, GroupVersionKind]]
         yield from ((message, gvk) for gvk in (schema.kinds if schema else ()))
 
 
-def _rendered(kinds: Mapping[str, tuple[str, list[str]]], messages: Mapping[str, str]) -> str:
+def _render(kinds: Mapping[str, tuple[str, list[str]]], messages: Mapping[str, str]) -> str:
     lines = [first_line("Fields of protobuf messages"), "", "from typing import Final", ""]
     lines.append("KINDS: Final[dict[str, str]] = {")
     lines += [
@@ -155,7 +155,7 @@ class _Writer:
         if name in _OWN_FORM:
             return name
         self.add(written)
-        package, short = (_short(each).rpartition(".")[0] for each in (message, written))
+        package, short = (_short(message_name).rpartition(".")[0] for message_name in (message, written))
         return f".{name}" if package == short else f"{short}.{name}"
 
     @staticmethod
@@ -185,10 +185,10 @@ def _json_name(name: str, properties: Mapping[str, Schema]) -> str:
     """The name of a field in JSON; empty if it has none."""
     if name in properties:
         return name
-    return next((each for each in properties if _folded(each) == _folded(name)), "")
+    return next((wire for wire in properties if _fold_case(wire) == _fold_case(name)), "")
 
 
-def _folded(name: str) -> str:
+def _fold_case(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 

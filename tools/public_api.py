@@ -6,8 +6,8 @@
     make api  ── --write ──> docs/api.txt
 
 Every public name stands there with its signature, and every public member of a class. A change of the public API thus
-always shows up in a diff. The generated types of ``masthead.api`` and the groups of the clientset and of informer factories
-have a line per module.
+always shows up in a diff. The generated types of ``masthead.api`` and the groups of the clientset and of informer
+factories have a line per module.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def describe(modules: Sequence[str]) -> Iterator[str]:
     for module in modules:
         yield ""
         yield module
-        exported = {name: _exported(module, name) for name in sorted(_names(module))}
+        exported = {name: _load_export(module, name) for name in sorted(_names(module))}
         for name, value in exported.items():
             if isinstance(value, types.ModuleType):
                 continue
@@ -102,7 +102,7 @@ def describe(modules: Sequence[str]) -> Iterator[str]:
             if known != f"{module}.{name}" and type(value) not in {str, int, tuple, frozenset}:
                 yield f"    {name} = {known}"
             else:
-                yield from (f"    {line}" for line in _described(name, value))
+                yield from (f"    {line}" for line in _describe(name, value))
 
 
 def _names(module: str) -> Sequence[str]:
@@ -110,11 +110,11 @@ def _names(module: str) -> Sequence[str]:
     return [name for name in getattr(found, "__all__", dir(found)) if not name.startswith("_")]
 
 
-def _exported(module: str, name: str) -> object:
+def _load_export(module: str, name: str) -> object:
     return cast("object", getattr(importlib.import_module(module), name))
 
 
-def _described(name: str, value: object) -> Iterator[str]:
+def _describe(name: str, value: object) -> Iterator[str]:
     if isinstance(value, type):
         yield from _class(name, value)
     elif inspect.isroutine(value):
@@ -135,7 +135,7 @@ def _class(name: str, cls: type) -> Iterator[str]:
     bases = [base.__name__ for base in public if not any(base in other.__mro__[1:] for other in public)]
     yield f"class {name}({', '.join(bases)})" if bases else f"class {name}"
     yield from _constructor(cls)
-    inherited = {each for base in public for each in dir(base)}
+    inherited = {name for base in public for name in dir(base)}
     members: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if base is cls or (base not in public and base is not object):
@@ -205,14 +205,14 @@ def _returns(found: inspect.Signature) -> str:
 def _parameters(parameters: Sequence[inspect.Parameter]) -> str:
     text: list[str] = []
     kinds = [parameter.kind for parameter in parameters]
-    for index, each in enumerate(parameters):
+    for index, item in enumerate(parameters):
         before = kinds[:index]
-        if each.kind is each.KEYWORD_ONLY and not {each.KEYWORD_ONLY, each.VAR_POSITIONAL} & {*before}:
+        if item.kind is item.KEYWORD_ONLY and not {item.KEYWORD_ONLY, item.VAR_POSITIONAL} & {*before}:
             text.append("*")
-        star = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
-        default = "" if each.default is each.empty else f" = {_default(each.default)}"
-        text.append(f"{star}{each.name}: {_annotation(each.annotation)}{default}")
-        if each.kind is each.POSITIONAL_ONLY and each.POSITIONAL_ONLY not in kinds[index + 1 :]:
+        star = "*" if item.kind is item.VAR_POSITIONAL else "**" if item.kind is item.VAR_KEYWORD else ""
+        default = "" if item.default is item.empty else f" = {_default(item.default)}"
+        text.append(f"{star}{item.name}: {_annotation(item.annotation)}{default}")
+        if item.kind is item.POSITIONAL_ONLY and item.POSITIONAL_ONLY not in kinds[index + 1 :]:
             text.append("/")
     return ", ".join(text)
 
@@ -232,14 +232,14 @@ def _annotation(annotation: object) -> str:
     return annotation if isinstance(annotation, str) else repr(annotation)
 
 
-def _generated(modules: Sequence[str]) -> Iterator[str]:
+def _iter_generated(modules: Sequence[str]) -> Iterator[str]:
     """The modules of generated types, a line each: how many there are, and the kinds among them."""
     yield ""
     yield "masthead.api"
     for module in modules:
         found = importlib.import_module(module)
         classes = [var for var in vars(found).values() if isinstance(var, type) and var.__module__ == module]
-        kinds = sorted(each.__name__ for each in classes if getattr(each, "RESOURCE", None))
+        kinds = sorted(definition.__name__ for definition in classes if getattr(definition, "RESOURCE", None))
         if classes:
             yield f"    {module}: {len(classes)} classes; kinds {', '.join(kinds) or 'none'}"
 
@@ -260,7 +260,7 @@ def current() -> str:
     lines = [
         *describe([module for module in modules if module not in {*api, *groups}]),
         *_groups(groups),
-        *_generated(api),
+        *_iter_generated(api),
     ]
     return "\n".join([_HEAD, *lines]).strip() + "\n"
 

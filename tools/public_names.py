@@ -1,10 +1,12 @@
 """The public names: the one list from which `tools.exports` writes the public modules.
 
-``NAMES`` has a table for each public module: a module of the implementation, and the names exported from it. A submodule
-is exported from its own package. ``masthead.errors``, ``masthead.metrics``, ``masthead.api`` and the groups of the clientset
-define their names themselves and are not listed.
+``NAMES`` has a table for each public module: a module of the implementation, and the names exported from it. A
+    submodule
+is exported from its own package. ``masthead.errors``, ``masthead.metrics``, ``masthead.api`` and the groups of the
+clientset define their names themselves and are not listed.
 
-``TWINS`` pairs the modules of the async façade with their blocking twins. A module of the async façade exports the names of
+``TWINS`` pairs the modules of the async façade with their blocking twins. A module of the async façade exports the
+    names of
 its twin; its table lists only the async classes that replace blocking ones, and names without a blocking counterpart.
 """
 

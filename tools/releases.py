@@ -88,7 +88,7 @@ def read(openapi: Path, legacy: Path | None = None) -> Spec:
     current = _builtin(sources.from_folder(openapi))
     earlier = sources.from_folder(legacy) if legacy else removed_versions.read_classes()
     removed = {
-        gvk: _marked(gvk, resource, current)
+        gvk: _mark_removed(gvk, resource, current)
         for gvk, resource in earlier.resources.items()
         if gvk not in current.resources
     }
@@ -102,12 +102,12 @@ def _builtin(spec: Spec) -> Spec:
     return Spec(schemas, {kind: resource for kind, resource in spec.resources.items() if kind in kinds})
 
 
-def _marked(gvk: GroupVersionKind, resource: Resource, current: Spec) -> Resource:
+def _mark_removed(gvk: GroupVersionKind, resource: Resource, current: Spec) -> Resource:
     kinds = REMOVALS.get(gvk.api_version, {})
     if _ANY not in kinds:
         raise GenerateError(f"{gvk} is not in the table of removals: add the release that stopped serving it")
     release, replacement = kinds.get(gvk.kind, kinds[_ANY])
-    if not any((each.api_version, each.kind) == (replacement, gvk.kind) for each in current.resources):
+    if not any((served.api_version, served.kind) == (replacement, gvk.kind) for served in current.resources):
         raise GenerateError(f"{gvk} cannot be replaced by {replacement}, which does not serve the kind")
     return msgspec.structs.replace(resource, removed_in=release, replacement=replacement)
 
@@ -125,5 +125,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--legacy",
         type=Path,
         metavar="DIR",
-        help="a folder with the documents of the API versions that the release no longer serves (default: their classes)",
+        help="a folder with the documents of API versions that the release no longer serves (default: their classes)",
     )

@@ -48,8 +48,8 @@ class Scope:
 
     def docs(self) -> Iterator[str]:
         """The docstrings of its classes and their methods."""
-        for each in self.classes.values():
-            for node in ast.walk(each):
+        for inner in self.classes.values():
+            for node in ast.walk(inner):
                 if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                     yield ast.get_docstring(node, clean=False) or ""
 
@@ -71,11 +71,11 @@ def read_scope(module: str, source: str) -> Scope:
     scope = Scope(module, title, {}, {}, {}, {})
     for statement in _statements(tree):
         if isinstance(statement, ast.ImportFrom):
-            for each in statement.names:
-                scope.imported[each.asname or each.name] = Reference(statement.module or "", each.name)
+            for alias in statement.names:
+                scope.imported[alias.asname or alias.name] = Reference(statement.module or "", alias.name)
         elif isinstance(statement, ast.Import):
-            for each in statement.names:
-                scope.imported[each.asname or each.name] = Reference(each.name, "")
+            for alias in statement.names:
+                scope.imported[alias.asname or alias.name] = Reference(alias.name, "")
         elif isinstance(statement, ast.ClassDef):
             scope.classes[statement.name] = statement
         elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -96,7 +96,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
 def _targets(statement: ast.stmt) -> Iterator[str]:
     found = statement.targets if isinstance(statement, ast.Assign) else []
     found = [statement.target] if isinstance(statement, ast.AnnAssign) else found
-    yield from (each.id for each in found if isinstance(each, ast.Name))
+    yield from (node.id for node in found if isinstance(node, ast.Name))
 
 
 def is_type_variable(statement: ast.stmt) -> bool:
@@ -134,8 +134,8 @@ class _Names(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._annotation(node.returns)
-        for each in (*node.decorator_list, node.args, *node.body):
-            self.visit(each)
+        for part in (*node.decorator_list, node.args, *node.body):
+            self.visit(part)
 
     def _annotation(self, node: ast.expr | None) -> None:
         if node is not None:

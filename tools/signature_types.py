@@ -1,9 +1,9 @@
 """``python -m tools.signature_types``: check that users can import every type in a public signature.
 
-The check starts from the public modules and reads the sources: the parameters, results, attributes and bases of each public
-class and function, and the right-hand sides of public type aliases. A type that `masthead` or `masthead_server` defines
-must be exported by a public module, or nobody could write an annotation with it. A base class without public members is an
-implementation detail and may be private.
+The check starts from the public modules and reads the sources: the parameters, results, attributes and bases of each
+public class and function, and the right-hand sides of public type aliases. A type that `masthead` or `masthead_server`
+defines must be exported by a public module, or nobody could write an annotation with it. A base class without public
+members is an implementation detail and may be private.
 """
 
 from __future__ import annotations

@@ -53,13 +53,15 @@ class _Translation(ast.NodeTransformer):
     def visit_Await(self, node: ast.Await) -> ast.AST:
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-            on_loop = [_is_self(each) for each in call.args]
+            on_loop = [_is_self(argument) for argument in call.args]
             if any(on_loop):
-                call.args = [_face("_async") if each else arg for arg, each in zip(call.args, on_loop, strict=True)]
+                call.args = [
+                    _face("_async") if is_on_loop else arg for arg, is_on_loop in zip(call.args, on_loop, strict=True)
+                ]
                 inner = self.generic_visit(call)
                 assert isinstance(inner, ast.Call)
                 return ast.Call(ast.Attribute(_face("_portal"), "call"), [inner], [])
-        return self._visited(call)
+        return self._visit_node(call)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if ast.unparse(node) == _SLEEP:
@@ -73,10 +75,10 @@ class _Translation(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if isinstance(node.value, ast.Name) and node.value.id == _AWAITABLE:
-            return self._visited(node.slice)
+            return self._visit_node(node.slice)
         return self.generic_visit(node)
 
-    def _visited(self, node: ast.AST) -> ast.AST:
+    def _visit_node(self, node: ast.AST) -> ast.AST:
         made: ast.AST = self.visit(node)
         return made
 

@@ -44,7 +44,7 @@ class _Output(TypedDict):
 def report(output: _Output) -> tuple[bool, str]:
     """Judge what pyright found: whether it is enough, and the message to print."""
     found = output["typeCompleteness"]
-    problems = [each["message"] for each in output["generalDiagnostics"]]
+    problems = [diagnostic["message"] for diagnostic in output["generalDiagnostics"]]
     if problems:
         return False, "\n".join(problems)
     score = found["completenessScore"]
@@ -53,9 +53,9 @@ def report(output: _Output) -> tuple[bool, str]:
         return True, head
     # The causes only: most symbols are incomplete because of others.
     causes = [
-        f"{each['name']}: {' '.join(each['diagnostics'][0]['message'].split())}"
-        for each in found["symbols"]
-        if not each["isTypeKnown"] and each["diagnostics"]
+        f"{symbol['name']}: {' '.join(symbol['diagnostics'][0]['message'].split())}"
+        for symbol in found["symbols"]
+        if not symbol["isTypeKnown"] and symbol["diagnostics"]
     ]
     return False, "\n".join([head, *causes[:_SHOWN]])
 

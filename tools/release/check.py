@@ -64,7 +64,7 @@ def version_problems(project: Mapping[str, Any], server: Mapping[str, Any], tag:
 def supported(project: Mapping[str, Any]) -> list[str]:
     """The versions of Python that a project supports, oldest first."""
     prefix = "Programming Language :: Python :: 3."
-    minors = [each.removeprefix(prefix) for each in project["classifiers"] if each.startswith(prefix)]
+    minors = [classifier.removeprefix(prefix) for classifier in project["classifiers"] if classifier.startswith(prefix)]
     return [f"3.{minor}" for minor in sorted(map(int, minors))]
 
 
@@ -109,7 +109,7 @@ def _install_problems(
     absent = [minor for minor in minors if minor not in at_hand]
     if absent:
         print(f"Not at hand, so not tried: {', '.join(absent)}")
-    wrong = [f"Python {each} is not at hand" for each in required if each not in at_hand]
+    wrong = [f"Python {version} is not at hand" for version in required if version not in at_hand]
     if not at_hand:
         wrong.append("there is no Python at hand that is supported")
     for interpreter in at_hand.values():
@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("folder", type=Path, help="the folder of the archives; the SBOM is written there")
     parser.add_argument(
         "--pythons",
-        type=lambda text: [each for each in text.split(",") if each],
+        type=lambda text: [part for part in text.split(",") if part],
         default=[],
         metavar="3.11,...",
         help="versions that must be at hand; by default, those that are",

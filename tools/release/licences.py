@@ -82,7 +82,7 @@ def expression_of(expression: str, text: str, classifiers: Iterable[str]) -> str
     """The licence as an SPDX expression: what the metadata say, the newest kind of them first; empty if unknown."""
     prefix = "License :: OSI Approved :: "
     named = [classifier.removeprefix(prefix) for classifier in classifiers if classifier.startswith(prefix)]
-    for candidate in (expression, text, " AND ".join(sorted(_identifier(each) for each in named))):
+    for candidate in (expression, text, " AND ".join(sorted(_identifier(name) for name in named))):
         try:
             if candidate.strip():
                 return canonicalize_license_expression(_identifier(candidate))
@@ -148,7 +148,7 @@ def needed(distribution: Distribution, extras: Iterable[str]) -> list[Requiremen
     wanted = ("", *extras)
     needs = map(Requirement, distribution.requires)
     return [
-        need for need in needs if need.marker is None or any(need.marker.evaluate({"extra": each}) for each in wanted)
+        need for need in needs if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in wanted)
     ]
 
 

@@ -43,14 +43,14 @@ def find(minors: Iterable[str]) -> dict[str, Interpreter]:
     """The newest interpreter of each of these versions, on the PATH or of pyenv, by version."""
     wanted = list(minors)
     asked = (_ask(path) for path in _candidates(wanted))
-    return newest((each for each in asked if each is not None), wanted)
+    return newest((candidate for candidate in asked if candidate is not None), wanted)
 
 
 def newest(found: Iterable[Interpreter], minors: Iterable[str]) -> dict[str, Interpreter]:
     """The newest of each version, those that are released first; in the order of the versions."""
     by_minor: dict[str, Interpreter] = {}
-    for each in sorted(found, key=lambda each: (each.is_final, each.version)):
-        by_minor[each.minor] = each
+    for candidate in sorted(found, key=lambda candidate: (candidate.is_final, candidate.version)):
+        by_minor[candidate.minor] = candidate
     return {minor: by_minor[minor] for minor in minors if minor in by_minor}
 
 

@@ -34,7 +34,9 @@ def bom(
     """
     wanted = sorted(extras)
     required, all_of_it = closure(root, (), installed), closure(root, wanted, installed)
-    components = [_component(each, "required" if name in required else "optional") for name, each in all_of_it.items()]
+    components = [
+        _component(inner, "required" if name in required else "optional") for name, inner in all_of_it.items()
+    ]
     content: dict[str, Any] = {
         "$schema": _SCHEMA,
         "bomFormat": "CycloneDX",
@@ -49,7 +51,7 @@ def bom(
         "components": components,
         "dependencies": [
             _edges(installed[root], wanted, all_of_it),
-            *(_edges(each, (), all_of_it) for each in all_of_it.values()),
+            *(_edges(inner, (), all_of_it) for inner in all_of_it.values()),
         ],
     }
     serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(content, sort_keys=True))

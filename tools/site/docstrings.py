@@ -36,11 +36,11 @@ def _blocks(lines: Sequence[str]) -> Iterator[str]:
     while index < len(lines):
         line = lines[index]
         if line.endswith("::"):
-            block, index = _indented(lines, index + 1)
+            block, index = _take_indented(lines, index + 1)
             yield from ([f"{line[:-1]}", ""] if len(line) > 2 else [])
             yield from _code(block)
         elif _SECTION.fullmatch(line) and index + 1 < len(lines) and lines[index + 1].startswith("    "):
-            block, index = _indented(lines, index + 1)
+            block, index = _take_indented(lines, index + 1)
             yield from ["", f"**{line[:-1]}**", "", *_section(line, block), ""]
         elif _RULE.fullmatch(line):
             table, index = _until_last_rule(lines, index)
@@ -50,7 +50,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[str]:
             index += 1
 
 
-def _indented(lines: Sequence[str], start: int) -> tuple[Sequence[str], int]:
+def _take_indented(lines: Sequence[str], start: int) -> tuple[Sequence[str], int]:
     """The indented block that begins here, and the index of what follows it."""
     end = start
     while end < len(lines) and (not lines[end] or lines[end].startswith(" ")):

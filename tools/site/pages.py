@@ -1,7 +1,7 @@
 """The pages of the site: documents of the repository, and what they link to, with links that lead to pages.
 
-A link in a document is relative to its file, so that it works where the repository is read. On the site the same link leads
-to the page of that file: a document, or the text of a program.
+A link in a document is relative to its file, so that it works where the repository is read. On the site the same link
+leads to the page of that file: a document, or the text of a program.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def collect() -> dict[str, str | Path]:
             pending += [path.parent / target for target, _ in links(text)]
             text = _with_links_to_pages(text, path)
         found[_place(path)] = text
-        pending = [_normal(each) for each in pending]
+        pending = [_normal(page) for page in pending]
     return found
 
 
@@ -106,7 +106,7 @@ def _place(path: Path) -> str:
 def _page(path: Path) -> str | Path:
     """The text of a page about a file or folder: documents as they are, programs as code."""
     if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+        files = sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
         parts = [_listing(file, file.relative_to(path).as_posix()) for file in files]
         return "\n".join([f"# {path.relative_to(ROOT).as_posix()}\n", *parts])
     if path.suffix == ".md":
@@ -126,7 +126,7 @@ def _listing(path: Path, title: str = "") -> str:
 
 def _notebook(path: Path) -> str:
     """The cells of a notebook, without their outputs."""
-    cells = [(each["cell_type"], "".join(each["source"])) for each in json.loads(path.read_text("utf-8"))["cells"]]
+    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(path.read_text("utf-8"))["cells"]]
     return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for kind, text in cells) + "\n"
 
 

@@ -31,7 +31,7 @@ _NAME: Final = re.compile(r"(?:class |async def |def |property |classmethod def 
 _GROUPS: Final = ("Classes", "Functions", "Errors", "Other names", "Also here")
 _WIDTH: Final = 96
 _BUILTINS: Final = (object, type, int, str, bytes, dict, list, tuple, frozenset, NamedTuple("_Plain", []))
-_OF_PYTHON: Final = {inspect.getdoc(each) for kind in _BUILTINS for each in (kind, *vars(kind).values())}
+_OF_PYTHON: Final = {inspect.getdoc(member) for kind in _BUILTINS for member in (kind, *vars(kind).values())}
 """Docstrings of Python's own types, which a class inherits: they say nothing about it."""
 _API: Final = """\
 # masthead.api
@@ -58,8 +58,8 @@ class _Entry:
 def pages() -> Mapping[str, str]:
     """The pages, by their paths within the site."""
     modules = [module for module in listed_modules() if not is_group(module)]
-    api = [each for each in modules if each.startswith("masthead.api")]
-    listed = _listed([each for each in modules if each not in api])
+    api = [module for module in modules if module.startswith("masthead.api")]
+    listed = _list_entries([module for module in modules if module not in api])
     homes = _homes(listed)
     found = {_path(module): _page(module, entries, homes) for module, entries in listed.items()}
     found[f"{_FOLDER}/api.md"] = "\n".join(_api_page(api))
@@ -90,7 +90,7 @@ def _group(line: str) -> str:
     return "Functions" if line.startswith(("def ", "async def ")) else "Other names"
 
 
-def _listed(modules: Sequence[str]) -> dict[str, list[_Entry]]:
+def _list_entries(modules: Sequence[str]) -> dict[str, list[_Entry]]:
     """What the modules export: the lines of the public API, by module and name."""
     found: dict[str, list[_Entry]] = {}
     current: list[_Entry] = []
@@ -141,20 +141,20 @@ def _groups(module: ModuleType, entries: Sequence[_Entry], homes: Mapping[str, s
         if not group:
             continue
         yield f"\n## {title}\n"
-        for each in group:
+        for entry in group:
             if title == "Also here":
-                home = each.line.partition(" = ")[2]
-                yield f"- [`{each.name}`]({homes[home]}), as `{home}`"
+                home = entry.line.partition(" = ")[2]
+                yield f"- [`{entry.name}`]({homes[home]}), as `{home}`"
             else:
-                yield from _described(module, each, homes)
+                yield from _describe(module, entry, homes)
 
 
-def _described(module: ModuleType, entry: _Entry, homes: Mapping[str, str]) -> Iterator[str]:
+def _describe(module: ModuleType, entry: _Entry, homes: Mapping[str, str]) -> Iterator[str]:
     value = cast("object", getattr(module, entry.name))
     link = _linker(module.__name__, entry.name, homes)
     yield f"### {entry.name} {{: #{entry.name} }}\n"
     made = [member for member in entry.members if member.startswith("def __init__")]
-    yield from _signature(_constructed(entry, value, made))
+    yield from _signature(_describe_constructor(entry, value, made))
     if isinstance(value, type) or inspect.isroutine(value):
         yield to_markdown(_docstring(value), link)
     if made:
@@ -162,7 +162,7 @@ def _described(module: ModuleType, entry: _Entry, homes: Mapping[str, str]) -> I
     yield from _members(value, [member for member in entry.members if member not in made], entry.name, link)
 
 
-def _constructed(entry: _Entry, value: object, made: Sequence[str]) -> str:
+def _describe_constructor(entry: _Entry, value: object, made: Sequence[str]) -> str:
     """The line of a name; of a class that users construct, with the parameters of its constructor."""
     if made:
         parameters = made[0].removeprefix("def __init__")
@@ -177,14 +177,14 @@ def _members(value: object, members: Sequence[str], name: str, link: Callable[[s
     plain = [member for member in members if not _has_heading(member)]
     if plain:
         yield "**Fields**\n"
-        yield from (f"- `{each}`" for each in plain)
+        yield from (f"- `{line}`" for line in plain)
         yield ""
     described = {
         member: _docstring(inspect.getattr_static(value, _name(member))) for member in members if member not in plain
     }
-    special = [each for each, docstring in described.items() if _name(each).startswith("__") and not docstring]
+    special = [inner for inner, docstring in described.items() if _name(inner).startswith("__") and not docstring]
     if special:
-        yield f"**Special methods**: {', '.join(f'`{_name(each)}`' for each in special)}\n"
+        yield f"**Special methods**: {', '.join(f'`{_name(name)}`' for name in special)}\n"
     for line, docstring in described.items():
         if line not in special:
             yield _heading(name, _name(line))
@@ -212,7 +212,7 @@ def _signature(line: str) -> Iterator[str]:
     head, opening, rest = line.partition("(")
     inner, closing, tail = rest.rpartition(")")
     if len(line) > _WIDTH and opening and closing:
-        parts = "".join(f"    {each},\n" for each in _split(inner))
+        parts = "".join(f"    {part},\n" for part in _split(inner))
         line = f"{head}(\n{parts}){tail}"
     yield f"```python\n{line}\n```\n"
 
@@ -220,14 +220,14 @@ def _signature(line: str) -> Iterator[str]:
 def _split(parameters: str) -> Iterator[str]:
     """Split at the commas that are not within brackets or strings."""
     depth, start, quote = 0, 0, ""
-    for index, each in enumerate(parameters):
+    for index, item in enumerate(parameters):
         if quote:
-            quote = "" if each == quote else quote
-        elif each in "'\"":
-            quote = each
+            quote = "" if item == quote else quote
+        elif item in "'\"":
+            quote = item
         else:
-            depth += (each in "([{") - (each in ")]}")
-            if each == "," and not depth:
+            depth += (item in "([{") - (item in ")]}")
+            if item == "," and not depth:
                 yield parameters[start:index].strip()
                 start = index + 1
     yield parameters[start:].strip()
@@ -239,9 +239,13 @@ def _api_page(modules: Sequence[str]) -> Iterator[str]:
     for module in modules:
         found = importlib.import_module(module)
         classes = [var for var in vars(found).values() if isinstance(var, type) and var.__module__ == module]
-        kinds = {each.__name__: resource for each in classes if (resource := getattr(each, "RESOURCE", None))}
+        kinds = {
+            definition.__name__: resource
+            for definition in classes
+            if (resource := getattr(definition, "RESOURCE", None))
+        }
         if kinds:
-            yield from _api_module(found, kinds, {each.__name__ for each in classes})
+            yield from _api_module(found, kinds, {definition.__name__ for definition in classes})
 
 
 def _api_module(module: ModuleType, kinds: Mapping[str, Resource], classes: AbstractSet[str]) -> Iterator[str]:
@@ -252,7 +256,7 @@ def _api_module(module: ModuleType, kinds: Mapping[str, Resource], classes: Abst
     for kind, resource in sorted(kinds.items()):
         scope = "in a namespace" if resource.namespaced else "of the cluster"
         yield f"| `{kind}` | `{resource.name}` | {scope} |"
-    others = sorted(each for each in classes - kinds.keys() if each.removesuffix("List") not in kinds)
+    others = sorted(name for name in classes - kinds.keys() if name.removesuffix("List") not in kinds)
     if others:
         yield f"\nTypes of their fields: {', '.join(f'`{other}`' for other in others)}."
     yield ""

@@ -5,6 +5,6 @@
 - `declarations`, `library`: the functions of Kubernetes 1.36.
 - `unification`, `validators`, `checker`: the types of nodes.
 - `ranges`, `costs`, `call_estimates`, `estimate`: what an evaluation costs, and can cost at most.
-- `frames`, `attributes`, `logic`, `dispatch`, `folds`, `compiler`: from nodes to closures.
+- `frames`, `attributes`, `logic`, `dispatch`, `comprehensions`, `compiler`: from nodes to closures.
 - `program`: all of it, as `Program`.
 """

@@ -109,10 +109,10 @@ def index_value(value: Value, key: Value) -> Value:
         found = find(value, key)
         if found is not MISSING:
             return found
-    raise EvaluationError(f"no such key: {_shown(key)}")
+    raise EvaluationError(f"no such key: {_format_key(key)}")
 
 
-def _shown(key: Value) -> str:
+def _format_key(key: Value) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
     return str(key)

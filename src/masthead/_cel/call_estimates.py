@@ -230,7 +230,7 @@ def _constant(operand: Operand, default: int) -> int:
     return default
 
 
-def _fixed(size: int) -> Range:
+def _fixed_range(size: int) -> Range:
     size %= 2**64
     return Range(size, size)
 
@@ -240,11 +240,11 @@ def _slice(call: _Call) -> _Estimate:
         return None
     start = _constant(call.args[0], 0)
     end = _constant(call.args[1], call.size(call.target).high)
-    return _new_list(1, _fixed(end - start))
+    return _new_list(1, _fixed_range(end - start))
 
 
 def _range(call: _Call) -> _Estimate:
-    return _new_list(1, _fixed(_constant(call.args[0], MAX)))
+    return _new_list(1, _fixed_range(_constant(call.args[0], MAX)))
 
 
 def _reverse(call: _Call) -> _Estimate:

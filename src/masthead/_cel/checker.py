@@ -77,8 +77,8 @@ RESERVED_FIELDS: Final = frozenset(
 """Words that cannot be identifiers; as fields they are escaped."""
 
 _TYPES: Final = {
-    each.name: each
-    for each in (
+    type_.name: type_
+    for type_ in (
         BOOL,
         BYTES,
         DOUBLE,
@@ -164,7 +164,7 @@ class _Checker:
     def _report(self, node: Node, message: str) -> None:
         self._issues.append(Issue(node.offset, message))
 
-    def _undeclared(self, node: Node, name: str) -> Type:
+    def _report_undeclared(self, node: Node, name: str) -> Type:
         self._report(node, f"undeclared reference to '{name}' (in container '')")
         return ERROR
 
@@ -190,7 +190,7 @@ class _Checker:
             return found
         named = _TYPES.get(node.name.removeprefix(".")) or _SHORT_TYPES.get(node.name)
         if named is None:
-            return self._undeclared(node, node.name)
+            return self._report_undeclared(node, node.name)
         if node.name in _SHORT_TYPES:
             # Known to the checker alone: compiling it fails.
             return type_of(named)
@@ -237,7 +237,7 @@ class _Checker:
         if node.target is None:
             found = self._functions.get(node.function.removeprefix("."))
             if found is None:
-                return self._undeclared(node, node.function)
+                return self._report_undeclared(node, node.function)
             return self._resolve(node, found)
         qualified = _qualified_name(node.target)
         if qualified:
@@ -249,7 +249,7 @@ class _Checker:
         self.check(node.target)
         found = self._functions.get(node.function)
         if found is None:
-            return self._undeclared(node, node.function)
+            return self._report_undeclared(node, node.function)
         return self._resolve(node, found)
 
     def _resolve(self, node: CallNode, found: Function) -> Type:
@@ -292,7 +292,7 @@ class _Checker:
         return self._known.resolve(result)
 
     def _no_overload(self, node: CallNode, found: Function, types: list[Type]) -> Type:
-        shown = [str(self._known.resolve(each, open_is_dyn=True)) for each in types]
+        shown = [str(self._known.resolve(type_, open_is_dyn=True)) for type_ in types]
         target, args = ("", shown) if node.target is None else (f"{shown[0]}.", shown[1:])
         signature = f"{target}({', '.join(args)})"
         self._report(node, f"found no matching overload for '{found.name}' applied to '{signature}'")
@@ -302,10 +302,10 @@ class _Checker:
 
     def _check_list(self, node: ListNode) -> Type:
         item: Type | None = None
-        for index, each in enumerate(node.items):
-            found = self.check(each)
+        for index, element in enumerate(node.items):
+            found = self.check(element)
             if index in node.optionals:
-                found = self._unwrap_optional(each, found)
+                found = self._unwrap_optional(element, found)
             item = self._join(item, found)
         return list_of(item if item is not None else self._known.new_variable())
 

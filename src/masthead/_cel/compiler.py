@@ -1,7 +1,7 @@
 """The compiler: from checked nodes to Python closures.
 
-A closure takes the frame of an evaluation: its cost so far, and its variables. Costs are those of Kubernetes; what always costs
-the same is added at once.
+A closure takes the frame of an evaluation: its cost so far, and its variables. Costs are those of Kubernetes; what
+always costs the same is added at once.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._cel.attributes import index_value, present, select_optional, select_value, test_value
+from masthead._cel.comprehensions import Loop, compile_loop
 from masthead._cel.costs import LIST_COST, MAP_COST, cost_of_call
 from masthead._cel.dispatch import bind
 from masthead._cel.errors import NO_OVERLOAD, CelError, CostError, EvaluationError
-from masthead._cel.folds import Loop, compile_loop
 from masthead._cel.logic import COMPARISONS, all_of, any_of, compare, compare_numbers, compare_text
 from masthead._cel.nodes import (
     CallNode,
@@ -108,7 +108,7 @@ class _Compiler:
         if isinstance(node, SelectNode) and node.type_name:
             return TypeValue(node.type_name)
         if isinstance(node, ListNode) and not node.optionals:
-            items = [self._constant(each) for each in node.items]
+            items = [self._constant(element) for element in node.items]
             return _NOT_CONSTANT if _NOT_CONSTANT in items else items
         if isinstance(node, CallNode) and node.function in _CONVERSIONS and len(node.args) == 1:
             return self._constant_conversion(node)
@@ -402,13 +402,13 @@ class _Compiler:
     # Lists, maps and loops.
 
     def _list(self, node: ListNode) -> Evaluator:
-        items = [self.compile(each) for each in node.items]
+        items = [self.compile(element) for element in node.items]
         optionals = node.optionals
 
         def literal(frame: Frame) -> Value:
             values: list[Value] = []
-            for index, each in enumerate(items):
-                value = each(frame)
+            for index, element in enumerate(items):
+                value = element(frame)
                 if index in optionals:
                     if not isinstance(value, OptionalValue):
                         raise EvaluationError(
@@ -426,7 +426,7 @@ class _Compiler:
     def _map(self, node: MapNode) -> Evaluator:
         entries = [(self.compile(key), self.compile(value), optional) for key, value, optional in node.entries]
         constant = all(
-            self._constant(each) is not _NOT_CONSTANT for key, value, _ in node.entries for each in (key, value)
+            self._constant(part) is not _NOT_CONSTANT for key, value, _ in node.entries for part in (key, value)
         )
         cost = 0 if constant else MAP_COST
 
@@ -456,11 +456,11 @@ class _Compiler:
         if node.is_binding:
             return self._binding(node)
         over = self.compile(node.over)
-        slots = [self.declare(each) for each in node.variables]
+        slots = [self.declare(variable) for variable in node.variables]
         accumulator = self.declare(node.accumulator)
         loop = compile_loop(self, node, Loop(over, slots, accumulator, self.limit))
-        for each in (*node.variables, node.accumulator):
-            self.forget(each)
+        for variable in (*node.variables, node.accumulator):
+            self.forget(variable)
         return loop
 
     def _binding(self, node: ComprehensionNode) -> Evaluator:

@@ -58,7 +58,7 @@ def _read_twice(args: Sequence[Value]) -> int:
 
 
 def _join(args: Sequence[Value]) -> int:
-    length = sum(len(each) for each in args[0] if isinstance(each, str))
+    length = sum(len(part) for part in args[0] if isinstance(part, str))
     separators = max(len(args[0]) - 1, 0) * (len(args[1]) if len(args) > 1 else 0)
     return _tenth(2 * (length + separators))
 

@@ -68,7 +68,7 @@ def function(name: str, *overloads: Overload) -> Function:
 def merge(functions: Iterable[Function]) -> dict[str, Function]:
     """Collect functions of several libraries by name: overloads of one name belong together."""
     merged: dict[str, Function] = {}
-    for each in functions:
-        known = merged.get(each.name)
-        merged[each.name] = Function(each.name, (known.overloads if known else ()) + each.overloads)
+    for function in functions:
+        known = merged.get(function.name)
+        merged[function.name] = Function(function.name, (known.overloads if known else ()) + function.overloads)
     return merged

@@ -74,22 +74,22 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
         is_optimized: Whether the server replaces it by a special one, which says less about wrong types.
     """
     known = standard_functions()[node.function].overloads
-    candidates = [each for each in known if each.id in node.overloads]
+    candidates = [overload for overload in known if overload.id in node.overloads]
     call = candidates[0].call
     is_dynamic = any(operand.type.kind == "dyn" for operand in node.operands)
     if is_dynamic and node.function in _DEFINED_FOR:
-        dispatch = _guarded(node.function, candidates, is_silent=True)
-        return dispatch if is_optimized else _checked(node.function, dispatch)
+        dispatch = _guard_types(node.function, candidates, is_silent=True)
+        return dispatch if is_optimized else _check_result(node.function, dispatch)
     if all(candidate.call is call for candidate in candidates) and node.function.startswith(("_", "@", "-", "!")):
         # Operators look at the types themselves.
         return call
     if len(candidates) == 1 and not is_dynamic:
         return call
     is_silent = is_optimized or node.function in _UNGUARDED
-    return _guarded(node.function, candidates, is_silent=is_silent)
+    return _guard_types(node.function, candidates, is_silent=is_silent)
 
 
-def _guarded(function: str, candidates: list[Overload], *, is_silent: bool) -> Callable[..., Value]:
+def _guard_types(function: str, candidates: list[Overload], *, is_silent: bool) -> Callable[..., Value]:
     def dispatch(*values: Value) -> Value:
         for candidate in candidates:
             if all(map(_matches, candidate.args, values)):
@@ -105,7 +105,7 @@ def _guarded(function: str, candidates: list[Overload], *, is_silent: bool) -> C
     return dispatch
 
 
-def _checked(function: str, call: Callable[..., Value]) -> Callable[..., Value]:
+def _check_result(function: str, call: Callable[..., Value]) -> Callable[..., Value]:
     defined_for = _DEFINED_FOR[function]
 
     def check(*values: Value) -> Value:

@@ -64,7 +64,7 @@ def describe(source: str, issues: Iterable[Issue]) -> str:
     found = list(issues)
     # The first that are found, in the order of their places.
     located = sorted((_locate(source, issue) for issue in found[:_MAX_ISSUES]), key=_place)
-    texts = [_describe_one(*each) for each in located]
+    texts = [_describe_one(*error) for error in located]
     if len(found) > _MAX_ISSUES:
         texts.append(f"{len(found) - _MAX_ISSUES} more errors were truncated")
     return "\n".join(texts)
@@ -90,6 +90,6 @@ def _describe_one(line: int, column: int, snippet: str, message: str) -> str:
         return text
     snippet = snippet.replace("\t", " ")
     # Wide characters get wide dots, so that the mark stands below its character.
-    dots = "".join("." if each < "\x80" else "\uff0e" for each in snippet[:column])
+    dots = "".join("." if character < "\x80" else "\uff0e" for character in snippet[:column])
     mark = "^" if snippet[column : column + 1] < "\x80" else "\uff3e"
     return f"{text}\n | {snippet}\n | {dots}{mark}"

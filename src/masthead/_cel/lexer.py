@@ -60,11 +60,11 @@ _SIMPLE_ESCAPES: Final = {
     "v": "\v",
 }
 _ESCAPE_PATTERN: Final = re.compile(_ESCAPE)
-_UNCLOSED: Final = {each: re.compile(rf"(?:{_ESCAPE}|[^\\{each}\n\r])*") for each in "'\""}
+_UNCLOSED: Final = {quote: re.compile(rf"(?:{_ESCAPE}|[^\\{quote}\n\r])*") for quote in "'\""}
 _CUT_ESCAPE: Final = re.compile(r"\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?")
 """The beginning of an escape."""
 _MAX_CODE_POINT: Final = 0x10FFFF
-_MOST_ISSUES: Final = 100
+_MAX_ISSUES: Final = 100
 """After so many errors nothing is read."""
 
 
@@ -77,7 +77,7 @@ def tokenize(source: str) -> tuple[list[LexicalToken], list[Issue]]:
     tokens: list[LexicalToken] = []
     issues: list[Issue] = []
     at = 0
-    while at < len(source) and len(issues) <= _MOST_ISSUES:
+    while at < len(source) and len(issues) <= _MAX_ISSUES:
         match = _TOKEN.match(source, at)
         if match is None:
             at = _skip_unknown(source, at, issues)

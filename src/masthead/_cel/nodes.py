@@ -193,7 +193,7 @@ def children(node: Node) -> list[Node]:
     if isinstance(node, ListNode):
         return node.items
     if isinstance(node, MapNode):
-        return [each for key, value, _ in node.entries for each in (key, value)]
+        return [part for key, value, _ in node.entries for part in (key, value)]
     if isinstance(node, ComprehensionNode):
         return [node.over, node.start, node.condition, node.step, node.result]
     return []

@@ -63,7 +63,7 @@ class ObjectValue(MapLike):
 
     def __iter__(self) -> Iterator[Value]:
         names = self.shape.names
-        return iter([names[each] for each in self.raw if each in names])
+        return iter([names[key] for key in self.raw if key in names])
 
     def find(self, key: Value) -> Value:
         """Return the value of a field; `MISSING` if it is not set.
@@ -199,8 +199,8 @@ class SetValue(ListValue):
             EvaluationError: If the other is no list.
         """
         _require_list(other)
-        mine = {_hashable(each) for each in self.raw}
-        return len(self) == len(other) and all(_hashable(unwrap(each)) in mine for each in other)
+        mine = {_hashable(item) for item in self.raw}
+        return len(self) == len(other) and all(_hashable(unwrap(item)) in mine for item in other)
 
     def plus(self, other: Value) -> Value:
         """Return the union: items that are new stand behind.
@@ -209,9 +209,9 @@ class SetValue(ListValue):
             EvaluationError: If the other is no list.
         """
         _require_list(other)
-        union = {_hashable(each): each for each in self.raw}
-        for each in map(unwrap, other):
-            union.setdefault(_hashable(each), each)
+        union = {_hashable(item): item for item in self.raw}
+        for item in map(unwrap, other):
+            union.setdefault(_hashable(item), item)
         return SetValue(list(union.values()), self._convert)
 
 
@@ -255,9 +255,9 @@ class MapListValue(ListValue):
             EvaluationError: If the other is no list.
         """
         _require_list(other)
-        union = {self._key(each): each for each in self.raw}
-        for each in map(unwrap, other):
-            union[self._key(each)] = each
+        union = {self._key(item): item for item in self.raw}
+        for item in map(unwrap, other):
+            union[self._key(item)] = item
         return MapListValue(list(union.values()), self._convert, self._keys)
 
 

@@ -85,8 +85,8 @@ def parse(source: str, *, is_plain: bool = False) -> Node:
 
     Args:
         source: The text.
-        is_plain: Whether to parse without macros and without the syntax of optionals, for expressions that are only read
-            and never evaluated: shard selectors.
+        is_plain: Whether to parse without macros and without the syntax of optionals, for expressions that are only
+            read and never evaluated: shard selectors.
 
     Raises:
         CompileError: If it is no expression, too long, or nested too deeply.

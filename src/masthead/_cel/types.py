@@ -40,7 +40,8 @@ class Type:
     """A type: its kind, its name, and the types that it is made of.
 
     Attributes:
-        kind: ``list``, ``map``, ``struct``, ``opaque``, ``type``, ``param``, ``dyn``, ``error``, or the name of a scalar.
+        kind: ``list``, ``map``, ``struct``, ``opaque``, ``type``, ``param``, ``dyn``, ``error``, or the name of a
+            scalar.
         name: The name at run time, such as ``google.protobuf.Duration``.
         params: The types of items, or of keys and values.
         fields: The fields of an object, by their names in expressions.

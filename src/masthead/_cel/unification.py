@@ -51,22 +51,22 @@ class Substitutions:
             return DYN if open_is_dyn else type_
         if not type_.params:
             return type_
-        params = tuple(self.resolve(each, open_is_dyn=open_is_dyn) for each in type_.params)
+        params = tuple(self.resolve(parameter, open_is_dyn=open_is_dyn) for parameter in type_.params)
         return Type(type_.kind, type_.name, params)
 
     def rename(self, types: Sequence[Type]) -> list[Type]:
         """Return the types of an overload with fresh open types in place of its own."""
         fresh: dict[str, Type] = {}
-        return [self._renamed(each, fresh) for each in types]
+        return [self._rename(type_, fresh) for type_ in types]
 
-    def _renamed(self, type_: Type, fresh: dict[str, Type]) -> Type:
+    def _rename(self, type_: Type, fresh: dict[str, Type]) -> Type:
         if type_.kind == "param":
             if type_.name not in fresh:
                 fresh[type_.name] = self.new_variable()
             return fresh[type_.name]
         if not type_.params:
             return type_
-        return Type(type_.kind, type_.name, tuple(self._renamed(each, fresh) for each in type_.params))
+        return Type(type_.kind, type_.name, tuple(self._rename(parameter, fresh) for parameter in type_.params))
 
     def _roll_back(self, mark: int) -> None:
         while len(self._undo) > mark:
@@ -128,7 +128,7 @@ class Substitutions:
             known = self._known.get(within.name)
             return known is None or self._is_free(variable, known)
         if within.kind in _NESTED:
-            return all(self._is_free(variable, each) for each in within.params)
+            return all(self._is_free(variable, parameter) for parameter in within.params)
         return True
 
 

@@ -40,11 +40,11 @@ def literal_issues(root: Node) -> list[Issue]:
 def _aggregate_issues(node: Node) -> Iterator[Issue]:
     """Items of a list must have one type, and so must keys and values of a map."""
     if isinstance(node, ListNode):
-        types = [_entry_type(each, is_optional=index in node.optionals) for index, each in enumerate(node.items)]
+        types = [_entry_type(item, is_optional=index in node.optionals) for index, item in enumerate(node.items)]
         yield from list(_differences(node.items, types))[:1]
     elif isinstance(node, MapNode):
         keys = [key for key, _, _ in node.entries]
-        yield from _differences(keys, [each.type for each in keys])
+        yield from _differences(keys, [key.type for key in keys])
         values = [value for _, value, _ in node.entries]
         types = [_entry_type(value, is_optional=optional) for _, value, optional in node.entries]
         yield from _differences(values, types)
@@ -55,9 +55,9 @@ def _entry_type(node: Node, *, is_optional: bool) -> Type:
 
 
 def _differences(nodes: list[Node], types: list[Type]) -> Iterator[Issue]:
-    for node, each in zip(nodes, types, strict=True):
-        if not _is_equivalent(types[0], each):
-            yield Issue(node.offset, f"expected type '{types[0]}' but found '{each}'")
+    for node, type_ in zip(nodes, types, strict=True):
+        if not _is_equivalent(types[0], type_):
+            yield Issue(node.offset, f"expected type '{types[0]}' but found '{type_}'")
 
 
 def _is_equivalent(left: Type, right: Type) -> bool:

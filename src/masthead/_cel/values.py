@@ -1,7 +1,7 @@
 """Values: what expressions evaluate to, and when they are equal or ordered.
 
-Most are Python's own: bool, int, float, str, bytes, None, list and dict. An unsigned number is a `Uint`. Values with a schema
-are wrapped (`objects`), and converted where an expression looks.
+Most are Python's own: bool, int, float, str, bytes, None, list and dict. An unsigned number is a `Uint`. Values with a
+schema are wrapped (`objects`), and converted where an expression looks.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ def _is_hashable(key: Value) -> bool:
 
 
 def _has_bool_as_is(container: dict[Value, Value], key: Value) -> bool:
-    return any((type(each) is bool) == (type(key) is bool) for each in container if each == key)
+    return any((type(element) is bool) == (type(key) is bool) for element in container if element == key)
 
 
 def size_of(value: Value) -> int:

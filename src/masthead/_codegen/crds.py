@@ -99,9 +99,9 @@ def _without_nulls(value: object) -> object:
     """The value without nulls, which Kubernetes treats as absent."""
     if isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value).items()
-        return {key: _without_nulls(each) for key, each in entries if each is not None}
+        return {key: _without_nulls(inner) for key, inner in entries if inner is not None}
     if isinstance(value, list):
-        return [_without_nulls(each) for each in cast("list[object]", value)]
+        return [_without_nulls(item) for item in cast("list[object]", value)]
     return value
 
 
@@ -112,8 +112,8 @@ def _check_names(body: _Body) -> None:
         NameFormatError: If a name is invalid; the server would reject it, too.
     """
     names.check_dns1123_subdomain(body.group)
-    for each in (body.names.kind, body.names.list_kind or body.names.kind, body.names.plural):
-        names.check_dns1035_label(each.lower())
+    for name in (body.names.kind, body.names.list_kind or body.names.kind, body.names.plural):
+        names.check_dns1035_label(name.lower())
     for version in body.versions:
         names.check_dns1035_label(version.name)
 

@@ -119,23 +119,25 @@ class ModuleDef:
     @property
     def removed(self) -> list[Resource]:
         """Its resources that Kubernetes no longer serves; either none or all of them."""
-        return [each.resource for each in self.classes if each.resource and each.resource.removed_in]
+        return [
+            definition.resource for definition in self.classes if definition.resource and definition.resource.removed_in
+        ]
 
     @property
     def removed_in(self) -> str:
         """The release that stopped serving the last of its resources; empty if it is served."""
-        releases = [each.removed_in for each in self.removed if each.removed_in]
+        releases = [resource.removed_in for resource in self.removed if resource.removed_in]
         return max(releases, key=lambda each: tuple(map(int, each.split("."))), default="")
 
     @property
     def removal(self) -> str:
         """A sentence that says since when it is not served, and what to use instead; empty if it is served."""
-        replacements = sorted({each.replacement for each in self.removed if each.replacement})
+        replacements = sorted({resource.replacement for resource in self.removed if resource.replacement})
         return removal_sentence(self.removed_in, *replacements) if replacements else ""
 
     def needs(self) -> set[str]:
         """The modules that it refers to, perhaps itself among them."""
-        return {used.module for each in self.classes for one in each.fields for used in one.references}
+        return {used.module for definition in self.classes for one in definition.fields for used in one.references}
 
 
 def in_dependency_order(classes: Iterable[ClassDef], module: str) -> tuple[list[ClassDef], set[tuple[str, str]]]:
@@ -144,7 +146,7 @@ def in_dependency_order(classes: Iterable[ClassDef], module: str) -> tuple[list[
     Returns:
         The classes in order, and the pairs of which the first needs the second before it is defined.
     """
-    by_name = {each.name: each for each in sorted(classes, key=lambda each: each.name)}
+    by_name = {definition.name: definition for definition in sorted(classes, key=lambda definition: definition.name)}
     ordered: list[ClassDef] = []
     done: set[str] = set()
     early: set[tuple[str, str]] = set()

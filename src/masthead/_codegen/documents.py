@@ -133,7 +133,7 @@ def _add_resources(spec: Spec, data: bytes, origin: str) -> None:
         # A stale group-version is complete: its resources are those that the server knew last.
         if isinstance(failure, DecodeError):
             raise GenerateError(f"{origin}: {failure}")
-    spec.resources.update({each.gvk: _facts(each) for each in found if each.kind})
+    spec.resources.update({resource.gvk: _facts(resource) for resource in found if resource.kind})
 
 
 def _facts(found: ServedResource) -> Resource:

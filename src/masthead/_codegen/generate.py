@@ -76,7 +76,7 @@ def _chosen(modules: list[ModuleDef], groups: frozenset[str]) -> list[ModuleDef]
     """The modules of these groups, and the modules that they import from."""
     there = {module.group_version.group for module in modules}
     if not modules or not groups <= there:
-        missing, known = (", ".join(sorted(each or "core" for each in names)) for names in (groups - there, there))
+        missing, known = (", ".join(sorted(group or "core" for group in names)) for names in (groups - there, there))
         raise GenerateError(
             f"there are no kinds of {missing or 'any group'} to generate types for; the groups here: {known or 'none'}"
         )
@@ -138,7 +138,7 @@ def _indexed_modules(index: str) -> list[str]:
     if not render.is_generated(index):
         return []
     try:
-        table = next(each for each in ast.parse(index).body if isinstance(each, ast.AnnAssign)).value
+        table = next(statement for statement in ast.parse(index).body if isinstance(statement, ast.AnnAssign)).value
         kinds = cast("dict[str, tuple[str, object]]", ast.literal_eval(cast("ast.expr", table)))
         return [module for module, _ in kinds.values()]
     except (SyntaxError, StopIteration, ValueError, TypeError, AttributeError):

@@ -103,11 +103,11 @@ def quoted(values: Sequence[str]) -> list[str]:
 def text(value: str) -> str:
     """The literal of a string, in double quotes unless single quotes need fewer backslashes."""
     quote = "'" if value.count('"') > value.count("'") else '"'
-    escaped = "".join(f"\\{each}" if each == quote else _escaped(each) for each in value)
+    escaped = "".join(f"\\{item}" if item == quote else _escape(item) for item in value)
     return f"{quote}{escaped}{quote}"
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     is_plain = character.isprintable() and character != "\\"
     return character if is_plain else character.encode("unicode_escape").decode()
 
@@ -121,12 +121,12 @@ def docstring(content: str, *, indent: int) -> list[str]:
     """The docstring for any text, which may contain quotes, backslashes and long lines."""
     plain = inspect.cleandoc("\n".join(re.sub(r"\s", " ", line).rstrip() for line in content.splitlines())).strip()
     width = WIDTH - indent - len('""""""')
-    wrapped = [line for each in _between_quotes(plain).splitlines() for line in _wrapped(each, width)]
+    wrapped = [line for part in _between_quotes(plain).splitlines() for line in _wrap(part, width)]
     first, *rest = inspect.cleandoc("\n".join(wrapped)).splitlines()
     return [f'"""{first}', *rest, '"""'] if rest else [f'"""{first}"""']
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _wrap(line: str, width: int) -> list[str]:
     """Wrap a line of prose, indenting all but the first line by the width of its bullet."""
     if not line.strip():
         return [""]
@@ -143,6 +143,6 @@ def _wrapped(line: str, width: int) -> list[str]:
 def _between_quotes(content: str) -> str:
     """The text, escaped for a docstring."""
     parts = _RUN_OF_QUOTES.split(content)
-    parts[::2] = ["\n".join("".join(map(_escaped, line)) for line in part.split("\n")) for part in parts[::2]]
+    parts[::2] = ["\n".join("".join(map(_escape, line)) for line in part.split("\n")) for part in parts[::2]]
     parts[1::2] = ['\\"' * len(part) for part in parts[1::2]]
     return "".join(parts)

@@ -37,9 +37,9 @@ _STANDARD: Final = frozenset({types.SEQUENCE.module, types.SELF.module})
 
 def render_module(module: ModuleDef, command: str = COMMAND) -> str:
     """Render a module: its imports, then its classes in order."""
-    names = sorted([*(each.name for each in module.classes), *module.enumerations, *_removed_name(module)])
+    names = sorted([*(definition.name for definition in module.classes), *module.enumerations, *_removed_name(module)])
     exported = lay_out("__all__ = ", Brackets("[", quoted(names), "]", is_call=False))
-    classes = [line for each in module.classes for line in ["", "", *_Class(each, module).render()]]
+    classes = [line for definition in module.classes for line in ["", "", *_Class(definition, module).render()]]
     header = [*_docstring(module, command), "", *_imports(module), "", *exported, *_removed_in(module)]
     header += _enumerations(module)
     return "\n".join([*header, *classes, *_kinds_under_other_names(module)]) + "\n"
@@ -105,7 +105,11 @@ def is_generated(source: str) -> bool:
 
 
 def _index_entry(module: ModuleDef) -> Brackets:
-    kinds = {each.gvk.kind: each.resource.name if each.resource else "" for each in module.classes if each.gvk}
+    kinds = {
+        definition.gvk.kind: definition.resource.name if definition.resource else ""
+        for definition in module.classes
+        if definition.gvk
+    }
     pairs = [f"{text(kind)}: {text(kinds[kind])}" for kind in sorted(kinds)]
     table = Brackets("{", pairs, "}", is_call=False, is_spread=True)
     opening = f"{text(str(module.group_version))}: ("
@@ -114,8 +118,8 @@ def _index_entry(module: ModuleDef) -> Brackets:
 
 def _kinds_under_other_names(module: ModuleDef) -> list[str]:
     """Let the registry find kinds whose name cannot be that of a class: it looks them up by kind."""
-    renamed = [each for each in module.classes if each.gvk and each.gvk.kind != each.name]
-    lines = [f"globals()[{text(each.gvk.kind)}] = {each.name}" for each in renamed if each.gvk]
+    renamed = [definition for definition in module.classes if definition.gvk and definition.gvk.kind != definition.name]
+    lines = [f"globals()[{text(definition.gvk.kind)}] = {definition.name}" for definition in renamed if definition.gvk]
     return ["", "", *lines] if lines else []
 
 
@@ -132,7 +136,7 @@ def _imports(module: ModuleDef) -> list[str]:
         lines += [""] if lines and section else []
         for home in sorted(section):
             lines += import_lines(home, sorted(names[home], key=_import_order))
-            lines += [line for each in sorted(renamed[home]) for line in import_lines(home, [each])]
+            lines += [line for name in sorted(renamed[home]) for line in import_lines(home, [name])]
     return lines
 
 
@@ -155,19 +159,19 @@ def _names_used(module: ModuleDef) -> Iterator[Reference]:
     if module.enumerations:
         yield types.LITERAL
         yield types.TYPE_ALIAS
-    for each in module.classes:
-        if each.gvk:
+    for definition in module.classes:
+        if definition.gvk:
             yield types.GVK
             yield types.OBJECT
-            yield from [types.OBJECT_LIST] if each.item else [types.TYPE_CHECKING_, types.SELF]
+            yield from [types.OBJECT_LIST] if definition.item else [types.TYPE_CHECKING_, types.SELF]
         else:
             yield types.STRUCT
-        yield from _names_of_facts(each)
-        if each.resource:
+        yield from _names_of_facts(definition)
+        if definition.resource:
             yield types.RESOURCE
-        if each.resource and each.resource.subresources:
+        if definition.resource and definition.resource.subresources:
             yield types.SUBRESOURCE
-        for one in each.fields:
+        for one in definition.fields:
             yield from (used for used in one.references if used.module != module.name)
             if one.merge:
                 yield types.MERGE
@@ -175,7 +179,7 @@ def _names_used(module: ModuleDef) -> Iterator[Reference]:
                 yield types.EMPTY
             if _arguments(one):
                 yield types.FIELD
-            if each.gvk and one.takes_data:
+            if definition.gvk and one.takes_data:
                 yield types.DATA
                 yield from [types.SEQUENCE] if one.annotation.startswith("list[") else []
 
@@ -232,7 +236,7 @@ class _Class:
             fact = self._fact("MERGE", f"{self._mapping}[str, {self.module.local(types.MERGE)}]")
             lines += lay_out(fact, Brackets("{", merges, "}", is_call=False, is_spread=True), indent=4)
         if filled := [field for field in definition.fields if field.server_default is not None]:
-            defaults = [f"{text(each.wire)}: {_literal(each.server_default)}" for each in filled]
+            defaults = [f"{text(field.wire)}: {_literal(field.server_default)}" for field in filled]
             fact = self._fact("DEFAULTS", f"{self._mapping}[str, str | float | bool]")
             lines += lay_out(fact, Brackets("{", defaults, "}", is_call=False), indent=4)
         for name, attributes in (("SENSITIVE", definition.sensitive), ("NULLABLE", _nullable(definition))):
@@ -272,14 +276,14 @@ class _Class:
             'generate_name: str = ""',
             "labels: dict[str, str] | None = None",
             "annotations: dict[str, str] | None = None",
-            *(f"{field.attribute}: {self._accepted(field)} = ..." for field in self.definition.fields),
+            *(f"{field.attribute}: {self._argument_type(field)} = ..." for field in self.definition.fields),
         ]
         tail = f" -> {self.module.local(types.SELF)}: ..."
         signature = lay_out("def ", Brackets("new(", parameters), tail, indent=8)
         checking = f"if {self.module.local(types.TYPE_CHECKING_)}:"
         return [checking, "", "    @classmethod", *(f"    {line}" for line in signature)]
 
-    def _accepted(self, each: FieldDef) -> str:
+    def _argument_type(self, each: FieldDef) -> str:
         """The type of an argument of ``new``: plain data is accepted wherever a type of the API is."""
         return self._or_data(each.annotation) if each.takes_data else each.annotation
 

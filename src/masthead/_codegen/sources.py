@@ -79,7 +79,8 @@ def from_manifests(paths: Iterable[Path]) -> Spec:
 def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
     """Read the documents of a live server.
 
-    Requests go through `masthead.Client`: credentials are sent over TLS or to this machine only, and redirects are not followed.
+    Requests go through `masthead.Client`: credentials are sent over TLS or to this machine only, and redirects are not
+    followed.
 
     Args:
         config: Its address, and the credentials.

@@ -112,10 +112,10 @@ class _Scope:
             made.sensitive = tuple(field.attribute for field in made.fields if field.wire in hidden)
         module = self.module
         module.classes, module.early = in_dependency_order(module.classes, module.name)
-        for each in module.classes:
+        for definition in module.classes:
             # The default of a field cannot be an instance of a class that is defined later.
-            late = {second for first, second in module.early if first == each.name}
-            each.fields = [_optional(one) if one.default in late else one for one in each.fields]
+            late = {second for first, second in module.early if first == definition.name}
+            definition.fields = [_optional(one) if one.default in late else one for one in definition.fields]
 
     def use(self, reference: Reference) -> str:
         """The local name of a reference; an alias if the name is taken."""
@@ -250,9 +250,9 @@ class _Field:
         return defined if empty and has_zero else _optional(defined)
 
     def _of(self, schema: Schema) -> tuple[str, str]:
-        """The annotation of a schema and its empty value: the name of the class for a nested type; empty for no value."""
+        """The annotation of a schema and its empty value: a class for a nested type; empty for no value."""
         if schema.target:
-            return self._named(schema.target)
+            return self._resolve_target(schema.target)
         if schema.int_or_string:
             return self._use(homes.QUANTITY if homes.is_quantity(schema) else homes.INT_OR_STRING), ""
         match schema.type or ("object" if schema.properties else ""):
@@ -265,12 +265,12 @@ class _Field:
             case "string" if schema.format == "date-time":
                 return self._use(homes.TIME), ""
             case str(scalar) if scalar in _SCALARS:
-                enumerated = self._enumerated(_values_of(schema))
+                enumerated = self._enumeration_name(_values_of(schema))
                 return (enumerated, self.scope.use(EMPTY)) if enumerated else _SCALARS[scalar]
             case _:
                 return self._use(homes.JSON), ""
 
-    def _enumerated(self, values: Values) -> str:
+    def _enumeration_name(self, values: Values) -> str:
         """The name of an enumerated type; empty without values."""
         if frozenset(values) == homes.CONDITION_STATUSES:
             return self._use(homes.CONDITION_STATUS)
@@ -293,7 +293,7 @@ class _Field:
             "{}",
         )
 
-    def _named(self, target: str) -> tuple[str, str]:
+    def _resolve_target(self, target: str) -> tuple[str, str]:
         if target in homes.VALUES:
             return self._use(homes.VALUES[target]), ""
         if target in homes.UNIONS:

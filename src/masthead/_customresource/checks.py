@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead._schema.defaulting import copied
+from masthead._schema.defaulting import copy_json
 from masthead._schema.list_types import list_errors
 from masthead._schema.prune import prune
 from masthead._schema.schema import Schema
@@ -94,7 +94,7 @@ def _list_problems(schema: Schema, path: str) -> Iterator[_Problem]:
 
 def _default_problems(schema: Schema, path: str) -> Iterator[_Problem]:
     if schema.has_default and schema.default is not None:
-        value = copied(schema.default)
+        value = copy_json(schema.default)
         unknown = prune(value, schema, is_object=schema.embedded_resource)
         errors = compile_validator(schema).errors(schema.default, path=path)
         for error in errors or list_errors(schema.default, schema):

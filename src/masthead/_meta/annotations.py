@@ -1,7 +1,7 @@
 """The annotations of a class body: their evaluation where the class is defined, and the types that they decode as.
 
-With ``from __future__ import annotations`` they are text. What the text refers to may be local to a function, or to the
-class body itself, where nobody could look it up later.
+With ``from __future__ import annotations`` they are text. The names in the text may be local to a function or to the
+class body, where they cannot be looked up later.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _has_literal(annotation: object) -> bool:
 
 
 def evaluate(annotations: dict[str, Any], namespace: Mapping[str, object]) -> None:
-    """Replace text by what it means where the class is being defined; what is defined further down stays text.
+    """Evaluate text in the scope of the class definition. A reference to a later definition stays text.
 
     Args:
         annotations: The annotations of a class body; changed in place.
@@ -62,24 +62,24 @@ def evaluate(annotations: dict[str, Any], namespace: Mapping[str, object]) -> No
     """
     module = str(namespace.get("__module__", ""))
     # Our own modules say with `scoped` where a text is to be looked up, and never define types in functions.
-    if module.startswith("masthead.") or not any(isinstance(each, str) for each in annotations.values()):
+    if module.startswith("masthead.") or not any(isinstance(inner, str) for inner in annotations.values()):
         return
     scope = _scope(module, namespace)
     for name, annotation in annotations.items():
         if isinstance(annotation, str):
-            annotations[name] = _evaluated(annotation, scope)
+            annotations[name] = _evaluate_text(annotation, scope)
 
 
-def _evaluated(text: str, scope: dict[str, Any]) -> object:
+def _evaluate_text(text: str, scope: dict[str, Any]) -> object:
     holder = types.SimpleNamespace(__annotations__={"it": text})
     try:
         return typing.get_type_hints(holder, globalns=scope, include_extras=True)["it"]
     except (NameError, SyntaxError, TypeError, AttributeError):
-        return text  # whoever needs the type says what is wrong with it
+        return text  # the first use of the type reports the error
 
 
 def _scope(module: str, namespace: Mapping[str, object]) -> dict[str, Any]:
-    """The names that the class body sees: of its module, of the functions around it, and the classes in it."""
+    """Return the names that the class body sees: of its module, of enclosing functions, and of nested classes."""
     loaded = sys.modules.get(module)
     scope = dict(vars(loaded)) if loaded is not None else {}
     frame = inspect.currentframe()
@@ -90,5 +90,5 @@ def _scope(module: str, namespace: Mapping[str, object]) -> dict[str, Any]:
         frame = frame.f_back
     for names in reversed(own):
         scope.update(names)
-    scope.update({name: each for name, each in namespace.items() if isinstance(each, type)})
+    scope.update({name: inner for name, inner in namespace.items() if isinstance(inner, type)})
     return scope

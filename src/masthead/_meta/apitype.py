@@ -25,7 +25,7 @@ class ApiType(msgspec.StructMeta):
     declared: Mapping[str, object]
     """Attribute to annotation, as declared in the class body, before it is adapted for msgspec."""
     api_type: ApiType
-    """The class as declared: itself, or the one that it substitutes."""
+    """The declared class: this class, or the class that it substitutes."""
     module_globals: Mapping[str, object]
     """The globals of the defining module, where annotations are evaluated. Stored, because the module may be imported a
     second time, and its name then refers to other classes."""
@@ -33,7 +33,7 @@ class ApiType(msgspec.StructMeta):
     """Whether instances were created by reading an unset field, not set explicitly."""
 
 
-# The following are kept in the class under names with an underscore, which no field has.
+# The class stores the following under names with an underscore, because no field has such a name.
 
 
 def implicit_default(cls: ApiType) -> msgspec.Struct | None:
@@ -42,9 +42,9 @@ def implicit_default(cls: ApiType) -> msgspec.Struct | None:
 
 
 def defaults_in(cls: ApiType) -> Mapping[str, object]:
-    """Return the defaults of fields in a class body, by attribute: an `implicit.Factory` for one that a factory makes.
+    """Return the defaults of fields in a class body, by attribute; a default factory is an `implicit.Factory`.
 
-    A field without a default is not among them: it is required.
+    A required field has no entry.
     """
     return cast("Mapping[str, object]", vars(cls).get("_defaults", {}))
 

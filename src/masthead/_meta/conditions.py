@@ -84,7 +84,7 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | 
         Whether anything changed; if not, a controller need not update the object.
     """
     standing = find_condition(conditions, wanted.type)
-    stamped = _copied(wanted)
+    stamped = _copy_condition(wanted)
     if standing is not None and standing.status == wanted.status:
         stamped.last_transition_time = standing.last_transition_time
     else:
@@ -99,7 +99,7 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | 
     return True
 
 
-def _copied(wanted: S) -> S:
+def _copy_condition(wanted: S) -> S:
     """Return a copy that encodes reason and message even if empty: custom resources require them."""
     stamped = wanted.copy()
     for name in ("reason", "message"):

@@ -1,8 +1,8 @@
 """Types extended by the unknown fields of newer servers, so that these decode as fast as declared ones.
 
 The first object with an unknown field is built slowly, and the field is remembered. From then on the decoder uses a
-type that has it: a subclass of the type with the field, reached through subclasses of all enclosing types. The decoded
-objects are the same as before; only msgspec does not fail any more.
+subclass with that field, reached through subclasses of all enclosing types. The decoded objects are the same as before;
+only msgspec no longer fails.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class _TypeExtender:
     def _type(self, cls: ApiType) -> ApiType:
         if cls not in self.done:
             self.done[cls] = cls
-            self.done[cls] = self._widened(cls)
+            self.done[cls] = self._widen(cls)
         return self.done[cls]
 
-    def _widened(self, cls: ApiType) -> ApiType:
+    def _widen(self, cls: ApiType) -> ApiType:
         fields = shape.fields_by_attribute(cls)
         hints = {name: wire_type(hint) for name, hint in shape.annotations_of(cls).items() if not is_lazy(cls, name)}
         wider = {name: self.of(hint) for name, hint in hints.items()}

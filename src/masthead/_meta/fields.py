@@ -68,7 +68,7 @@ class FieldRequirement:
         return (fields.get(self.key, "") == self.value) is (self.operator == Operator.EQUALS)
 
     def __str__(self) -> str:
-        return f"{self.key}{self.operator}{_escaped(self.value)}"
+        return f"{self.key}{self.operator}{_escape(self.value)}"
 
 
 @set_module("masthead.meta")
@@ -153,21 +153,21 @@ def _requirements(text: str) -> Iterator[FieldRequirement]:
         if sign is None:
             raise _error(text, start, f"found none of = == != in {quote(term[0])}. {_EXAMPLE}")
         operator = Operator.NOT_EQUALS if sign[0] == "!=" else Operator.EQUALS
-        value = _unescaped(text, sign.end(), end)
+        value = _unescape(text, sign.end(), end)
         try:
             yield FieldRequirement(text[start : sign.start()], operator, value)
         except SelectorError as error:
             raise _error(text, start, str(error)) from None
 
 
-def _unescaped(text: str, start: int, end: int) -> str:
+def _unescape(text: str, start: int, end: int) -> str:
     for match in _ESCAPE.finditer(text, start, end):
         if match[1] is None:
             raise _error(text, match.start(), f"{match[0]} within a value is written \\{match[0]}")
     return _ESCAPE.sub(r"\1", text[start:end])
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", value)
 
 

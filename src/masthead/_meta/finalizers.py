@@ -34,7 +34,7 @@ def add_finalizer(target: Object, finalizer: str) -> bool:
 @set_module("masthead.meta")
 def remove_finalizer(target: Object, finalizer: str) -> bool:
     """Remove a finalizer; return whether it existed."""
-    kept = [each for each in target.metadata.finalizers if each != finalizer]
+    kept = [name for name in target.metadata.finalizers if name != finalizer]
     removed = len(kept) != len(target.metadata.finalizers)
     if removed:
         target.metadata.finalizers[:] = kept

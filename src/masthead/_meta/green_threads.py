@@ -1,8 +1,8 @@
-"""Detection of green threads in place of threads of the operating system.
+"""Detection of green threads that replace threads of the operating system.
 
-gevent and eventlet replace `threading.Thread` by greenlets, which run one at a time until they switch by themselves. An
-event loop in such a "thread" never gives way to its callers: each would wait for the other for ever. With threads left alone and
-sockets replaced, every thread gets a scheduler of greenlets of its own, which ends our loop's wait with errors.
+gevent and eventlet replace `threading.Thread` by greenlets, which run until they yield. An event loop in such a "thread"
+never yields to its callers: both would wait for ever. If only sockets are replaced, every thread gets its own scheduler
+of greenlets, which ends the wait of our loop with errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CHECKS: Final = (
     ("gevent", "gevent.monkey", "is_module_patched", ("threading", "select", "socket")),
     ("eventlet", "eventlet.patcher", "is_monkey_patched", ("thread", "select", "socket")),
 )
-"""The library, its module, the function that reports patches, and its names for what an event loop in a thread needs."""
+"""The library, its module, the function that reports patches, and the patches that break an event loop in a thread."""
 
 
 def refuse_green_threads(what: str) -> None:
@@ -36,6 +36,7 @@ def refuse_green_threads(what: str) -> None:
         if patched is not None and any(map(patched, names)):
             raise ConfigError(
                 f"{what} has an event loop in a thread of its own, and {library} has replaced threads or sockets "
-                "by green ones, with which it would wait for ever; use workers with real threads (gunicorn's gthread, Celery's "
+                "by green ones, with which it would wait for ever; use workers with real threads (gunicorn's gthread, "
+                "Celery's "
                 "threads or prefork), or masthead.aio"
             )

@@ -1,8 +1,8 @@
-"""Implicit values: what an unset list, map or nested type reads as.
+"""Implicit values: the values of unset lists, maps and nested types.
 
-An implicit value is created when it is read, and kept, so that adding to it changes the object. It is encoded only once it
-differs from what the field reads as without it: it is *blank* before. A field whose default is not empty has a copy of
-the default as its implicit value.
+Reading an unset field creates an implicit value and stores it, so that adding to it changes the object. It is encoded
+only if it differs from the field's default; until then it is *blank*. For a default that is not empty, the implicit
+value is a copy.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def is_implicit(value: object) -> bool:
 
 
 def maker_of(given: object, name: str) -> Callable[[ApiType], Make] | None:
-    """Return what makes the implicit value of a field; None if it has no such value.
+    """Return the maker of a field's implicit value; None if it has no such value.
 
     Args:
-        given: The default in the class body: a value, a `Factory`, or NODEFAULT if there is none.
+        given: The default in the class body: a value, a `Factory`, or NODEFAULT.
         name: The attribute.
 
     Returns:

@@ -23,7 +23,7 @@ def parse_int_or_string(text: str) -> IntOrString:
 
 
 def scaled_value(value: IntOrString, total: int, *, round_up: bool) -> int:
-    """Return a count as it is, and a percentage as its share of the total.
+    """Return a count unchanged, and a percentage as its share of the total.
 
     Args:
         value: A count such as 3, or a percentage such as ``25%``.

@@ -79,9 +79,9 @@ class ObjectType(KindType):
         if "api_type" not in config:
             scope = vars(sys.modules.get(namespace["__module__"], types))
             config["lazy"] = tuple(
-                each
-                for each, annotation in annotations_in(namespace).items()
-                if is_field(each, annotation) and each not in _EAGER and not _is_scalar(annotation, scope)
+                inner
+                for inner, annotation in annotations_in(namespace).items()
+                if is_field(inner, annotation) and inner not in _EAGER and not _is_scalar(annotation, scope)
             )
         return cast("ObjectType", super().__new__(cls, name, bases, namespace, **config))
 

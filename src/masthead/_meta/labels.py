@@ -152,7 +152,7 @@ class Requirement:
     _rule: _Rule = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operator", _known(self.operator))
+        object.__setattr__(self, "operator", _check_operator(self.operator))
         object.__setattr__(self, "values", tuple(sorted(self.values)))
         if problem := _problem_with(self):
             raise SelectorError(f"{problem}. {_EXAMPLE}", value=(self.key, self.operator, self.values))
@@ -287,7 +287,7 @@ def _from_expression(expression: RequirementLike) -> Requirement:
     return Requirement(expression.key, operator, tuple(expression.values))
 
 
-def _known(operator: str) -> Operator:
+def _check_operator(operator: str) -> Operator:
     try:
         return Operator(operator)
     except ValueError:
@@ -357,7 +357,7 @@ def _rule_for(requirement: Requirement) -> _Rule:
         return key, _Integers(_INT64.start, int(values[0])), True
     if operator in _WITHOUT_VALUE:
         return key, frozenset({None}), operator is Operator.DOES_NOT_EXIST
-    # A missing label is None, which is in no set of values: it meets notin and !=, and fails in and =.
+    # A missing label is None and so outside every set of values: it meets notin and !=, and fails in and =.
     return key, frozenset(values), operator not in {Operator.NOT_IN, Operator.NOT_EQUALS}
 
 
@@ -391,13 +391,13 @@ class _Parser:
         while self._accept(","):
             yield self._requirement()
         if self._token != _END:
-            raise self._expected("',' or the end")
+            raise self._syntax_error("',' or the end")
 
     def _requirement(self) -> Requirement:
         start = self._position
         is_negated = self._accept("!")
         if not self._at_word:
-            raise self._expected("a label key")
+            raise self._syntax_error("a label key")
         key = self._word()
         operator, values = (Operator.DOES_NOT_EXIST, ()) if is_negated else self._condition()
         try:
@@ -410,18 +410,18 @@ class _Parser:
             return Operator.EXISTS, ()
         operator = _BY_SIGN.get(self._token)
         if operator is None:
-            raise self._expected("one of = == != in notin < >")
+            raise self._syntax_error("one of = == != in notin < >")
         self._index += 1
         return operator, self._set() if operator in _WITH_SET else (self._word(),)
 
     def _set(self) -> tuple[str, ...]:
         if not self._accept("("):
-            raise self._expected("'(' and a list of values")
+            raise self._syntax_error("'(' and a list of values")
         values = {self._word()}
         while self._accept(","):
             values.add(self._word())
         if not self._accept(")"):
-            raise self._expected("',' or ')'")
+            raise self._syntax_error("',' or ')'")
         return tuple(values)
 
     def _word(self) -> str:
@@ -450,7 +450,7 @@ class _Parser:
     def _at_word(self) -> bool:
         return self._token != _END and self._token[0] not in _SIGN_CHARACTERS
 
-    def _expected(self, what: str) -> SelectorError:
+    def _syntax_error(self, what: str) -> SelectorError:
         found = "the end" if self._token == _END else quote(self._token)
         return self._error(f"expected {what}, found {found}. {_EXAMPLE}", self._position)
 

@@ -1,14 +1,13 @@
 """Decodes a list while it arrives, item by item.
 
-A list of 200,000 objects is more than a gigabyte, if the server sends it in one response. Decoding it in one go would
-hold an event loop for seconds, and the whole text would be in memory beside its items. So items are decoded as soon as
-their text is there::
+A server may send a list of 200,000 objects, more than a gigabyte, in one response. Decoding it in one go would block an
+event loop for seconds, and hold both text and items in memory. So items are decoded as their text arrives::
 
     chunk ──feed──> text that is not decoded yet ──cut where the next item seems to begin──> item, item, ...
 
-A cut is a guess, as in `masthead._meta.list_splitter`: the same text may stand deeper inside an item. A piece that is a
-JSON value is an item; one that is not goes on to the next place where an item seems to begin. What does not look like a
-server's list at all is kept, and decoded at the end as any other text.
+A cut is a guess, as in `masthead._meta.list_splitter`: the same text may occur deeper inside an item. A piece that is a
+JSON value is an item; any other piece is extended to the next place where an item seems to begin. Text that does not
+look like a server's list is stored, and decoded as a whole at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ L = TypeVar("L", bound=ObjectList[Any])
 
 _ITEMS: Final = b'"items":[{'
 _END: Final = b"]}"
-_LONGEST_HEAD: Final = 2**16
+_MAX_HEAD_LENGTH: Final = 2**16
 """Within how many bytes the first item must begin."""
 _ATTEMPTS: Final = 100
 """How many wrong cuts of one item are put up with; each makes the next attempt longer."""
@@ -80,7 +79,7 @@ class ListReader(Generic[L]):
                 self._is_usual = False
                 break
         self._rest = rest[start:]
-        # What was searched already is not searched again, but for what may be the beginning of a cut.
+        # Skip text that was searched before, except for a possible beginning of a cut at its end.
         self._searched = max(self._searched - start, len(self._rest) - len(between) + 1, 0)
 
     def finish(self) -> L:
@@ -105,11 +104,11 @@ class ListReader(Generic[L]):
         return made
 
     def _begin(self) -> bool:
-        """Find the first item; returns whether it is there."""
+        """Find the first item; returns whether its text has arrived."""
         start = self._rest.find(_ITEMS)
         colon = self._rest.find(b":", start + len(_ITEMS))
         if start < 0 or colon < 0:
-            self._is_usual = len(self._rest) <= _LONGEST_HEAD
+            self._is_usual = len(self._rest) <= _MAX_HEAD_LENGTH
             return False
         start += len(_ITEMS) - 1
         self._head = self._rest[:start]
@@ -123,7 +122,7 @@ class ListReader(Generic[L]):
             self._items.append(self._from_wire(piece))
         except DecodeError as error:
             if not _is_json(piece):
-                # What is not JSON was divided at the wrong place; it is no broken item.
+                # A piece that is not JSON was cut at the wrong place; the item is not broken.
                 return False
             error.value = piece
             self._items.append(error)
@@ -132,13 +131,13 @@ class ListReader(Generic[L]):
 
     def _usable(self) -> list[Object]:
         usable: list[Object] = []
-        for index, each in enumerate(self._items):
-            if not isinstance(each, DecodeError):
-                usable.append(each)
+        for index, item in enumerate(self._items):
+            if not isinstance(item, DecodeError):
+                usable.append(item)
             elif self._on_error is not None:
-                path = f"items[{index}].{each.path}".removesuffix(".")
-                placed = DecodeError(each.problem, kind=each.kind, subject=each.subject, path=path)
-                placed.value = each.value
+                path = f"items[{index}].{item.path}".removesuffix(".")
+                placed = DecodeError(item.problem, kind=item.kind, subject=item.subject, path=path)
+                placed.value = item.value
                 self._on_error(placed)
         return usable
 

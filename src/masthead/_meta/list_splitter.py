@@ -16,8 +16,8 @@ def split_list(data: bytes) -> tuple[bytes, Iterator[bytes]] | None:
 
     A server encodes a list without whitespace, its items last, and each item with the same first field. So items begin
     where that field name occurs again, and searching for it is several times faster than parsing. A split can be wrong,
-    because the same text may occur inside an item; but then some piece is not valid JSON. If every piece is a JSON value,
-    the pieces are the items, as their concatenation is the list.
+    because the same text may occur inside an item; but then some piece is not valid JSON. If every piece is a JSON
+    value, the pieces are the items, as their concatenation is the list.
 
     Returns:
         The list without its items, and the pieces; or None if the text does not have this form.

@@ -1,7 +1,7 @@
 """Locks for module-level state that are safe across ``os.fork``.
 
-A lock that another thread holds at the moment of a fork stays locked in the child for ever, and the state that it guards
-may be inconsistent. So a fork first acquires all of these locks; parent and child then release them.
+A lock that another thread holds at the moment of a fork stays locked in the child for ever, and the state that it
+guards may be inconsistent. So a fork first acquires all of these locks; parent and child then release them.
 """
 
 from __future__ import annotations

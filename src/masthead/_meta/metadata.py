@@ -14,7 +14,7 @@ from masthead.errors import DecodeError
 
 @set_module("masthead.meta")
 class OwnerReference(Struct):
-    """A reference to an owner; the garbage collector deletes an object when all its owners are gone."""
+    """A reference to an owner; the garbage collector deletes an object after all its owners."""
 
     ATOMIC: ClassVar[bool] = True
 
@@ -42,8 +42,8 @@ class ManagedFieldsEntry(Struct):
 _MAPS_AND_LISTS = ("annotations", "finalizers", "labels", "managed_fields", "owner_references")
 
 
-# plain: names and versions are read millions of times, so they are bare slots, and an explicit "" counts as unset, as it
-# does for the server. lazy: these fields hold nine tenths of the bytes, and most readers of a list use few of them;
+# plain: names and versions are read millions of times, so they are bare slots, and an explicit "" counts as unset, as
+# it does for the server. lazy: these fields hold nine tenths of the bytes, and most readers of a list use few of them;
 # decoding them on demand saves a fifth of the time and memory of a list.
 @set_module("masthead.meta")
 class ObjectMeta(Struct, plain=True, lazy=_MAPS_AND_LISTS):
@@ -117,9 +117,9 @@ def new_metadata(
         "annotations": annotations,
     }
     made = ObjectMeta(**cast("Any", {key: value for key, value in given.items() if value}))
-    for each in (made.name, made.namespace, made.generate_name):
-        if each:
-            names.check_path_segment_name(each)
+    for text in (made.name, made.namespace, made.generate_name):
+        if text:
+            names.check_path_segment_name(text)
     if labels:  # reading unset labels would create an implicit map, which `to_json` must then check
         for key, value in made.labels.items():
             names.check_qualified_name(key)

@@ -7,15 +7,15 @@ A class body reads like a dataclass::
         node_name: str | None = None
         security_context: PodSecurityContext = field(default_factory=PodSecurityContext)
 
-and behaves as Go's types do, but tracks more exactly what is set:
+and behaves as Go's types do, but tracks exactly which fields are set:
 
 * **A value type is never None.** Lists, maps, nested types and scalars with a default read as that default when they
   are unset: ``Deployment().spec.template.spec.containers`` is an empty list. A field whose default is None, an
   optional scalar or a pointer in Go, reads as None.
 * **Unset fields are not encoded; set ones are.** The slot of an unset field holds msgspec's UNSET and a descriptor
-  supplies the default. A list, map or nested type that was created by reading it, and is still empty, is not encoded; an
-  explicit ``[]`` or ``0``, from the wire or from code, is kept.
-* **Unknown fields are kept.** An instance with unknown fields is an instance of a subclass that declares them, so that
+  supplies the default. A list, map or nested type that was created by reading it, and is still empty, is not encoded;
+  an explicit ``[]`` or ``0``, from the wire or from code, is encoded.
+* **Unknown fields are preserved.** An instance with unknown fields is an instance of a subclass that declares them, so that
   msgspec's C code decodes, encodes and compares them like any other field.
 * **Assignments are checked**: ``spec.node_name = 5`` raises, ``spec.containers = [{"name": "web"}]`` builds.
 """
@@ -119,8 +119,8 @@ def _refuse_reserved(name: str, bases: tuple[type, ...], declared: Iterable[str]
             is_field_of_base = field_name in getattr(base, "__struct_fields__", ())
             if not is_field_of_base and hasattr(base, field_name):
                 raise TypeError(
-                    f"{name}.{field_name} is a name that every type has; call the attribute {field_name}_, and name it on the "
-                    f'wire: {field_name}_: ... = field(name="{field_name}")'
+                    f"{name}.{field_name} is a name that every type has; call the attribute {field_name}_, and name it on "
+                    f'the wire: {field_name}_: ... = field(name="{field_name}")'
                 )
 
 
@@ -240,7 +240,7 @@ class Struct(
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Decode JSON; unknown fields are kept.
+        """Decode JSON; unknown fields are preserved.
 
         Raises:
             DecodeError: If it is not JSON, has a duplicate key, or does not match the type.
@@ -258,7 +258,7 @@ class Struct(
 
         Args:
             data: Dicts, lists, strings and numbers; it may contain typed objects.
-            strict: Whether unknown fields are rejected instead of kept.
+            strict: Whether unknown fields are rejected instead of preserved.
 
         Raises:
             DecodeError: If the data does not match the type.
@@ -277,7 +277,7 @@ class Struct(
 
         Args:
             text: The document; JSON is YAML too.
-            strict: Whether unknown fields are rejected instead of kept.
+            strict: Whether unknown fields are rejected instead of preserved.
 
         Raises:
             DecodeError: If it is not one YAML document, has a duplicate key, or does not match the type.

@@ -1,15 +1,15 @@
 """Objects and lists of the API: typed, and decoded lazily.
 
-An object that came off the wire keeps its bytes. Its metadata is decoded at once, but for the maps and lists in it;
-every other section (``spec``, ``status``, ``data``) holds its part of the bytes until it is read for the first time::
+An object that came off the wire keeps its bytes. Its metadata is decoded immediately, except for maps and lists; every
+other section (``spec``, ``status``, ``data``) holds its part of the bytes until it is first read::
 
     bytes ──from_wire──> Pod(metadata: decoded, spec: bytes, status: bytes)
                                │ pod.spec.node_name
                                v
                          Pod(metadata: decoded, spec: decoded, status: bytes)
 
-Apart from speed, this is transparent. Because the bytes are kept, a section that was only read is encoded byte for byte
-as it came, a copy is a fresh decode, and a modification is detected exactly, by decoding again and comparing.
+Apart from speed, this is transparent. Thanks to the bytes, a section that was only read is encoded byte for byte as it
+came, a copy is a fresh decode, and a modification is detected exactly, by decoding again and comparing.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
             subject = subject_of(data)
             raise DecodeError(fault.problem, kind=cls.__name__, subject=subject, path=fault.path) from None
         made = cls.from_wire(text)
-        # Invalid metadata is not raised when it is decoded: the error is in place of the value.
+        # Decoding does not raise for invalid metadata: the error is stored as the value.
         for _, value in set_fields(made.metadata):
             if isinstance(value, DecodeError):
                 raise DecodeError(value.problem, kind=cls.__name__, subject=made.key, path=value.path)
@@ -178,7 +178,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
 
         Args:
             data: Dicts, lists, strings and numbers; it may contain typed objects.
-            strict: Whether unknown fields are rejected instead of kept.
+            strict: Whether unknown fields are rejected instead of preserved.
 
         Raises:
             DecodeError: If the data does not match the type.
@@ -246,7 +246,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         )
 
     def glance(self, look: Callable[[Self], R]) -> R:
-        """Return the result of a function of the object; sections that it decodes are not kept."""
+        """Return the result of a function of the object, and discard the sections that it decoded."""
         waiting = [(member, value) for member in lazy_members(type(self)) if type(value := member.__get__(self)) is Raw]
         try:
             return look(self)
@@ -328,9 +328,9 @@ def is_changed(read: Callable[[Raw], object], value: object, original: Raw | Non
 
 def _say_the_same(one: object, other: object) -> bool:
     """Whether two fields are equal once fully decoded, apart from layout and order of keys."""
-    for each in (one, other):
-        decode_lazy_fields(each)
-    left, right = (wire.decode_plain(wire.encode(to_encode(each))) for each in (one, other))
+    for side in (one, other):
+        decode_lazy_fields(side)
+    left, right = (wire.decode_plain(wire.encode(to_encode(side))) for side in (one, other))
     return same(left, right)
 
 
@@ -414,7 +414,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
 
         Args:
             data: Dicts, lists, strings and numbers; it may contain typed objects.
-            strict: Whether unknown fields are rejected instead of kept.
+            strict: Whether unknown fields are rejected instead of preserved.
 
         Raises:
             DecodeError: If the data does not match the type.
@@ -481,7 +481,7 @@ def _read_quickly(cls: type[L], data: bytes) -> L | None:
         decoded = wire.reader_for(cls).decode(pieces[0])
         items = list(map(cls.ITEM.from_wire, pieces[1]))
     except (DecodeError, *wire.MALFORMED):
-        # The general way says what is wrong, and where.
+        # The general way locates the error.
         return None
     member_of(cls, "items").__set__(decoded, items)
     return cast("L", decoded)

@@ -39,7 +39,7 @@ def owner_reference(owner: Object, *, controller: bool = False, block_deletion: 
 @set_module("masthead.meta")
 def controller_of(dependent: Object) -> OwnerReference | None:
     """Return the reference to the controller of an object, or None."""
-    return next((each for each in dependent.metadata.owner_references if each.controller), None)
+    return next((reference for reference in dependent.metadata.owner_references if reference.controller), None)
 
 
 @set_module("masthead.meta")

@@ -42,7 +42,7 @@ class QuantityFormat(StrEnum):
 _ONE: Final = 10**9
 """One, in nanos."""
 
-# Each stands at the power of its base, counted from nano and from one.
+# The index of a suffix is the power of its base, counted from nano and from one.
 _DECIMAL_SUFFIXES: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY_SUFFIXES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _TEXT: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
@@ -69,8 +69,8 @@ class Quantity:
     ``Quantity("1000m")`` and ``1``. The suffix decides in which notation they print, and a sum prints in that
     of its left side.
 
-    As on the API server, what is finer than a billionth is rounded away from zero, and text with a binary
-    suffix is capped at 2**63-1.
+    As on the API server, digits beyond a billionth are rounded away from zero, and text with a binary suffix is
+    capped at 2**63-1.
 
     Example:
         >>> Quantity("0.5") + Quantity("250m")
@@ -219,18 +219,18 @@ class Quantity:
 
     def __add__(self, other: Quantity | int) -> Quantity:
         nanos = self._nanos_of(other)
-        return NotImplemented if nanos is None else self._moved(nanos, other)
+        return NotImplemented if nanos is None else self._with_nanos(nanos, other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Quantity | int) -> Quantity:
         nanos = self._nanos_of(other)
-        return NotImplemented if nanos is None else self._moved(-nanos, other)
+        return NotImplemented if nanos is None else self._with_nanos(-nanos, other)
 
     def __rsub__(self, other: int) -> Quantity:
         return -self + other
 
-    def _moved(self, nanos: int, other: Quantity | int) -> Quantity:
+    def _with_nanos(self, nanos: int, other: Quantity | int) -> Quantity:
         # As in client-go, a zero takes the notation of the other side. An int has none to give.
         notation = other.format if isinstance(other, Quantity) and not self._nanos else self._format
         return self._of(self._nanos + nanos, notation)
@@ -250,8 +250,8 @@ class Quantity:
 def parse_quantity(value: object) -> Quantity:
     """Convert a decoded JSON or YAML value to a quantity.
 
-    Results for text are cached, because a cluster repeats the same few quantities. Surrounding whitespace is ignored, as
-    on the API server.
+    Results for text are cached, because a cluster repeats the same few quantities. Surrounding whitespace is ignored,
+    as on the API server.
 
     Raises:
         QuantityError: If the value is neither a number nor text that is a quantity.

@@ -23,22 +23,22 @@ _LONG: Final = 10_000
 
 def quoted(value: str) -> str:
     """Write a string as Go's ``%q`` does."""
-    if value.isprintable() and '"' not in value and "\\" not in value:  # nearly every one, and long ones at once
+    if value.isprintable() and '"' not in value and "\\" not in value:  # nearly every text, without a loop
         return f'"{value}"'
     if len(value) > _LONG:
-        # differs from Go, which escapes only what is not printable, and some of it otherwise: checking each
+        # differs from Go, which escapes only unprintable characters, and some of them otherwise: checking each
         # character takes too long.
         escaped = value.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
-    strange = {each for each in set(value) if each in _ESCAPES or not each.isprintable()}
+    strange = {character for character in set(value) if character in _ESCAPES or not character.isprintable()}
     # One after the other, each over all of the text, is many times faster than character by character. The
     # backslash comes first: all others become something that has one.
-    for each in sorted(strange, key="\\".__ne__):
-        value = value.replace(each, _escaped(each))
+    for character in sorted(strange, key="\\".__ne__):
+        value = value.replace(character, _escape(character))
     return f'"{value}"'
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():

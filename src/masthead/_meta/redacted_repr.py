@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import msgspec
 
-LONGEST: Final = 1000
+MAX_LENGTH: Final = 1000
 """The maximum length of a type's fields, a list, a map or a string."""
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which kubectl stores the applied manifest, which may be that of a Secret."""
@@ -27,7 +27,7 @@ _HIDDEN: Final = "<hidden>"
 def fields(instance: msgspec.Struct) -> str:
     """Format the fields that are set."""
     hidden: tuple[str, ...] = cast("Any", instance).SENSITIVE
-    return _joined(
+    return _join_parts(
         f"{name}={_HIDDEN if name in hidden else _repr_value(value)}" for name, value in set_fields(instance)
     )
 
@@ -61,7 +61,7 @@ def count(listed: msgspec.Struct) -> str:
 
 def brief(text: str) -> str:
     """Return the repr of a string, truncated if it is very long."""
-    return repr(text) if len(text) <= LONGEST else f"{text[:LONGEST]!r}..."
+    return repr(text) if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]!r}..."
 
 
 def _version(meta: Any) -> list[str]:  # noqa: ANN401 - ObjectMeta or ListMeta, which import this
@@ -75,19 +75,19 @@ def _repr_value(value: object) -> str:
     if isinstance(value, DecodeError):
         return f"<undecodable: {value.path}: {value.problem}>"
     if isinstance(value, list):
-        return f"[{_joined(map(_repr_value, cast('list[object]', value)))}]"
+        return f"[{_join_parts(map(_repr_value, cast('list[object]', value)))}]"
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
         # The annotation of kubectl apply contains the whole object, with the data of a Secret.
         pairs = (f"{brief(key)}: {_HIDDEN if key == LAST_APPLIED else _repr_value(item)}" for key, item in items)
-        return "{" + _joined(pairs) + "}"
+        return "{" + _join_parts(pairs) + "}"
     return brief(value) if isinstance(value, str) else repr(value)
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _join_parts(parts: Iterable[str]) -> str:
     """Join parts with commas up to the maximum length; the rest is not evaluated."""
     shown: list[str] = []
-    remaining = LONGEST
+    remaining = MAX_LENGTH
     for part in parts:
         if remaining < len(part):
             shown.append(f"{part[: max(0, remaining)]}...")

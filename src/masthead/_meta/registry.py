@@ -1,10 +1,10 @@
 """Kind ↔ class ↔ resource, looked up by name so that only the module that is needed is imported.
 
-A package of generated types has an index of its modules and their kinds. The registry reads indexes, and imports a module
-when one of its kinds is first looked up. Classes that are written by hand are registered one by one.
+A package of generated types has an index of its modules and their kinds. The registry reads indexes, and imports a
+module when one of its kinds is first looked up. Classes that are written by hand are registered one by one.
 
-Kinds that Kubernetes no longer serves are in an index of their own. They are found by their full names, never by the name
-of the kind alone, and are not listed.
+Kinds that Kubernetes no longer serves are in an index of their own. They are found by their full names, never by the
+name of the kind alone, and are not listed.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Registry:
         module = self._module_of(gvk)
         if module is None:
             raise UnknownKindError(f"there is no class for {gvk}; {self._nearest(gvk)}")
-        # Not kept: if the module is imported a second time, its class is another one.
+        # Not cached: a second import of the module creates another class.
         return cast("ObjectClass", getattr(importlib.import_module(module), gvk.kind))
 
     def object_class(self, gvk: GroupVersionKind) -> type[Object]:
@@ -117,10 +117,10 @@ class Registry:
             found = self.class_of(usual)
             if issubclass(found, ObjectList):
                 return found
-        # A custom resource may call its list as it likes; it stands beside its kind, or was registered.
-        for each in (*list(item.module_globals.values()), *list(self._classes.values())):
-            if isinstance(each, type) and issubclass(each, ObjectList) and each.ITEM is item:
-                return cast("type[ObjectList[Object]]", each)
+        # A custom resource may choose the name of its list class, which is in the module of its kind or registered.
+        for candidate in (*list(item.module_globals.values()), *list(self._classes.values())):
+            if isinstance(candidate, type) and issubclass(candidate, ObjectList) and candidate.ITEM is item:
+                return cast("type[ObjectList[Object]]", candidate)
         raise UnknownKindError(f"{gvk} has no list; register its class")
 
     def kind_of(self, gvr: GroupVersionResource) -> GroupVersionKind:
@@ -141,7 +141,7 @@ class Registry:
         """The resource that serves a kind.
 
         Raises:
-            UnknownKindError: If the kind is not registered, or is not served by itself.
+            UnknownKindError: If the kind is not registered, or has no resource.
         """
         found = self.object_class(gvk)
         if found.RESOURCE is None:
@@ -185,7 +185,7 @@ class Registry:
                     self._modules[served.kind(kind)] = home
                     if resource:  # a class that was registered goes first
                         self._resources.setdefault(served.resource(resource), served.kind(kind))
-            self._pending = tuple(each for each in self._pending if each != module)
+            self._pending = tuple(name for name in self._pending if name != module)
 
     def _nearest(self, gvk: GroupVersionKind) -> str:
         elsewhere = sorted(module.api_version for module in list(self._modules) if module.kind == gvk.kind)

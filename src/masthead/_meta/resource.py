@@ -51,12 +51,12 @@ class Resource(msgspec.Struct, frozen=True):
 
     @property
     def removal(self) -> str:
-        """A sentence that says since when it is not served, and what to use instead; empty if it is served."""
+        """A sentence with the release that removed it and its replacement; empty if it is served."""
         return removal_sentence(self.removed_in, self.replacement) if self.removed_in and self.replacement else ""
 
     def subresource(self, name: str) -> Subresource | None:
         """Find a subresource by its name."""
-        return next((each for each in self.subresources if each.name == name), None)
+        return next((subresource for subresource in self.subresources if subresource.name == name), None)
 
 
 def removal_sentence(release: str, *replacements: str) -> str:

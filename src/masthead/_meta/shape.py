@@ -96,8 +96,8 @@ class Rules(msgspec.Struct, frozen=True):
     """The strictness of decoding plain data.
 
     Attributes:
-        keep_unknown: Whether unknown fields are kept; otherwise they are errors.
-        attribute_names: Whether ``node_name`` is accepted beside ``nodeName``.
+        keep_unknown: Whether unknown fields are preserved; otherwise they are errors.
+        attribute_names: Whether ``node_name`` is accepted as well as ``nodeName``.
         hides_values: Whether messages show the type of an invalid value instead of the value, which may be a password.
     """
 
@@ -273,7 +273,7 @@ class StructField(msgspec.Struct, frozen=True):
     is_secret: bool = False
 
     def build(self, value: object, rules: Rules) -> object:
-        """Build the value. Null means unset, as for the API server, but an explicit null is kept."""
+        """Build the value. Null means unset, as for the API server, but an explicit null is preserved."""
         if value is None:
             is_kept = self.is_nullable or (rules.keep_unknown and self.default is msgspec.UNSET)
             return None if is_kept else self.default
@@ -337,7 +337,7 @@ def unknown_field(cls: ApiType, key: str, names: Iterable[str]) -> str:
 
 
 def _similar_name(key: str, names: Sequence[str]) -> str:
-    """Return the most similar name, or the one that begins most similarly; empty if none does."""
+    """Return the most similar name, or the name with the most similar beginning; empty if none is similar."""
     import difflib
 
     if close := difflib.get_close_matches(key, names, n=1):
@@ -415,7 +415,7 @@ def shape_of(annotation: object) -> Shape:
         return StructShape(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _annotated(annotation, arguments[0])
+        return _shape_with_metadata(annotation, arguments[0])
     if origin is list:
         return ListShape(_inner_shape(arguments[0]))
     if origin is dict:
@@ -425,8 +425,8 @@ def shape_of(annotation: object) -> Shape:
     return _time() if annotation is datetime else _scalar((annotation,), annotation)
 
 
-def _annotated(annotation: object, inner: object) -> Shape:
-    """Return the shape of an annotation with metadata; only msgspec's own says anything about a scalar."""
+def _shape_with_metadata(annotation: object, inner: object) -> Shape:
+    """Return the shape of an annotation with metadata; only msgspec's metadata constrains a scalar."""
     found = shape_of(inner)
     is_narrowed = any(isinstance(arg, msgspec.Meta) for arg in get_args(annotation)[1:])
     if not is_narrowed or not isinstance(found, ScalarShape) or isinstance(found, TimeShape):

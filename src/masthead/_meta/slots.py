@@ -3,8 +3,8 @@
 msgspec's C code accesses the slots directly; Python code goes through a descriptor where a slot needs one:
 
 * a *value* slot returns its default while it is unset;
-* an *implicit* slot (a list, a map, a nested type) creates its value when it is read while unset. The value is marked as
-  implicit: it is encoded only if something was put into it;
+* an *implicit* slot (a list, a map, a nested type) creates its value when it is read while unset. The value is marked
+  as implicit: it is encoded only if something was put into it;
 * a *required* slot, of a field without a default, returns the empty value of its type, as Go does;
 * a *lazy* slot holds raw bytes until it is first read.
 
@@ -84,7 +84,7 @@ class ImplicitSlot(Slot):
 
 
 class RequiredSlot(Slot):
-    """Returns the empty value of its type while unset; lists, maps and nested types are kept."""
+    """Returns the empty value of its type while unset; lists, maps and nested types are stored."""
 
     __slots__ = ("make",)
 
@@ -119,7 +119,7 @@ class LazySlot(Slot):
             return self
         value = self.member.__get__(instance)
         if type(value) is Raw:
-            value = self._decoded(instance, value)
+            value = self._decode_raw(instance, value)
             self.member.__set__(instance, value)
         if value is not UNSET and value is not None:
             return value
@@ -130,7 +130,7 @@ class LazySlot(Slot):
             self.member.__set__(instance, value)
         return value
 
-    def _decoded(self, instance: msgspec.Struct, raw: Raw) -> object:
+    def _decode_raw(self, instance: msgspec.Struct, raw: Raw) -> object:
         if self.read is None:  # created on demand: decoders are costly, and most fields are never read
             from masthead._meta import wire
 
@@ -207,7 +207,7 @@ class SlotPlan:
     def _plan(self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool) -> None:
         given, wire_name = _given_in(namespace, name)
         if type(given) is int and is_float(annotation):
-            given = float(given)  # as it is decoded
+            given = float(given)  # as the decoder does
         if given is not msgspec.NODEFAULT:
             self.defaults[name] = given
         make = maker_of(given, name)
@@ -236,9 +236,9 @@ class SlotPlan:
 
 
 def is_nullable(annotation: object, default: object) -> bool:
-    """Whether null differs from absent: metadata says so, or the field is required and may be None."""
+    """Whether null differs from absent: by its metadata, or because the field is required and may be None."""
     metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return any(getattr(each, "nullable", False) for each in metadata) or (
+    return any(getattr(entry, "nullable", False) for entry in metadata) or (
         default is _ABSENT and allows_none(annotation)
     )
 

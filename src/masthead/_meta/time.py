@@ -1,8 +1,9 @@
 """Points in time, as the API has them: to the second or to the microsecond.
 
-A field of kind ``Time`` is a plain aware ``datetime``; from code it takes UTC and whole seconds, as Kubernetes writes
-it, and from the server whatever the server sends. A field of kind ``MicroTime`` has a class of its own, because the API server refuses one that is not written with six digits of
-fraction. Both take any aware ``datetime``: ``LeaseSpec(renew_time=datetime.now(UTC))``.
+A field of kind ``Time`` is a plain aware ``datetime``. Values from code are converted to UTC and whole seconds, as
+Kubernetes writes them; values from the server are not changed. ``MicroTime`` is a separate class, because the API server
+requires six digits of fraction. Both fields accept any aware ``datetime``:
+``LeaseSpec(renew_time=datetime.now(UTC))``.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ __all__ = ["make_client_context"]
 def make_client_context(authorities: str | None = None) -> ssl.SSLContext:
     """Create a context that verifies the server's certificate and name.
 
-    Not `ssl.create_default_context`: since Python 3.13 that is strict about extensions which RFC 5280 demands and Go does
-    not look at, and rejects the authorities of EKS, among others, for the lack of key identifiers.
+    Not `ssl.create_default_context`: since Python 3.13 it requires extensions that RFC 5280 demands and Go ignores. It
+    rejects the authorities of EKS, among others, because they lack key identifiers.
 
     Args:
         authorities: The trusted certificates, in PEM; None for those of the system, empty to load others later.

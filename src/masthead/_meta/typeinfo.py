@@ -5,12 +5,12 @@ first decoded into, and attaches it to the type *before* it is complete, so that
 that uses the type at that moment reads uninitialized fields, and the interpreter crashes. Once the information is
 complete, any number of threads may use it.
 
-So all decoders and converters are created here, one at a time. They need no lock afterwards: the types of a decoder, and
-all types that they refer to, are complete before the decoder is returned. `tests/repo` checks that no other module
+So all decoders and converters are created here, one at a time. They need no lock afterwards: the types of a decoder,
+and all types that they refer to, are complete before the decoder is returned. `tests/repo` checks that no other module
 passes a type to msgspec.
 
-Nothing is imported while the lock is held, and no code runs but the evaluation of annotations. So a thread that imports a
-module and creates decoders meanwhile cannot deadlock with one that holds the lock and waits for that module.
+Nothing is imported while the lock is held, and no code runs but the evaluation of annotations. So a thread that imports
+a module and creates decoders cannot deadlock with a thread that holds the lock and waits for that module.
 """
 
 from __future__ import annotations

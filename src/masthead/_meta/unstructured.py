@@ -81,7 +81,7 @@ class Unstructured(Object):
 
         Args:
             data: Dicts, lists, strings and numbers.
-            strict: Whether unknown fields of the metadata are rejected instead of kept.
+            strict: Whether unknown fields of the metadata are rejected instead of preserved.
 
         Raises:
             DecodeError: If it is not an object, or its metadata is invalid.
@@ -110,7 +110,7 @@ class Unstructured(Object):
     __copy__ = copy
 
     def glance(self, look: Callable[[Self], R]) -> R:
-        """Return the result of a function of the object; sections that it decodes are not kept."""
+        """Return the result of a function of the object, and discard the sections that it decoded."""
         held = self._sections_held()
         waiting = {name: value for name, value in held.items() if type(value) is Raw}
         try:
@@ -168,7 +168,7 @@ class Unstructured(Object):
         return value
 
     def to_write(self, *, typed: bool) -> object:
-        """Return what is to be encoded."""
+        """Return the value to encode."""
         del typed  # an unstructured object always encodes apiVersion and kind
         source = self.wire_bytes
         parts = resplit_fields(self, source) if source is not None else {}
@@ -203,7 +203,7 @@ class Unstructured(Object):
             and same({name: self[name] for name in self}, {name: other[name] for name in other})
         )
 
-    if not TYPE_CHECKING:  # to type checkers it is None, as for every class with an __eq__ alone
+    if not TYPE_CHECKING:  # to type checkers it is None, as for every class with only an __eq__
         __hash__ = Object.__hash__
 
     def _sections_held(self) -> dict[str, Any]:

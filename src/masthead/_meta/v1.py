@@ -1,6 +1,6 @@
 """The types of meta/v1, which every API group shares.
 
-Written by hand, because the rest of the package stands on them; a test compares them with the API's schema.
+Written by hand, because the rest of the package depends on them; a test compares them with the API's schema.
 """
 
 from collections.abc import Callable
@@ -399,8 +399,8 @@ class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
 def _cut_to_metadata(data: bytes, kind: str, *names: str) -> bytes:
     """Keep these fields of an object or list of another kind.
 
-    Servers and proxies that do not know how to send metadata alone send what they have. An ordinary response is returned
-    as it is, and so is one that has no metadata to keep: its decoder says what is wrong.
+    Servers and proxies that cannot send metadata alone send whole objects. An ordinary response is returned unchanged, and
+    so is a response without metadata: its decoder reports the error.
     """
     if data.startswith(b'{"kind":"%b"' % kind.encode()):
         return data

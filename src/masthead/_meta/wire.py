@@ -48,7 +48,7 @@ class Reader:
         """The fast path only; raises msgspec's errors."""
 
     def read(self, data: bytes | str | msgspec.Raw) -> object:
-        """Decode a value; unknown fields are kept.
+        """Decode a value; unknown fields are preserved.
 
         Raises:
             ShapeError: If the bytes are not JSON or do not match the type.
@@ -56,8 +56,7 @@ class Reader:
         try:
             return self.decode(data)
         except msgspec.ValidationError:
-            # The type may only lack a field; the slower way below keeps unknown fields, or says what is
-            # wrong.
+            # The type may only lack a field. The slower way below preserves unknown fields, or locates the error.
             pass
         except MALFORMED as error:
             raise malformed(error) from None
@@ -189,7 +188,10 @@ def _mark_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _first_duplicate(document: object) -> tuple[tuple[str, ...], _DuplicateKeyDict] | None:
-    """Find the first object with a duplicate key, and its path. Iterative, because documents may exceed the recursion limit."""
+    """Find the first object with a duplicate key, and its path.
+
+    Iterative, because documents may exceed the recursion limit.
+    """
     waiting: list[tuple[tuple[str, ...], object]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
@@ -202,5 +204,5 @@ def _first_duplicate(document: object) -> tuple[tuple[str, ...], _DuplicateKeyDi
         else:
             continue
         # Reversed, because the stack is popped from its end: the first in the document is visited first.
-        waiting.extend(each for each in reversed(inner) if isinstance(each[1], dict | list))
+        waiting.extend(entry for entry in reversed(inner) if isinstance(entry[1], dict | list))
     return None

@@ -37,7 +37,7 @@ MAX_ALIASED: Final = 10_000
 MAX_ALIASED_SIZE: Final = 3 * 1024 * 1024
 """The maximum number of characters beyond the length of the text: one long scalar can be aliased thousands of times."""
 
-_DEEPEST: Final = 10_000
+_MAX_DEPTH: Final = 10_000
 """The maximum nesting of dumped data; deeper data contains itself."""
 _WIDTH: Final = 110
 _END: Final = object()
@@ -55,7 +55,7 @@ _FLOAT_TAG: Final = "tag:yaml.org,2002:float"
 _INT_TAG: Final = "tag:yaml.org,2002:int"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _NUMBER_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG})
-_LONGEST_NUMBER: Final = 512
+_MAX_NUMBER_LENGTH: Final = 512
 """The maximum length of a number; the largest float has 309 digits."""
 _JSON_TAGS: Final = frozenset({_BOOL_TAG, _INT_TAG, _FLOAT_TAG, _STR_TAG}) | {
     f"tag:yaml.org,2002:{name}" for name in ("null", "map", "seq")
@@ -110,7 +110,7 @@ def load_all(
     Args:
         text: The stream.
         kind: The expected kind, for error messages only.
-        keep_empty: Whether empty documents are kept as None, so that document numbers are right.
+        keep_empty: Whether empty documents become None, so that document numbers are right.
         is_measured: Whether the caller has already checked the size with `measure`.
         duplicates: Where duplicate keys are added; their last values count then. Without it, they are errors.
 
@@ -134,7 +134,7 @@ def load_all(
             loader.dispose()
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
         if isinstance(error, DecodeError):
-            # It comes from one of the checks above, and says already what is wrong.
+            # One of the checks above raised it, with its own message.
             raise
         raise DecodeError(_problem(error), kind=kind) from None
     except RecursionError:
@@ -193,7 +193,7 @@ def _events(document: object) -> Iterator[yaml.Event]:
             levels.append(itertools.chain(cast("list[object]", value), (yaml.SequenceEndEvent(),)))
         else:
             yield _scalar(writer, value)
-        if len(levels) > _DEEPEST:
+        if len(levels) > _MAX_DEPTH:
             raise ArgumentError("cannot be dumped as YAML: nested too deeply")
     yield yaml.DocumentEndEvent(explicit=False)
     yield yaml.StreamEndEvent()
@@ -317,8 +317,8 @@ class DuplicateKey(NamedTuple):
 def _duplicate_keys(root: yaml.Node) -> Iterator[DuplicateKey]:
     """Yield the duplicate keys of a document that is not too deep, each after those in its value."""
     if isinstance(root, yaml.SequenceNode):
-        for each in root.value:
-            yield from _duplicate_keys(each)
+        for pair in root.value:
+            yield from _duplicate_keys(pair)
     if isinstance(root, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in root.value:
@@ -346,7 +346,7 @@ def _problem_with(node: yaml.Node) -> str:
     if node.tag not in _JSON_TAGS:
         return f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} means nothing to Kubernetes"
     if node.tag in _NUMBER_TAGS and isinstance(node.value, str):
-        if len(node.value) > _LONGEST_NUMBER:
+        if len(node.value) > _MAX_NUMBER_LENGTH:
             return f"a number of {len(node.value)} characters is not valid in JSON"
         if node.tag == _FLOAT_TAG and not _is_finite(node.value):
             return f"{node.value} is no number that JSON can say"

@@ -25,7 +25,7 @@ _STEPS: Final = (
     (8 * _YEAR, _YEAR, "y", _DAY, "d"),
 )
 """Below how many seconds a duration has which unit, and which smaller one in addition, if any."""
-_LONGEST: Final = (2**63 - 1) // 10**9
+_MAX_SECONDS: Final = (2**63 - 1) // 10**9
 """Seconds of Go's longest duration, at which its differences of times stop."""
 _ZERO: Final = datetime(1, 1, 1, tzinfo=UTC)
 """Go's zero time, which stands for none."""
@@ -37,7 +37,7 @@ def human_duration(seconds: float) -> str:
     Clocks of two machines differ, so up to two seconds below zero count as none; what is further below is
     ``<invalid>``.
     """
-    whole = int(max(-_LONGEST, min(_LONGEST, seconds)))
+    whole = int(max(-_MAX_SECONDS, min(_MAX_SECONDS, seconds)))
     if whole < -1:
         return "<invalid>"
     for limit, unit, sign, smaller, smaller_sign in _STEPS:

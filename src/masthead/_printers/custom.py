@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CUSTOM_SCALE", "custom_printer", "printer_of_version"]
 
-_LARGEST_INTEGER: Final = 2**63
-_MOST_VALUES: Final = 20_000
+_MAX_INTEGER: Final = 2**63
+_MAX_VALUES: Final = 20_000
 """Values that the paths of all columns may visit in one object."""
 
 
@@ -48,10 +48,10 @@ def custom_printer(definitions: Sequence[Plain]) -> Printer:
 
     def cells(obj: Plain, now: datetime) -> list[Cell]:
         # One limit for all columns: there may be any number of them.
-        limit = VisitLimit(_MOST_VALUES)
-        return [name_of(obj), *(each.cell(obj, now, limit) for each in columns)]
+        limit = VisitLimit(_MAX_VALUES)
+        return [name_of(obj), *(column.cell(obj, now, limit) for column in columns)]
 
-    return Printer((NAME, *(each.column for each in columns)), cells)
+    return Printer((NAME, *(column.column for column in columns)), cells)
 
 
 def _column(definition: Plain, path: str) -> Column:
@@ -81,11 +81,11 @@ def _cell(kind: str, value: object, now: datetime) -> Cell:
     """Return the cell of a value; None if it is not of the column's type."""
     match kind, value:
         case "string", _:
-            return _printed(value)
+            return _print_value(value)
         case (("integer" | "number" | "boolean"), bool()):
             return value if kind == "boolean" else None
         case "integer", int() | float():
-            return _truncated(value)
+            return _truncate(value)
         case "number", int() | float():
             return json_number(value)
         case "date", str():
@@ -94,11 +94,11 @@ def _cell(kind: str, value: object, now: datetime) -> Cell:
             return None
 
 
-def _truncated(value: float) -> Cell:
-    if abs(value) < _LARGEST_INTEGER:
+def _truncate(value: float) -> Cell:
+    if abs(value) < _MAX_INTEGER:
         return int(value)
     # What Go's conversion makes of a number that does not fit.
-    return -_LARGEST_INTEGER
+    return -_MAX_INTEGER
 
 
 def _age(value: str, now: datetime) -> str:
@@ -107,7 +107,7 @@ def _age(value: str, now: datetime) -> str:
     return "<invalid>" if moment(value) is None else age(value, now)
 
 
-def _printed(value: object) -> str:
+def _print_value(value: object) -> str:
     """Return a value as Go prints it."""
     match value:
         case None:
@@ -140,23 +140,23 @@ def _with_go_numbers(value: object) -> object:
             return msgspec.Raw(go_json_float(value).encode())
         case dict():
             items = cast("dict[str, object]", value).items()
-            return {key: _with_go_numbers(each) for key, each in items}
+            return {key: _with_go_numbers(item) for key, item in items}
         case list():
-            return [_with_go_numbers(each) for each in cast("list[object]", value)]
+            return [_with_go_numbers(item) for item in cast("list[object]", value)]
         case _:
             return value
 
 
-def _undescribed(*definitions: Plain) -> Printer:
+def _drop_descriptions(*definitions: Plain) -> Printer:
     """Return a printer for columns that are not of a definition, so that no description shows their paths."""
     printer = custom_printer(definitions)
-    return replace(printer, columns=tuple(replace(each, description="") for each in printer.columns))
+    return replace(printer, columns=tuple(replace(column, description="") for column in printer.columns))
 
 
 _AGE: Final[Plain] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-_NAME_AND_AGE: Final = _undescribed(_AGE)
+_NAME_AND_AGE: Final = _drop_descriptions(_AGE)
 """The printer of a version that has no columns."""
-CUSTOM_SCALE: Final = _undescribed(
+CUSTOM_SCALE: Final = _drop_descriptions(
     {"name": "Desired", "type": "integer", "jsonPath": ".spec.replicas"},
     {"name": "Available", "type": "integer", "jsonPath": ".status.replicas"},
     _AGE,

@@ -85,7 +85,7 @@ def _device_counts(pools: list[Plain], *, is_counted: bool) -> list[str]:
     if not is_counted:
         return ["-"] * (len(_COUNTS) + 1)
     sums = [sum(integer(pool, name) for pool in pools) for name in _COUNTS]
-    return [str(each) for each in (*sums, sum(has(pool, "validationError") for pool in pools))]
+    return [str(number) for number in (*sums, sum(has(pool, "validationError") for pool in pools))]
 
 
 _NAME_AND_AGE: Final = Printer((NAME, AGE), name_and_age)

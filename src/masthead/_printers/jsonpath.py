@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonPath", "JsonPathError", "VisitLimit", "compile_path"]
 
-_LONGEST: Final = 4_096
+_MAX_LENGTH: Final = 4_096
 """Characters of a path."""
-_MOST_VALUES: Final = 10_000
+_MAX_VALUES: Final = 10_000
 """Values that one search may visit, unless its caller says otherwise."""
 _DESCENT: Final = 100
 """Levels of nesting that ``..`` looks into."""
@@ -52,7 +52,7 @@ class VisitLimit:
 
     __slots__ = ("_left",)
 
-    def __init__(self, most: int = _MOST_VALUES) -> None:
+    def __init__(self, most: int = _MAX_VALUES) -> None:
         self._left = most
 
     def visit(self, values: _Values) -> _Values:
@@ -112,8 +112,8 @@ def compile_path(text: str) -> JsonPath:
     Raises:
         JsonPathError: If it is not one, or too long.
     """
-    if len(text) > _LONGEST:
-        raise JsonPathError(f"the path is longer than {_LONGEST} characters")
+    if len(text) > _MAX_LENGTH:
+        raise JsonPathError(f"the path is longer than {_MAX_LENGTH} characters")
     return JsonPath(text, tuple(_parse(text)))
 
 
@@ -191,7 +191,7 @@ class _Parser:
             case "[":
                 return self._brackets()
             case '"' | "'":
-                return [_constant(self._quoted(character))]
+                return [_constant(self._read_quoted(character))]
             case ".":
                 return [self._field()]
             case _ if character in "+-" or character.isdigit():
@@ -225,7 +225,7 @@ class _Parser:
         except ValueError:
             raise JsonPathError(f"cannot parse number {word}") from None
 
-    def _quoted(self, quote: str) -> str:
+    def _read_quoted(self, quote: str) -> str:
         start = self._position
         while True:
             end = self._text.find(quote, self._position)
@@ -326,7 +326,7 @@ def _all_values(values: _Values, search: _Search) -> _Values:
 
 def _descend(values: _Values, search: _Search) -> _Values:
     found: _Values = []
-    pending = [(each, 0) for each in reversed(values)]
+    pending = [(value, 0) for value in reversed(values)]
     while pending:
         value, depth = pending.pop()
         members = search.visit(_members(value))
@@ -426,7 +426,7 @@ def _filter_existing(left: list[_Step]) -> _Step:
             return False
 
     def step(values: _Values, search: _Search) -> _Values:
-        return [each for each in search.visit(list(_elements(values))) if exists(each, search)]
+        return [candidate for candidate in search.visit(list(_elements(values))) if exists(candidate, search)]
 
     return step
 
@@ -446,7 +446,7 @@ def _filter(left: list[_Step], operator: str, right: list[_Step]) -> _Step:
         return bool(rights) and compare(lefts[0], rights[0])
 
     def step(values: _Values, search: _Search) -> _Values:
-        return [each for each in search.visit(list(_elements(values))) if passes(each, search)]
+        return [candidate for candidate in search.visit(list(_elements(values))) if passes(candidate, search)]
 
     return step
 

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PRINTERS"]
 
-_MOST_HOSTS: Final = 3
+_MAX_HOSTS: Final = 3
 _DEFAULT_CLASS: Final = "ingressclass.kubernetes.io/is-default-class"
 
 
 def _hosts(rules: list[Plain]) -> str:
     shown: list[str] = []
     for rule in rules:
-        if len(shown) == _MOST_HOSTS:
+        if len(shown) == _MAX_HOSTS:
             # All rules count here, those without a host as well.
-            return f"{','.join(shown)} + {len(rules) - _MOST_HOSTS} more..."
+            return f"{','.join(shown)} + {len(rules) - _MAX_HOSTS} more..."
         if host := text(rule, "host"):
             shown.append(host)
     return ",".join(shown) or "*"

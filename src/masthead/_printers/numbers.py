@@ -14,15 +14,15 @@ _PLAIN_TEXT: Final = 6
 
 def go_float(value: float) -> str:
     """Return a number with as few digits as identify it, and with an exponent if it is very large or small."""
-    return _written(value, smallest=-4, largest=_PLAIN_TEXT, exponent_digits=2)
+    return _write_number(value, smallest=-4, largest=_PLAIN_TEXT, exponent_digits=2)
 
 
 def go_json_float(value: float) -> str:
     """Return a number as Go's JSON has it."""
-    return _written(value, smallest=-6, largest=_PLAIN_JSON, exponent_digits=1)
+    return _write_number(value, smallest=-6, largest=_PLAIN_JSON, exponent_digits=1)
 
 
-def _written(value: float, *, smallest: int, largest: int, exponent_digits: int) -> str:
+def _write_number(value: float, *, smallest: int, largest: int, exponent_digits: int) -> str:
     exact = Decimal(repr(value)).normalize()
     sign, digits, exponent = exact.as_tuple()
     if not isinstance(exponent, int):

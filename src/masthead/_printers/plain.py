@@ -14,7 +14,7 @@ Plain: TypeAlias = dict[str, Any]
 """A JSON object: one of the API, or a part of one."""
 
 _NOTHING: Final[Plain] = {}
-_LARGEST: Final = 2**63
+_MAX_INTEGER: Final = 2**63
 
 
 def part(owner: Plain, *path: str) -> Plain:
@@ -32,7 +32,7 @@ def entries(owner: Plain, name: str) -> list[Plain]:
     found = owner.get(name)
     if not isinstance(found, list):
         return []
-    return [cast("Plain", each) if isinstance(each, dict) else _NOTHING for each in cast("list[object]", found)]
+    return [cast("Plain", item) if isinstance(item, dict) else _NOTHING for item in cast("list[object]", found)]
 
 
 def text(owner: Plain, name: str) -> str:
@@ -46,7 +46,7 @@ def texts(owner: Plain, name: str) -> list[str]:
     found = owner.get(name)
     if not isinstance(found, list):
         return []
-    return [each if isinstance(each, str) else "" for each in cast("list[object]", found)]
+    return [item if isinstance(item, str) else "" for item in cast("list[object]", found)]
 
 
 def integer(owner: Plain, name: str) -> int:
@@ -57,7 +57,7 @@ def integer(owner: Plain, name: str) -> int:
 
 def is_integer(value: object) -> TypeGuard[int]:
     """Whether a value is a whole number of 64 bits, as the API has them."""
-    return type(value) is int and -_LARGEST <= value < _LARGEST
+    return type(value) is int and -_MAX_INTEGER <= value < _MAX_INTEGER
 
 
 def has(owner: Plain, name: str) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PRINTERS"]
 
-_MOST_METRICS: Final = 2
+_MAX_METRICS: Final = 2
 _SECTIONS: Final[Mapping[str, str]] = {
     "External": "external",
     "Object": "object",
@@ -33,8 +33,8 @@ def _metrics(specs: list[Plain], statuses: list[Plain]) -> str:
     if not specs:
         return "<none>"
     statuses = statuses + [{}] * (len(specs) - len(statuses))
-    shown = [_metric(spec, status) for spec, status in zip(specs[:_MOST_METRICS], statuses, strict=False)]
-    more = len(specs) - _MOST_METRICS
+    shown = [_metric(spec, status) for spec, status in zip(specs[:_MAX_METRICS], statuses, strict=False)]
+    more = len(specs) - _MAX_METRICS
     return ", ".join(shown) + (f" + {more} more..." if more > 0 else "")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PRINTERS", "load_balancer_addresses"]
 
-_MOST_ENDPOINTS: Final = 3
+_MAX_ENDPOINTS: Final = 3
 
 
 def _external_ip(service: Plain) -> str:
@@ -35,7 +35,7 @@ def _external_ip(service: Plain) -> str:
 def load_balancer_addresses(owner: Plain) -> list[str]:
     """Return the addresses of a load balancer, each once, sorted."""
     ingress = entries(part(owner, "status", "loadBalancer"), "ingress")
-    return sorted({text(each, "ip") or text(each, "hostname") for each in ingress} - {""})
+    return sorted({text(entry, "ip") or text(entry, "hostname") for entry in ingress} - {""})
 
 
 def _ports(spec: Plain) -> str:
@@ -77,11 +77,11 @@ def _addresses(subsets: list[Plain]) -> str:
         count += len(ips) * (len(ports) or 1)
         # A headless service may have addresses without ports.
         if not ports:
-            shown += ips[:_MOST_ENDPOINTS]
-        for port in ports[:_MOST_ENDPOINTS]:
-            shown += [_join_host_port(ip, integer(port, "port")) for ip in ips[:_MOST_ENDPOINTS]]
-    joined = ",".join(shown[:_MOST_ENDPOINTS])
-    return f"{joined} + {count - _MOST_ENDPOINTS} more..." if count > _MOST_ENDPOINTS else joined
+            shown += ips[:_MAX_ENDPOINTS]
+        for port in ports[:_MAX_ENDPOINTS]:
+            shown += [_join_host_port(ip, integer(port, "port")) for ip in ips[:_MAX_ENDPOINTS]]
+    joined = ",".join(shown[:_MAX_ENDPOINTS])
+    return f"{joined} + {count - _MAX_ENDPOINTS} more..." if count > _MAX_ENDPOINTS else joined
 
 
 def _join_host_port(host: str, port: int) -> str:
@@ -89,7 +89,7 @@ def _join_host_port(host: str, port: int) -> str:
 
 
 def _endpoint_slice(obj: Plain, now: datetime) -> list[Cell]:
-    addresses = [each for endpoint in entries(obj, "endpoints") for each in texts(endpoint, "addresses")]
+    addresses = [address for endpoint in entries(obj, "endpoints") for address in texts(endpoint, "addresses")]
     return [
         name_of(obj),
         text(obj, "addressType"),

@@ -87,7 +87,7 @@ def _persistent_volume_claim(obj: Plain, now: datetime) -> list[Cell]:
 
 def _storage_class(obj: Plain, now: datetime) -> list[Cell]:
     annotations = part(obj, "metadata", "annotations")
-    is_default = any(annotations.get(each) == "true" for each in _DEFAULT_CLASS)
+    is_default = any(annotations.get(name) == "true" for name in _DEFAULT_CLASS)
     return [
         f"{name_of(obj)} (default)" if is_default else name_of(obj),
         text(obj, "provisioner"),

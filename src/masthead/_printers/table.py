@@ -28,7 +28,7 @@ __all__ = ["Printable", "PrintedRow", "PrintedTable", "table"]
 Printable: TypeAlias = "Object | Mapping[str, object]"
 """An object, or its plain data."""
 
-_MOST_IN_HTML: Final = 200
+_MAX_HTML_ROWS: Final = 200
 """How many rows a notebook shows; ``print`` shows all."""
 
 
@@ -133,7 +133,7 @@ class PrintedTable:
 
     def _repr_html_(self) -> str:
         """The table as notebooks show it: at most 200 rows."""
-        shown = self.rows[:_MOST_IN_HTML]
+        shown = self.rows[:_MAX_HTML_ROWS]
         header, *lines = self._lines(shown, wide=self.wide, namespaces=self.namespaces, labels=False, headers=True)
         rest = len(self.rows) - len(shown)
         caption = f"{rest} more rows" if rest else "" if shown else "no rows"

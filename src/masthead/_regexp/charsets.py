@@ -41,7 +41,7 @@ _FOLD_ORBITS: Final = (
     "\u0131",
 )
 """Characters that are equal but for their case, where that is not one upper and one lower case letter."""
-_ORBITS: Final = {each: orbit for orbit in _FOLD_ORBITS for each in orbit}
+_ORBITS: Final = {character: orbit for orbit in _FOLD_ORBITS for character in orbit}
 
 
 def case_variants(character: str) -> str:
@@ -144,7 +144,7 @@ _CATEGORY_ALIASES: Final = """
     """
 _CATEGORIES: Final = frozenset(_CATEGORY_NAMES.split())
 _SCRIPTS: Final = frozenset(_SCRIPT_NAMES.split())
-_ALIASES: Final = {alias: name for alias, _, name in (each.partition(":") for each in _CATEGORY_ALIASES.split())}
+_ALIASES: Final = {alias: name for alias, _, name in (part.partition(":") for part in _CATEGORY_ALIASES.split())}
 _OTHER_CLASSES: Final = ("Any", "ASCII", "Assigned")
 
 
@@ -154,7 +154,7 @@ def _canonical(name: str) -> str:
 
 _UNICODE_NAMES: Final = {
     **{_canonical(alias): category for alias, category in _ALIASES.items()},
-    **{_canonical(each): each for each in (*_SCRIPTS, *_CATEGORIES, *_OTHER_CLASSES)},
+    **{_canonical(name): name for name in (*_SCRIPTS, *_CATEGORIES, *_OTHER_CLASSES)},
 }
 _CHARACTER_NAMES: Final = {
     "Canadian_Aboriginal": ("CANADIAN SYLLABICS ",),

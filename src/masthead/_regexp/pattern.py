@@ -50,7 +50,9 @@ class Pattern:
             PatternError: If it is invalid or too large.
         """
         self.text = text
-        self._program = [(each.op, each.chars, each.first, each.second) for each in parse(text)]
+        self._program = [
+            (instruction.op, instruction.chars, instruction.first, instruction.second) for instruction in parse(text)
+        ]
         self._forget()
         self._steps = 0
 
@@ -133,7 +135,7 @@ class Pattern:
             return self._accepting
         self._count(len(reading))
         program = self._program
-        threads = frozenset(each + 1 for each in reading if character in program[each][1])  # type: ignore[operator]
+        threads = frozenset(thread + 1 for thread in reading if character in program[thread][1])  # type: ignore[operator]
         self._transitions += 1
         if self._transitions > _MAX_TRANSITIONS:
             # The state that follows is not known to the others; all that a search keeps is its current state.

@@ -67,24 +67,24 @@ def joined(pieces: Sequence[Piece]) -> Piece:
     """Join pieces that follow each other."""
     if len(pieces) == 1:
         return pieces[0]
-    code = [each for piece in pieces for each in piece.code]
-    nests = any(not each.is_literal for each in pieces)
-    height = max((each.height for each in pieces), default=0) + nests
-    return Piece(code, max((each.copies for each in pieces), default=1), height or 1)
+    code = [instruction for piece in pieces for instruction in piece.code]
+    nests = any(not piece.is_literal for piece in pieces)
+    height = max((piece.height for piece in pieces), default=0) + nests
+    return Piece(code, max((piece.copies for piece in pieces), default=1), height or 1)
 
 
 def one_of(branches: Sequence[Piece]) -> Piece:
     """Join pieces that are alternatives; the first is preferred."""
     if len(branches) == 1:
         return branches[0]
-    length = sum(len(each.code) + 2 for each in branches[:-1]) + len(branches[-1].code)
+    length = sum(len(branch.code) + 2 for branch in branches[:-1]) + len(branches[-1].code)
     code: Code = []
     for branch in branches[:-1]:
         code.append(Instruction(Op.SPLIT, None, 1, len(branch.code) + 2))
         code.extend(branch.code)
         code.append(Instruction(Op.JUMP, None, length - len(code)))
     code.extend(branches[-1].code)
-    return Piece(code, max(each.copies for each in branches), 1 + max(each.height for each in branches))
+    return Piece(code, max(branch.copies for branch in branches), 1 + max(branch.height for branch in branches))
 
 
 def repeated(body: Code, least: int, most: int, *, prefers_few: bool) -> Code:

@@ -177,7 +177,7 @@ class _Parser:
         if end < 0:
             raise PatternError("invalid named capture", self._text[start:])
         name = self._text[name_start:end]
-        if not name or not all(each == "_" or (each.isascii() and each.isalnum()) for each in name):
+        if not name or not all(character == "_" or (character.isascii() and character.isalnum()) for character in name):
             raise PatternError("invalid named capture", self._text[start : end + 1])
         self._at = end + 1
         self._groups.append(_Group(self._flags, captures=True))
@@ -306,8 +306,8 @@ class _Parser:
             self._at = min(self._at + 1 + len(literal) + 2, len(self._text))
             if len(literal) > _MAX_INSTRUCTIONS:
                 raise PatternError("expression too large", self._text)
-            for each in literal:
-                self._push_literal(each)
+            for character in literal:
+                self._push_literal(character)
         elif (found := self._read_class_escape(start)) is not None:
             self._push_set(found)
         else:

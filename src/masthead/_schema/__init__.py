@@ -6,11 +6,12 @@ here does I/O, so that client, generator and embedded server share it.
 
 - `schema`: the tree. `errors`: errors of fields, and how Go writes values in messages.
 - `prune`, `defaulting`: dropping undeclared fields and nulls, setting defaults.
-- `validation`: compiled validators; `constraints` of scalars, `formats` and `addresses` of strings, `ratcheting` on update,
-  `list_types` for duplicates.
+- `validation`: compiled validators; `constraints` of scalars, `formats` and `addresses` of strings, `ratcheting` on
+  update, `list_types` for duplicates.
 - `strategic_merge`, `strategic_diff`, `three_way_merge`: strategic merge patches, by the `merge_rules` of a schema.
-- `path_elements`, `field_sets`: sets of fields in the FieldsV1 format. `structured_merge`: the engine of server-side apply.
-  `class_definitions`: the schemas of classes that it merges by.
+- `path_elements`, `field_sets`: sets of fields in the FieldsV1 format. `structured_merge`: the engine of server-side
+  apply. `class_definitions`: the schemas of classes that it merges by.
 - `builtin`: the schemas of Kubernetes' own types.
-- `extraction`, `managed_fields_upgrade`, `field_removal`: the fields that a manager owns. `field_paths`: paths of objects.
+- `extraction`, `managed_fields_upgrade`, `field_removal`: the fields that a manager owns. `field_paths`: paths of
+  objects.
 """

@@ -1,7 +1,8 @@
 """Schemas of classes: the tree of a generated type, as OpenAPI describes it.
 
-A class has the fields, their types, which of them are optional, and how they merge. What it lacks (formats of integers, some
-defaults, the names of types that are plain JSON in Python) is in `TypeFacts`, which `read_facts` reads from a compact text.
+A class has the fields, their types, which of them are optional, and how they merge. What it lacks (formats of integers,
+some defaults, the names of types that are plain JSON in Python) is in `TypeFacts`, which `read_facts` reads from a
+compact text.
 """
 
 from __future__ import annotations
@@ -87,9 +88,9 @@ _TYPE: Final = re.compile(r"(\w+)(?:!(\S*))?(?:\s+\|(\S+))?")
 def read_facts(text: str) -> dict[str, TypeFacts]:
     """Read facts, one type per line, by the names of the types.
 
-    A line is the type, ``!`` and its required fields, ``|`` and its unions as JSON, and its fields: a name, a colon, flags
-    (``#`` for 64 bits, ``+`` and ``-`` for a list type that is or is not stated, ``*`` for a bare reference, ``~`` for no
-    default), ``@`` and the target, ``=`` and the default as JSON. What follows from the class is left out.
+    A line is the type, ``!`` and its required fields, ``|`` and its unions as JSON, and its fields: a name, a colon,
+    flags (``#`` for 64 bits, ``+`` and ``-`` for a list type that is or is not stated, ``*`` for a bare reference,
+    ``~`` for no default), ``@`` and the target, ``=`` and the default as JSON. What follows from the class is left out.
     """
     return dict(map(_read_line, text.splitlines()))
 
@@ -115,7 +116,7 @@ def _read_token(token: re.Match[str]) -> FieldFacts:
 
 def write_facts(facts: Mapping[str, TypeFacts]) -> str:
     """Write facts in the form that `read_facts` reads; types without any are left out."""
-    return "\n".join(_line(name, each) for name, each in sorted(facts.items()) if each != NO_FACTS)
+    return "\n".join(_line(name, known) for name, known in sorted(facts.items()) if known != NO_FACTS)
 
 
 def _line(name: str, facts: TypeFacts) -> str:
@@ -150,7 +151,7 @@ def schema_of_class(cls: ApiType, name_of: Callable[[ApiType], str], facts: Type
     properties: dict[str, Schema] = {}
     required: list[str] = []
     for attribute, wire in sorted(
-        zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True), key=lambda each: each[1]
+        zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True), key=lambda pair: pair[1]
     ):
         field = _Field(cls, wire, name_of, facts.fields.get(wire, _NO_FIELD_FACTS))
         if wire in _HEAD and gvk is not None:

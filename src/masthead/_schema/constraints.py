@@ -53,7 +53,7 @@ _SAFE_INTEGER: Final = 2.0**53 - 1
 _EPSILON: Final = 1e-9
 _INT32: Final = 2**31
 _INT64: Final = 2**63
-_LARGEST_FLOAT32: Final = 2.0**128 * (1 - 2.0**-25)
+_MAX_FLOAT32: Final = 2.0**128 * (1 - 2.0**-25)
 """Numbers from here on are rounded to infinity."""
 
 
@@ -152,9 +152,9 @@ def is_integral(number: float) -> bool:
 
 def enum_finding(schema: Schema, value: Json, path: str) -> Finding | None:
     """Check that a value is one of an enumeration, if there is one."""
-    if not schema.enum or any(_equals(value, each) for each in schema.enum):
+    if not schema.enum or any(_equals(value, choice) for choice in schema.enum):
         return None
-    names = [each if isinstance(each, str) else json_text(sorted_keys(each)) for each in schema.enum]
+    names = [choice if isinstance(choice, str) else json_text(sorted_keys(choice)) for choice in schema.enum]
     error = not_supported_text(names)
     text = f"{path} in body should be one of {names}"
     return Finding(text, path, "FieldValueNotSupported", value, error)
@@ -185,7 +185,7 @@ def same_value(one: Json, other: Json) -> bool:
     if type(one) is not type(other):
         return False
     if is_object(one):
-        return one.keys() == other.keys() and all(same_value(each, other[key]) for key, each in one.items())
+        return one.keys() == other.keys() and all(same_value(inner, other[key]) for key, inner in one.items())
     if is_list(one):
         return len(one) == len(other) and all(map(same_value, one, other))
     return bool(one == other)
@@ -194,7 +194,7 @@ def same_value(one: Json, other: Json) -> bool:
 def identity(value: object) -> object:
     """Return something that is equal, and hashable, for equal values only."""
     if is_object(value):
-        return (dict, frozenset((key, identity(each)) for key, each in value.items()))
+        return (dict, frozenset((key, identity(inner)) for key, inner in value.items()))
     if is_list(value):
         return (list, *map(identity, value))
     return (type(value), value)
@@ -271,7 +271,7 @@ def _range_finding(schema: Schema, value: float, what: str, path: str) -> Findin
         limit = _INT32 if name == "int32" else _INT64
         wrong = value != int(value) or not -limit <= value < limit if math.isfinite(value) else True
     else:
-        wrong = type_name == "number" and name == "float" and abs(value) >= _LARGEST_FLOAT32
+        wrong = type_name == "number" and name == "float" and abs(value) >= _MAX_FLOAT32
     if not wrong:
         return None
     suffix = f"with format {name}" if name else "(default format)"

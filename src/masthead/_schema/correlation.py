@@ -37,12 +37,12 @@ class Correlated:
         if is_list(value) and is_list(old) and self._schema.list_type == "map":
             if len(value) != len(old):
                 return False
-            items = [self.index(each) for each in range(len(value))]
+            items = [self.index(position) for position in range(len(value))]
             return all(item is not None and item.is_equal for item in items)
         if is_object(value) and is_object(old):
             if len(value) != len(old):
                 return False
-            fields = [self.key(each) for each in value]
+            fields = [self.key(member) for member in value]
             return all(field is not None and field.is_equal for field in fields)
         return same_value(value, old)
 
@@ -70,9 +70,9 @@ class Correlated:
             return None
         if self._by_key is None:
             self._by_key = {}
-            for each in self._old:
-                if (key := self._key_of(each)) is not None:
-                    self._by_key.setdefault(key, each)
+            for candidate in self._old:
+                if (key := self._key_of(candidate)) is not None:
+                    self._by_key.setdefault(key, candidate)
         key = self._key_of(item)
         return None if key is None else self._by_key.get(key)
 

@@ -8,12 +8,12 @@ from msgspec import UNSET
 
 from masthead._schema.schema import Json, Schema, is_list, is_object
 
-__all__ = ["DefaultsTooLarge", "apply_defaults", "copied"]
+__all__ = ["DefaultsTooLarge", "apply_defaults", "copy_json"]
 
 
 _SCALARS: Final = (str, int, float)
-_MOST_VALUES: Final = 60_000
-_MOST_CHARACTERS: Final = 6 * 1024 * 1024
+_MAX_VALUES: Final = 60_000
+_MAX_CHARACTERS: Final = 6 * 1024 * 1024
 
 
 class DefaultsTooLarge(ValueError):  # noqa: N818 - the name says what is wrong
@@ -23,7 +23,7 @@ class DefaultsTooLarge(ValueError):  # noqa: N818 - the name says what is wrong
     """
 
     def __init__(self) -> None:
-        super().__init__(f"limit is {_MOST_VALUES} values, and {_MOST_CHARACTERS} characters, of defaults")
+        super().__init__(f"limit is {_MAX_VALUES} values, and {_MAX_CHARACTERS} characters, of defaults")
 
 
 def apply_defaults(value: Json, schema: Schema | None) -> None:
@@ -47,16 +47,16 @@ class _Defaulter:
     """Sets the defaults of one object, up to a limit of all of them."""
 
     def __init__(self) -> None:
-        self._values = _MOST_VALUES
-        self._characters = _MOST_CHARACTERS
+        self._values = _MAX_VALUES
+        self._characters = _MAX_CHARACTERS
 
     def apply(self, value: Json, schema: Schema) -> None:
         if is_object(value):
             self._apply_to_object(value, schema)
         elif is_list(value) and schema.items is not None:
             items = schema.items
-            for index, each in enumerate(value):
-                if each is None and not items.nullable:
+            for index, item in enumerate(value):
+                if item is None and not items.nullable:
                     value[index] = self._default_of(items)
                 self.apply(value[index], items)
 
@@ -68,33 +68,33 @@ class _Defaulter:
             if default is UNSET or default is None:
                 continue
             if key not in value or (value[key] is None and not field.nullable):
-                value[key] = self._copied(default)
+                value[key] = self._copy(default)
         values = schema.additional_properties if isinstance(schema.additional_properties, Schema) else None
-        for key, each in value.items():
+        for key, inner in value.items():
             declared = properties.get(key)
             if declared is None and values is not None:
                 declared = values
-                if each is None and not values.nullable:
+                if inner is None and not values.nullable:
                     value[key] = self._default_of(values)
-            if declared is not None and not isinstance(each, _SCALARS):
+            if declared is not None and not isinstance(inner, _SCALARS):
                 self.apply(value[key], declared)
 
     def _default_of(self, schema: Schema) -> Json:
-        return self._copied(schema.default) if schema.has_default else None
+        return self._copy(schema.default) if schema.has_default else None
 
-    def _copied(self, default: Json) -> Json:
+    def _copy(self, default: Json) -> Json:
         self._values -= 1
         if isinstance(default, str):
             self._characters -= len(default)
         if self._values < 0 or self._characters < 0:
             raise DefaultsTooLarge
         if is_object(default):
-            return {key: self._copied(each) for key, each in default.items()}
-        return [self._copied(each) for each in default] if is_list(default) else default
+            return {key: self._copy(inner) for key, inner in default.items()}
+        return [self._copy(item) for item in default] if is_list(default) else default
 
 
-def copied(value: Json) -> Json:
+def copy_json(value: Json) -> Json:
     """Return a copy of plain JSON that shares nothing that can be changed."""
     if is_object(value):
-        return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if is_list(value) else value
+        return {key: copy_json(inner) for key, inner in value.items()}
+    return [copy_json(item) for item in value] if is_list(value) else value

@@ -37,7 +37,7 @@ _TITLES: Final = {
 _WITHOUT_VALUE: Final = frozenset(
     {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "FieldValueTooShort", "InternalError"}
 )
-_JSON_ESCAPES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+_JSON_ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FieldError:
         """The message without the field's name."""
         text = _TITLES[self.reason]
         if self.reason not in _WITHOUT_VALUE and self.value is not OMITTED:
-            text = f"{text}: {shown(self.value)}"
+            text = f"{text}: {format_value(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ def duplicate(field: str, value: object) -> FieldError:
 def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldError:
     """A value is not one of the supported ones."""
     ordered = sorted(supported) if isinstance(supported, set | frozenset) else supported
-    known = ", ".join(quoted(each) for each in ordered)
+    known = ", ".join(quoted(value) for value in ordered)
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {known}" if known else "")
 
 
@@ -126,7 +126,7 @@ def internal_error(field: str, detail: str) -> FieldError:
     return FieldError("InternalError", field, detail=detail)
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Write a bad value as a message shows it: a string as ``%q``, a number as ``%v``, the rest as JSON."""
     if isinstance(value, str):
         return quoted(value)
@@ -138,8 +138,8 @@ def shown(value: object) -> str:
 def sorted_keys(value: object) -> object:
     """Return a value whose objects have their keys in the order in which Go writes a map."""
     if isinstance(value, dict):
-        return {key: sorted_keys(each) for key, each in sorted(cast("dict[str, object]", value).items())}
-    return [sorted_keys(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+        return {key: sorted_keys(inner) for key, inner in sorted(cast("dict[str, object]", value).items())}
+    return [sorted_keys(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def json_text(value: object) -> str:
@@ -153,16 +153,16 @@ def _json_pieces(value: object) -> Iterator[str]:
         yield _json_float(value)
     elif isinstance(value, dict):
         yield "{"
-        for index, (key, each) in enumerate(cast("dict[str, object]", value).items()):
+        for index, (key, inner) in enumerate(cast("dict[str, object]", value).items()):
             yield f"{',' if index else ''}{json.dumps(key, ensure_ascii=False)}:"
-            yield from _json_pieces(each)
+            yield from _json_pieces(inner)
         yield "}"
     elif isinstance(value, list | tuple):
         yield "["
-        for index, each in enumerate(cast("list[object]", value)):
+        for index, item in enumerate(cast("list[object]", value)):
             if index:
                 yield ","
-            yield from _json_pieces(each)
+            yield from _json_pieces(item)
         yield "]"
     else:
         yield json.dumps(value, ensure_ascii=False)
@@ -191,10 +191,10 @@ def _plain_float(value: float) -> str:
     return f"{Decimal(repr(float(value))).normalize():f}"
 
 
-MOST_FINDINGS: Final = 1_000
+MAX_FINDINGS: Final = 1_000
 """The most errors that are listed; kube-apiserver lists all, and its response can be a thousand times the
 request."""
-MOST_TEXT: Final = 1024 * 1024
+MAX_TEXT: Final = 1024 * 1024
 """The most characters of all errors together; the first is listed whatever its length."""
 
 
@@ -207,12 +207,12 @@ class _Gathering:
 
     def __init__(self) -> None:
         self.found: list[FieldError] = []
-        self._left = MOST_TEXT
+        self._left = MAX_TEXT
 
     def add(self, error: FieldError) -> None:
         self.found.append(error)
         self._left -= len(error.field) + len(error.detail)
-        if len(self.found) > MOST_FINDINGS or self._left < 0:
+        if len(self.found) > MAX_FINDINGS or self._left < 0:
             raise _Enough
 
 

@@ -6,9 +6,9 @@
     mine.metadata.labels["tier"] = "front"
     deployments.apply(mine, field_manager="my-controller")
 
-Applying the extracted object unchanged is a no-op: it has exactly the fields that were applied, with their values. How fields
-merge follows from the class of a built-in kind. For a custom kind it follows from the managed fields themselves, except for a
-map that was applied empty: it is extracted with the entries that other managers have added.
+Applying the extracted object unchanged is a no-op: it has exactly the fields that were applied, with their values. How
+fields merge follows from the class of a built-in kind. For a custom kind it follows from the managed fields themselves,
+except for a map that was applied empty: it is extracted with the entries that other managers have added.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ _IMMUTABLE: Final = Rule("self == oldSelf", message="is immutable")
 class Field:
     """Constraints, documentation, merge rules and validation rules of a custom resource's field.
 
-    Put it into an annotation: ``replicas: Annotated[int, Field(minimum=0)] = 1``. In ``list[Annotated[str, Field(...)]]`` it
-    constrains the items. An alias, ``Port = Annotated[int, Field(minimum=1, maximum=65535)]``, may be used for many fields.
-    If several fields in one annotation set the same property, the last one wins.
+    Put it into an annotation: ``replicas: Annotated[int, Field(minimum=0)] = 1``. In ``list[Annotated[str,
+    Field(...)]]`` it constrains the items. An alias, ``Port = Annotated[int, Field(minimum=1, maximum=65535)]``, may be
+    used for many fields. If several fields in one annotation set the same property, the last one wins.
     """
 
     __slots__ = ("default", "given", "immutable", "nullable", "preserve_unknown", "required", "rules")
@@ -129,7 +129,7 @@ class Field:
 
 def as_rules(given: Iterable[Rule | str]) -> tuple[Rule, ...]:
     """Return validation rules; a string is one without a message."""
-    return tuple(Rule(each) if isinstance(each, str) else each for each in given)
+    return tuple(Rule(rule) if isinstance(rule, str) else rule for rule in given)
 
 
 def _bounds(name: str, inclusive: float | None, exclusive: float | None) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Field sets: the fields that a manager owns, or that a write has changed, in the FieldsV1 format of ``managedFields``.
 
-A set is a tree of path elements (`masthead._schema.path_elements`). A node without children is a member; one with children is
-a member only if it contains ``.``, the element for the value itself::
+A set is a tree of path elements (`masthead._schema.path_elements`). A node without children is a member; one with
+children is a member only if it contains ``.``, the element for the value itself::
 
     {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}}   # .metadata.labels and .metadata.labels.app
 """
@@ -76,7 +76,7 @@ class FieldSet:
 
     def to_fields_v1(self) -> Node:
         """Return it as FieldsV1, with the elements in kube-apiserver's order."""
-        return self.root if self.is_sorted else _sorted(self.root)
+        return self.root if self.is_sorted else _sort_node(self.root)
 
     def __bool__(self) -> bool:
         """Whether it has a member."""
@@ -201,19 +201,19 @@ def _intersection(one: Node, other: Node) -> Node:
 
 def _difference(one: Node, other: Node) -> Node:
     """The members of a node that are not in another; the node itself if they have none in common."""
-    return _reduced(one, other, _node_difference)
+    return _reduce(one, other, _node_difference)
 
 
 def _node_difference(node: Node, taken: Node) -> Node | None:
     below, member = _difference(node, taken), is_member(node) and not is_member(taken)
     if below is node and member is is_member(node):
         return node
-    return _node({each: below[each] for each in below if each != SELF}, member=member)
+    return _node({element: below[element] for element in below if element != SELF}, member=member)
 
 
 def _outside(one: Node, other: Node) -> Node:
-    """The members of a node that are neither in another nor below one of its members; the node itself if that is all."""
-    return _reduced(one, other, _node_outside)
+    """Return the members of a node that are neither in another node nor below its members; the node itself if all are."""
+    return _reduce(one, other, _node_outside)
 
 
 def _node_outside(node: Node, taken: Node) -> Node | None:
@@ -221,11 +221,13 @@ def _node_outside(node: Node, taken: Node) -> Node | None:
         return None
     below = _outside(node, taken)
     return (
-        below if below is node else _node({each: below[each] for each in below if each != SELF}, member=is_member(node))
+        below
+        if below is node
+        else _node({element: below[element] for element in below if element != SELF}, member=is_member(node))
     )
 
 
-def _reduced(one: Node, other: Node, left_of: Callable[[Node, Node], Node | None]) -> Node:
+def _reduce(one: Node, other: Node, left_of: Callable[[Node, Node], Node | None]) -> Node:
     """A node whose children are reduced by `left_of`; the others keep their order."""
     found = one
     for element, taken in other.items():
@@ -242,25 +244,25 @@ def _reduced(one: Node, other: Node, left_of: Callable[[Node, Node], Node | None
 
 
 def _paths(node: Node, prefix: Path) -> Iterator[Path]:
-    elements = sorted((each for each in node if each != SELF), key=element_order)
+    elements = sorted((child for child in node if child != SELF), key=element_order)
     yield from ((*prefix, element) for element in elements if is_member(node[element]))
     for element in elements:
         yield from _paths(node[element], (*prefix, element))
 
 
-def _sorted(node: Node) -> Node:
+def _sort_node(node: Node) -> Node:
     if len(node) == 1:
         [(element, below)] = node.items()
-        return {element: _sorted(below)} if below else node
+        return {element: _sort_node(below)} if below else node
     # Most elements are fields, which sort by their text; "." sorts before them, and items sort after them.
     elements = sorted(node)
     if elements and elements[-1][0] != "f":
-        items = sorted((each for each in elements if each != SELF), key=element_order)
+        items = sorted((child for child in elements if child != SELF), key=element_order)
         elements = [SELF, *items] if SELF in node else items
     ordered: Node = {}
     for element in elements:
         below = node[element]
-        ordered[element] = _sorted(below) if below else LEAF
+        ordered[element] = _sort_node(below) if below else LEAF
     return ordered
 
 

@@ -56,7 +56,7 @@ _QUANTITY_AND_UNIT: Final = re.compile(r"(?<![0-9])([0-9]+)[\t\n\f\r ]*([A-Za-zÂ
 _LONG_NUMBER: Final = re.compile(r"(?<![0-9.])[0-9]{19}")
 _UNITS: Final = ("ns", "us", "Âµs", "ms", "s", "m", "h", "hr", "d", "w", "wk")
 _UNIT_PREFIXES: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
-_MOST_DIGITS: Final = 19
+_MAX_DIGITS: Final = 19
 _MAX_INT64: Final = 2**63 - 1
 
 
@@ -83,7 +83,7 @@ def _is_duration(text: str) -> bool:
         return True
     is_duration = False
     for quantity, unit in _QUANTITY_AND_UNIT.findall(text):
-        if len(quantity.lstrip("0")) > _MOST_DIGITS or int(quantity) > _MAX_INT64:
+        if len(quantity.lstrip("0")) > _MAX_DIGITS or int(quantity) > _MAX_INT64:
             return False
         unit = unit.lower()  # noqa: PLW2901 - case does not matter
         is_duration = is_duration or unit in _UNITS or unit.startswith(_UNIT_PREFIXES)
@@ -93,7 +93,7 @@ def _is_duration(text: str) -> bool:
 # Networks
 
 _IPV4: Final = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})\.([0-9]{1,10})\.([0-9]{1,10})")
-_LONGEST_ADDRESS: Final = 80
+_MAX_ADDRESS_LENGTH: Final = 80
 _HOSTNAME: Final = (
     r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)"
     r"|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$"
@@ -107,7 +107,7 @@ def _is_sloppy_ipv4(text: str) -> bool:
 
 
 def _is_sloppy_ipv6(text: str) -> bool:
-    if len(text) > _LONGEST_ADDRESS or "%" in text:
+    if len(text) > _MAX_ADDRESS_LENGTH or "%" in text:
         return False
     before, dot, _ = text.partition(".")
     if dot:
@@ -116,7 +116,7 @@ def _is_sloppy_ipv6(text: str) -> bool:
         if not head or not _is_sloppy_ipv4(text[len(text) - len(text[len(head) + 1 :]) :]) or not first:
             return False
         text = f"{head}:0:0"
-    parts = [each.lstrip("0") or "0" if each else "" for each in text.split(":")]
+    parts = [part.lstrip("0") or "0" if part else "" for part in text.split(":")]
     return _is_ip(":".join(parts), 6)
 
 
@@ -128,19 +128,19 @@ def _is_ip(text: str, version: int) -> bool:
 
 
 def _is_ipv4(text: str) -> bool:
-    if len(text) > _LONGEST_ADDRESS or "." not in text:
+    if len(text) > _MAX_ADDRESS_LENGTH or "." not in text:
         return False
     dot, colon = text.find("."), text.find(":")
     return _is_sloppy_ipv4(text) if colon < 0 or dot < colon else _is_sloppy_ipv6(text)
 
 
 def _is_ipv6(text: str) -> bool:
-    return len(text) <= _LONGEST_ADDRESS and ":" in text and _is_ip(text, 6)
+    return len(text) <= _MAX_ADDRESS_LENGTH and ":" in text and _is_ip(text, 6)
 
 
 def _is_cidr(text: str) -> bool:
     address, slash, length = text.partition("/")
-    if not slash or not length.isascii() or not length.isdigit() or len(length) > _LONGEST_ADDRESS:
+    if not slash or not length.isascii() or not length.isdigit() or len(length) > _MAX_ADDRESS_LENGTH:
         return False
     if _is_sloppy_ipv4(address):
         return int(length) <= 32
@@ -151,7 +151,7 @@ def _is_hostname(text: str) -> bool:
     encoded = text.encode("utf-8", "surrogatepass")
     return (
         len(encoded) <= 255
-        and all(len(each) <= 63 for each in encoded.split(b"."))
+        and all(len(part) <= 63 for part in encoded.split(b"."))
         and compile_pattern(_HOSTNAME).search(text)
     )
 
@@ -176,7 +176,7 @@ _SPACES_AND_DASHES: Final = re.compile(r"[\t\n\f\r -]+")
 _ISBN_10: Final = _fully("[0-9]{9}[0-9X]")
 _ISBN_13: Final = _fully("[0-9]{13}")
 _SSN: Final = _fully("[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}")
-_LONGEST_SSN: Final = 11
+_MAX_SSN_LENGTH: Final = 11
 
 
 def _is_credit_card(text: str) -> bool:
@@ -184,22 +184,22 @@ def _is_credit_card(text: str) -> bool:
     if not _CARD(digits):
         return False
     doubled = (int(digit) * 2 for digit in digits[-2::-2])
-    return (sum(map(int, digits[-1::-2])) + sum(each - 9 if each > 9 else each for each in doubled)) % 10 == 0
+    return (sum(map(int, digits[-1::-2])) + sum(number - 9 if number > 9 else number for number in doubled)) % 10 == 0
 
 
 def _is_isbn_10(text: str) -> bool:
     digits = _SPACES_AND_DASHES.sub("", text)
     values = [10 if digit == "X" else int(digit) for digit in digits] if _ISBN_10(digits) else []
-    return bool(values) and sum(place * each for place, each in enumerate(values, 1)) % 11 == 0
+    return bool(values) and sum(place * digit for place, digit in enumerate(values, 1)) % 11 == 0
 
 
 def _is_isbn_13(text: str) -> bool:
     digits = _SPACES_AND_DASHES.sub("", text)
-    return _ISBN_13(digits) and sum(int(each) * (1, 3)[place % 2] for place, each in enumerate(digits)) % 10 == 0
+    return _ISBN_13(digits) and sum(int(digit) * (1, 3)[place % 2] for place, digit in enumerate(digits)) % 10 == 0
 
 
 def _is_ssn(text: str) -> bool:
-    return len(text) == _LONGEST_SSN and _SSN(text)
+    return len(text) == _MAX_SSN_LENGTH and _SSN(text)
 
 
 def _uuid(third: str, fourth: str) -> Callable[[str], bool]:

@@ -15,7 +15,7 @@ __all__ = ["go_literal", "go_string", "go_type", "go_value"]
 
 _INT64: Final = range(-(2**63), 2**63)
 _SMALLEST_PLAIN: Final = 1e-4
-_LARGEST_PLAIN: Final = 1e6
+_MAX_PLAIN: Final = 1e6
 """Go writes numbers outside of this range with an exponent."""
 _TYPES: Final[Mapping[type, str]] = {
     dict: "map[string]interface {}",
@@ -51,7 +51,7 @@ def go_value(value: object) -> str:
             return _float(value)
         case dict():
             items = sorted(cast("dict[str, object]", value).items())
-            return f"map[{' '.join(f'{key}:{go_value(each)}' for key, each in items)}]"
+            return f"map[{' '.join(f'{key}:{go_value(item)}' for key, item in items)}]"
         case _:
             return f"[{' '.join(map(go_value, cast('list[object]', value)))}]"
 
@@ -65,7 +65,7 @@ def go_string(value: object) -> str:
             return "%!s(<nil>)"
         case dict():
             items = sorted(cast("dict[str, object]", value).items())
-            return f"map[{' '.join(f'{key}:{go_string(each)}' for key, each in items)}]"
+            return f"map[{' '.join(f'{key}:{go_string(item)}' for key, item in items)}]"
         case list():
             return f"[{' '.join(map(go_string, cast('list[object]', value)))}]"
         case _:
@@ -81,7 +81,7 @@ def go_literal(value: object) -> str:
             return quoted(value)
         case dict():
             items = sorted(cast("dict[str, object]", value).items())
-            return f"{go_type({})}{{{', '.join(f'{quoted(key)}:{go_literal(each)}' for key, each in items)}}}"
+            return f"{go_type({})}{{{', '.join(f'{quoted(key)}:{go_literal(item)}' for key, item in items)}}}"
         case list():
             return f"{go_type([])}{{{', '.join(map(go_literal, cast('list[object]', value)))}}}"
         case _:
@@ -89,9 +89,9 @@ def go_literal(value: object) -> str:
 
 
 def _float(value: float) -> str:
-    if value.is_integer() and abs(value) < _LARGEST_PLAIN:
+    if value.is_integer() and abs(value) < _MAX_PLAIN:
         return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
-    if _SMALLEST_PLAIN <= abs(value) < _LARGEST_PLAIN:
+    if _SMALLEST_PLAIN <= abs(value) < _MAX_PLAIN:
         return repr(value)
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     power = len(digits) + int(exponent) - 1

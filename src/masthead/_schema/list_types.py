@@ -36,44 +36,44 @@ def _add_errors(found: list[FieldError], value: Json, schema: Schema, path: str)
     if is_object(value):
         values = schema.additional_properties
         if isinstance(values, Schema):
-            for key, each in value.items():
-                if each.__class__ in CONTAINERS:
-                    _add_errors(found, each, values, f"{path}[{key}]")
-        for key, each in value.items():
-            if each.__class__ in CONTAINERS and key in schema.properties:
-                _add_errors(found, each, schema.properties[key], f"{path}.{key}" if path else key)
+            for key, inner in value.items():
+                if inner.__class__ in CONTAINERS:
+                    _add_errors(found, inner, values, f"{path}[{key}]")
+        for key, inner in value.items():
+            if inner.__class__ in CONTAINERS and key in schema.properties:
+                _add_errors(found, inner, schema.properties[key], f"{path}.{key}" if path else key)
     elif is_list(value):
         found += _own_errors(value, schema, path)
         if schema.items is not None:
-            for index, each in enumerate(value):
-                if each.__class__ in CONTAINERS:
-                    _add_errors(found, each, schema.items, f"{path}[{index}]")
+            for index, item in enumerate(value):
+                if item.__class__ in CONTAINERS:
+                    _add_errors(found, item, schema.items, f"{path}[{index}]")
 
 
 def _own_errors(items: list[Json], schema: Schema, path: str) -> Iterator[FieldError]:
     if schema.list_type == "set":
-        for index in _repeated(items):
+        for index in _iter_duplicates(items):
             yield duplicate(f"{path}[{index}]", sorted_keys(items[index]))
     elif schema.list_type == "map":
         yield from _map_errors(items, schema.list_map_keys, path)
 
 
 def _map_errors(items: list[Json], names: Sequence[str], path: str) -> Iterator[FieldError]:
-    for index, each in enumerate(items):
-        if each is not None and not is_object(each):
+    for index, element in enumerate(items):
+        if element is not None and not is_object(element):
             detail = "must be an object for an array of list-type map"
-            yield invalid(f"{path}[{index}]", sorted_keys(each), detail)
+            yield invalid(f"{path}[{index}]", sorted_keys(element), detail)
             return
     keys = [{name: item[name] for name in names if name in item} if item else {} for item in items]
-    for index in _repeated(keys):
+    for index in _iter_duplicates(keys):
         yield duplicate(f"{path}[{index}]", sorted_keys(keys[index]))
 
 
-def _repeated(values: Sequence[Json]) -> Iterator[int]:
+def _iter_duplicates(values: Sequence[Json]) -> Iterator[int]:
     """Yield where values occur for the second time; further times do not count."""
     seen: dict[object, int] = {}
-    for index, each in enumerate(values):
-        key = identity(each)
+    for index, item in enumerate(values):
+        key = identity(item)
         count = seen[key] = seen.get(key, 0) + 1
         if count == 2:
             yield index

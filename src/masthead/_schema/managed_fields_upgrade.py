@@ -1,11 +1,11 @@
 """Hand the fields of client-side apply over to server-side apply.
 
-Client-side apply owns the fields that it sets by an ``Update``. If the same configuration is then applied with server-side
-apply, the fields have two owners: a changed value conflicts, and a field that the configuration drops stays. So the entry
-of the ``Update`` becomes one of an ``Apply``, or is merged into an existing one::
+Client-side apply owns the fields that it sets by an ``Update``. If the same configuration is then applied with
+server-side apply, the fields have two owners: a changed value conflicts, and a field that the configuration drops
+stays. So the entry of the ``Update`` becomes one of an ``Apply``, or is merged into an existing one::
 
-    kubectl-client-side-apply  Update  .spec.replicas, .spec.paused ──┐
-    my-manager                 Apply   .spec.replicas                 ├──> my-manager  Apply  .spec.replicas, .spec.paused
+    kubectl-client-side-apply  Update  .spec.replicas, .spec.paused ─┐
+    my-manager                 Apply   .spec.replicas                ├─> my-manager  Apply  .spec.replicas, .spec.paused
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def upgrade_managed_fields(
 ) -> list[ManagedFieldsEntry]:
     """Compute the managed fields of an object whose fields server-side apply takes over from client-side apply.
 
-    The fields that some managers have updated become fields that another one has applied. This works before and after the
-    first server-side apply, and cannot be undone.
+    The fields that some managers have updated become fields that another one has applied. This works before and after
+    the first server-side apply, and cannot be undone.
 
     Args:
         obj: An object with its managed fields; the function does not modify it.
@@ -74,7 +74,7 @@ def upgrade_managed_fields(
         raise ArgumentError("name the field manager that takes over: ssa_manager", value="")
     entries = list(obj.metadata.managed_fields)
     for csa_manager in [csa_managers] if isinstance(csa_managers, str) else csa_managers:
-        entries = _upgraded(entries, csa_manager, ssa_manager, subresource)
+        entries = _upgrade(entries, csa_manager, ssa_manager, subresource)
     return entries
 
 
@@ -115,7 +115,7 @@ def upgrade_managed_fields_patch(
     )
 
 
-def _upgraded(
+def _upgrade(
     entries: list[ManagedFieldsEntry], csa_manager: str, ssa_manager: str, subresource: str
 ) -> list[ManagedFieldsEntry]:
     def find(manager: str, operation: str) -> list[ManagedFieldsEntry]:
@@ -136,7 +136,7 @@ def _upgraded(
     applied.manager, applied.operation = ssa_manager, "Apply"
     applied.fields_v1 = cast("FieldsV1", fields.to_fields_v1())
     kept = [entry for entry in entries if entry is target or not any(entry is update for update in updates)]
-    return [applied if each is target else each for each in kept]
+    return [applied if entry is target else entry for entry in kept]
 
 
 def _owns(entry: ManagedFieldsEntry, wanted: FieldSet) -> bool:

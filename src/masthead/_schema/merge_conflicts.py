@@ -77,11 +77,11 @@ def _lists_conflict(left: list[Any], right: list[Any], rules: MergeRules, field:
     if len(left) != len(right):
         return True
     if kind is not dict:
-        left, right = _sorted(left), _sorted(right)
+        left, right = _sort_items(left), _sort_items(right)
     return any(_fields_conflict(one, other, rules, None) for one, other in zip(left, right, strict=False))
 
 
-def _sorted(items: list[Any]) -> list[Any]:
+def _sort_items(items: list[Any]) -> list[Any]:
     return sorted({identity(item): item for item in items}.values(), key=go_value)
 
 

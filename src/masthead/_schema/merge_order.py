@@ -115,10 +115,10 @@ def partition(items: Sequence[Item], listed: Sequence[Item], merge_key: str) -> 
         StrategicMergeError: If an item has no merge key, or if the list has something else than objects.
     """
     if not merge_key:
-        known = {identity(each) for each in listed}
-        return _divided(items, lambda item: identity(item) in known)
-    limit = next((index for index, each in enumerate(listed) if not is_object(each)), None)
-    positions = first_positions([each for each in listed[:limit] if merge_key in each], merge_key)
+        known = {identity(member) for member in listed}
+        return _divide(items, lambda item: identity(item) in known)
+    limit = next((index for index, element in enumerate(listed) if not is_object(element)), None)
+    positions = first_positions([member for member in listed[:limit] if merge_key in member], merge_key)
 
     def is_listed(item: Item) -> bool:
         if not is_object(item):
@@ -132,10 +132,10 @@ def partition(items: Sequence[Item], listed: Sequence[Item], merge_key: str) -> 
             raise StrategicMergeError(f"value for key {limit} is not a map")
         return False
 
-    return _divided(items, is_listed)
+    return _divide(items, is_listed)
 
 
-def _divided(items: Sequence[T], test: Callable[[T], bool]) -> tuple[list[T], list[T]]:
+def _divide(items: Sequence[T], test: Callable[[T], bool]) -> tuple[list[T], list[T]]:
     chosen: list[T] = []
     rest: list[T] = []
     for item in items:
@@ -156,7 +156,7 @@ def sort_by(items: list[Item], order: Sequence[Item], merge_key: str, *, are_obj
                 raise wrong_type(dict, item)
             if merge_key not in item:
                 raise missing_key(item, merge_key)
-        deleted, items = _divided(items, lambda item: item.get(PATCH) == "delete")
+        deleted, items = _divide(items, lambda item: item.get(PATCH) == "delete")
     positions = first_positions(order, merge_key)
     places = [positions.get(key_of(item, merge_key)) for item in items]
     if None not in places:

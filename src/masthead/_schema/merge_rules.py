@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FieldMerge", "MergeRules", "SchemaMergeRules"]
 
-_MOST_STRATEGIES: Final = 2
+_MAX_STRATEGIES: Final = 2
 
 
 class MergeRules(Protocol):
@@ -130,8 +130,8 @@ class SchemaMergeRules:
     def _merge_of(self, schema: Schema, value: Schema) -> FieldMerge:
         strategies = schema.patch_strategy.split(",") if schema.patch_strategy else []
         retains = "retainKeys" in strategies
-        others = [each for each in strategies if each != "retainKeys"]
-        if len(others) >= _MOST_STRATEGIES:
+        others = [strategy for strategy in strategies if strategy != "retainKeys"]
+        if len(others) >= _MAX_STRATEGIES:
             raise StrategicMergeError(f"unexpected patch strategy: [{' '.join(strategies)}]")
         return FieldMerge(
             SchemaMergeRules(value, self._definitions),

@@ -77,9 +77,9 @@ def validate_object(
     """
     found = _copy(value)
     before = None if old is None else _copy(old)
-    values = [each for each in (found, before) if each is not None]
-    for each in values:
-        _unset(each) if is_builtin else drop_nulls(each, schema)
+    values = [version for version in (found, before) if version is not None]
+    for item in values:
+        _unset(item) if is_builtin else drop_nulls(item, schema)
     full = _resolve(schema, list(values), definitions or Definitions())
     if definitions is not None and not is_builtin:
         full = _as_defined(full)
@@ -87,8 +87,8 @@ def validate_object(
     if before is not None:
         _prune(before, full)
     if not is_builtin:
-        for each in values:
-            apply_defaults(each, full)
+        for item in values:
+            apply_defaults(item, full)
     errors = compile_validator(full).errors(found, msgspec.UNSET if before is None else before)
     metadata = found.get("metadata")
     if not is_object(metadata) or not (metadata.get("name") or metadata.get("generateName")):
@@ -106,13 +106,13 @@ def _copy(value: Mapping[str, Any]) -> dict[str, Json]:
 def _unset(value: Json) -> None:
     """Drop fields that are null, at any depth; items of lists stay."""
     if is_object(value):
-        for key in [key for key, each in value.items() if each is None]:
+        for key in [key for key, inner in value.items() if inner is None]:
             del value[key]
-        for each in value.values():
-            _unset(each)
+        for inner in value.values():
+            _unset(inner)
     elif is_list(value):
-        for each in value:
-            _unset(each)
+        for item in value:
+            _unset(item)
 
 
 def _prune(value: dict[str, Json], schema: Schema) -> list[str]:
@@ -120,7 +120,7 @@ def _prune(value: dict[str, Json], schema: Schema) -> list[str]:
     unknown = prune(value, schema)
     metadata = schema.properties.get("metadata")
     if metadata is not None and metadata.properties:
-        unknown += [f"metadata.{each}" for each in prune(value.get("metadata"), metadata, is_object=False)]
+        unknown += [f"metadata.{path}" for path in prune(value.get("metadata"), metadata, is_object=False)]
     return sorted(unknown)
 
 
@@ -134,19 +134,19 @@ def _resolve(schema: Schema, values: list[Json], definitions: Definitions) -> Sc
     objects: list[dict[str, Json]] = [value for value in values if is_object(value)]
     changes: dict[str, object] = {
         "properties": {
-            name: _resolve(each, [one[name] for one in objects if name in one], definitions)
-            if any(name in one for one in objects)
+            name: _resolve(nested, [obj[name] for obj in objects if name in obj], definitions)
+            if any(name in obj for obj in objects)
             else Schema()
-            if each.target
-            else each
-            for name, each in schema.properties.items()
+            if nested.target
+            else nested
+            for name, nested in schema.properties.items()
         }
     }
     if isinstance(schema.additional_properties, Schema):
-        inner: list[Json] = [each for one in objects for each in one.values()]
+        inner: list[Json] = [member for obj in objects for member in obj.values()]
         changes["additional_properties"] = _resolve(schema.additional_properties, inner, definitions)
     if schema.items is not None:
-        items: list[Json] = [each for one in values if is_list(one) for each in one]
+        items: list[Json] = [item for value in values if is_list(value) for item in value]
         changes["items"] = _resolve(schema.items, items, definitions) if items else Schema()
     return msgspec.structs.replace(schema, **changes)
 
@@ -157,7 +157,7 @@ def _as_defined(schema: Schema) -> Schema:
     return msgspec.structs.replace(
         schema,
         any_of=() if schema.int_or_string and schema.any_of == _EITHER else schema.any_of,
-        properties={name: _as_defined(each) for name, each in schema.properties.items()},
+        properties={name: _as_defined(nested) for name, nested in schema.properties.items()},
         items=None if schema.items is None else _as_defined(schema.items),
         additional_properties=_as_defined(extra) if isinstance(extra, Schema) else extra,
     )

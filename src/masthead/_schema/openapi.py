@@ -94,7 +94,7 @@ def _complete(schema: Schema) -> Schema:
     if not schema.embedded_resource:
         return schema
     properties = {**schema.properties, **_TYPE_META, "metadata": _METADATA}
-    missing = (each for each in ("kind", "apiVersion") if each not in schema.required)
+    missing = (name for name in ("kind", "apiVersion") if name not in schema.required)
     return replace(schema, properties=dict(sorted(properties.items())), required=(*schema.required, *missing))
 
 
@@ -148,8 +148,8 @@ def _required_in_version_2(schema: Schema) -> tuple[str, ...]:
         return ()
     if schema.nullable or schema.preserve_unknown:
         return schema.required
-    nullable = {name for name, each in schema.properties.items() if each.nullable}
-    return tuple(each for each in schema.required if each not in nullable)
+    nullable = {name for name, nested in schema.properties.items() if nested.nullable}
+    return tuple(name for name in schema.required if name not in nullable)
 
 
 def _rewrite_tree(schema: Schema, rewrite: Callable[[Schema], Schema]) -> Schema:
@@ -157,7 +157,7 @@ def _rewrite_tree(schema: Schema, rewrite: Callable[[Schema], Schema]) -> Schema
     found = rewrite(schema)
     changes: dict[str, object] = {}
     if found.properties:
-        changes["properties"] = {name: _rewrite_tree(each, rewrite) for name, each in found.properties.items()}
+        changes["properties"] = {name: _rewrite_tree(nested, rewrite) for name, nested in found.properties.items()}
     if isinstance(found.additional_properties, Schema):
         changes["additional_properties"] = _rewrite_tree(found.additional_properties, rewrite)
     if found.items is not None:

@@ -102,9 +102,9 @@ def _json(value: Json) -> str:
 def _with_integers(value: Json) -> Json:
     """Return JSON with whole floats converted to integers."""
     if isinstance(value, dict):
-        return {name: _with_integers(each) for name, each in cast("dict[str, Json]", value).items()}
+        return {name: _with_integers(inner) for name, inner in cast("dict[str, Json]", value).items()}
     if value.__class__ is list:
-        return [_with_integers(each) for each in value]
+        return [_with_integers(item) for item in value]
     return int(value) if value.__class__ is float and value.is_integer() else value
 
 
@@ -212,9 +212,9 @@ def _value_text(value: Json) -> str:
         case str():
             return quoted(value)
         case list():
-            return f"[{','.join(_value_text(each) for each in cast('Iterable[Json]', value))}]"
+            return f"[{','.join(_value_text(item) for item in cast('Iterable[Json]', value))}]"
         case dict():
             fields = sorted(cast("dict[str, Json]", value).items())
-            return "".join(f"{name}={_value_text(each)}" for name, each in fields)
+            return "".join(f"{name}={_value_text(field)}" for name, field in fields)
         case _:
             return go_value(value)

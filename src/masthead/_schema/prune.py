@@ -54,9 +54,9 @@ def _prune_item(item: Json, schema: Schema | None, path: str, dropped: list[str]
     elif schema is not None and is_object(item):
         _prune_object(item, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=True)
     elif schema is not None:
-        for index, each in enumerate(item):
-            if each.__class__ in CONTAINERS:
-                _prune_item(each, schema.items, f"{path}[{index}]", dropped, keeps_unknown=True)
+        for index, element in enumerate(item):
+            if element.__class__ in CONTAINERS:
+                _prune_item(element, schema.items, f"{path}[{index}]", dropped, keeps_unknown=True)
 
 
 def _prune_object(
@@ -67,17 +67,17 @@ def _prune_object(
     properties = schema.properties
     values = schema.additional_properties
     unknown: list[str] = []
-    for key, each in value.items():
+    for key, inner in value.items():
         if is_whole and key in META_FIELDS:
             continue
         if (field := properties.get(key)) is not None:
-            if each.__class__ in CONTAINERS:
-                _prune(each, field, _child(path, key), dropped)
+            if inner.__class__ in CONTAINERS:
+                _prune(inner, field, _child(path, key), dropped)
         elif values is not None:
-            if each.__class__ in CONTAINERS:
+            if inner.__class__ in CONTAINERS:
                 # ``additionalProperties: true`` declares the keys, but nothing about their values.
                 declared = values if isinstance(values, Schema) else None
-                _prune(each, declared, _child(path, key), dropped)
+                _prune(inner, declared, _child(path, key), dropped)
         elif not keeps_unknown:
             unknown.append(key)
     for key in unknown:
@@ -101,18 +101,18 @@ def drop_nulls(value: Json, schema: Schema | None) -> None:
     """
     if is_object(value) and schema is not None:
         nulls: list[str] = []
-        for key, each in value.items():
-            if each is None:
+        for key, inner in value.items():
+            if inner is None:
                 nulls.append(key)
-            elif each.__class__ in CONTAINERS:
-                drop_nulls(each, _schema_of_field(schema, key))
+            elif inner.__class__ in CONTAINERS:
+                drop_nulls(inner, _schema_of_field(schema, key))
         for key in nulls:
             if _drops_null(schema, key):
                 del value[key]
     elif is_list(value) and schema is not None and schema.items is not None:
-        for each in value:
-            if each.__class__ in CONTAINERS:
-                drop_nulls(each, schema.items)
+        for item in value:
+            if item.__class__ in CONTAINERS:
+                drop_nulls(item, schema.items)
 
 
 def _schema_of_field(schema: Schema, key: str) -> Schema | None:

@@ -19,7 +19,7 @@ __all__ = ["expression_problems", "rule_form_problems", "rule_problems"]
 
 _RULE_LIMIT: Final = 10_000_000
 _TOTAL_LIMIT: Final = 100_000_000
-_MOST_EXPENSIVE: Final = 4
+_MAX_EXPENSIVE_RULES: Final = 4
 _MAX_COST: Final = 2**64 - 1
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _NEWLINE: Final = re.compile(r"[\n\r]")
@@ -164,9 +164,11 @@ class _Review:
             cost = min(compiled.program.estimate(declared.size_of) * cardinality, _MAX_COST)
         self._observe(f"{path}.rule", cost, "estimated rule cost")
         if compiled.error:
-            self.compiled.append(invalid(f"{path}.rule", _shown(compiled.rule), compiled.error))
+            self.compiled.append(invalid(f"{path}.rule", _describe_rule(compiled.rule), compiled.error))
         if compiled.message_error:
-            self.compiled.append(invalid(f"{path}.messageExpression", _shown(compiled.rule), compiled.message_error))
+            self.compiled.append(
+                invalid(f"{path}.messageExpression", _describe_rule(compiled.rule), compiled.message_error)
+            )
         elif compiled.message_program is not None:
             message_cost = compiled.message_program.estimate(declared.size_of)
             self._observe(f"{path}.messageExpression", message_cost, "estimated messageExpression cost")
@@ -194,8 +196,8 @@ class _Review:
         """Yield an error if all rules together cost too much."""
         if self._total <= _TOTAL_LIMIT:
             return
-        ordered = sorted(self._expensive, key=lambda each: -each[0])
-        for _, expensive in ordered[:_MOST_EXPENSIVE]:
+        ordered = sorted(self._expensive, key=lambda pair: -pair[0])
+        for _, expensive in ordered[:_MAX_EXPENSIVE_RULES]:
             yield forbidden(
                 expensive,
                 "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
@@ -260,7 +262,7 @@ def _excess(name: str, cost: int, limit: int) -> str:
     )
 
 
-def _shown(rule: Rule) -> dict[str, Json]:
+def _describe_rule(rule: Rule) -> dict[str, Json]:
     """The rule as the server's message shows it."""
     return {
         "Rule": rule.rule,

@@ -53,7 +53,7 @@ def resolve_field_path(text: str, schema: Schema, *, allow_brackets: bool = True
         elif token.group() == "[":
             if not allow_brackets:
                 raise FieldPathError("array notation is not allowed")
-            name = _unquoted(_next(tokens))
+            name = _unquote(_next(tokens))
             _require_bracket(_next(tokens))
         else:
             raise FieldPathError(f"expected [ or . but got: {token.group()}")
@@ -73,7 +73,7 @@ def _require_bracket(token: str) -> None:
         raise FieldPathError(f"expected ] but got {token}")
 
 
-def _unquoted(token: str) -> str:
+def _unquote(token: str) -> str:
     if len(token) < 2 or token[0] != "'" or token[-1] != "'":
         raise FieldPathError(f"expected single quoted string but got {token}")
     return _ESCAPE.sub(_unescape, token[1:-1])

@@ -85,7 +85,7 @@ class DeclaredType:
     def named(self, name: str) -> Type:
         """Return the CEL type, with names for the types of objects in it."""
         if self.type.kind == "struct":
-            fields = {each: declared.named(f"{name}.{each}") for each, declared in self.fields.items()}
+            fields = {inner: declared.named(f"{name}.{inner}") for inner, declared in self.fields.items()}
             return object_type(name, fields)
         if self.items is None:
             return self.type
@@ -183,14 +183,14 @@ def _declare_map(schema: Schema) -> DeclaredType | None:
 def _declare_object(schema: Schema) -> DeclaredType:
     fields: dict[str, DeclaredType] = {}
     min_size = 2
-    for name, each in schema.properties.items():
-        declared = declare(each, is_root=each.embedded_resource)
+    for name, nested in schema.properties.items():
+        declared = declare(nested, is_root=nested.embedded_resource)
         if declared is None:
             continue
         escaped = escape(name)
         if escaped is not None:
             fields[escaped] = declared
-        if name in schema.required and (not each.has_default or each.default is None):
+        if name in schema.required and (not nested.has_default or nested.default is None):
             min_size += len(name.encode()) + declared.min_size + 4
     return DeclaredType(_OBJECT, min_size=min_size, fields=fields)
 
@@ -204,7 +204,7 @@ def _declare_string(schema: Schema) -> DeclaredType:
         return DeclaredType(type_, min_size=smallest, max_elements=largest)
     bound = _bounded_length(schema)
     if bound is None:
-        lengths = [len(each.encode()) if isinstance(each, str) else 0 for each in schema.enum]
+        lengths = [len(choice.encode()) if isinstance(choice, str) else 0 for choice in schema.enum]
         bound = max(lengths) if lengths else MAX_REQUEST - 2
     return DeclaredType(STRING, min_size=2, max_elements=bound)
 
@@ -240,10 +240,10 @@ def _object_converter(schema: Schema) -> Converter:
         convert = _nullable(schema.additional_properties)
         return lambda raw: MapValue(_require(raw, dict), convert)
     fields: dict[str, tuple[str, Converter]] = {}
-    for name, each in schema.properties.items():
+    for name, nested in schema.properties.items():
         escaped = escape(name)
-        if escaped is not None and declare(each, is_root=each.embedded_resource) is not None:
-            fields[escaped] = (name, converter(each))
+        if escaped is not None and declare(nested, is_root=nested.embedded_resource) is not None:
+            fields[escaped] = (name, converter(nested))
     shape = ObjectShape(fields)
     return lambda raw: ObjectValue(_require(raw, dict), shape)
 
@@ -283,7 +283,7 @@ def _require(raw: Json, kind: type) -> Json:
     raise EvaluationError(f"invalid data, expected {expected}")
 
 
-def _unexpected(raw: Json, expected: str) -> EvaluationError:
+def _type_error(raw: Json, expected: str) -> EvaluationError:
     """Create the error for a value that its schema does not allow; ratcheting lets updates keep such values."""
     kind: type = raw.__class__
     return EvaluationError(f"invalid data, expected {expected}, got {_GO_TYPES.get(kind, 'nil')}")
@@ -302,25 +302,25 @@ _GO_TYPES: Final[dict[type, str]] = {
 def _to_text(raw: Json) -> str:
     if type(raw) is str:
         return raw
-    raise _unexpected(raw, "string")
+    raise _type_error(raw, "string")
 
 
 def _to_integer(raw: Json) -> int:
     if type(raw) is int:
         return raw
-    raise _unexpected(raw, "int")
+    raise _type_error(raw, "int")
 
 
 def _to_bool(raw: Json) -> bool:
     if type(raw) is bool:
         return raw
-    raise _unexpected(raw, "bool")
+    raise _type_error(raw, "bool")
 
 
 def _to_double(raw: Json) -> float:
     if type(raw) in {int, float}:
         return float(raw)
-    raise _unexpected(raw, "float")
+    raise _type_error(raw, "float")
 
 
 def _to_either(raw: Json) -> Value:

@@ -258,23 +258,23 @@ class _Level:
     def _validate_fields(
         self, run: _Run, path: str, value: dict[str, Json], old: dict[str, Json], ratchet: Ratcheting
     ) -> None:
-        for name, each in value.items():
+        for name, entry in value.items():
             if run.budget < 0:
                 return
             if self.values is not None:
-                self.values.validate(run, f"{path}[{name}]", each, old.get(name), ratchet.key(name))
+                self.values.validate(run, f"{path}[{name}]", entry, old.get(name), ratchet.key(name))
             elif name in self.fields:
                 inner = f"{path}.{name}" if path else name
-                self.fields[name].validate(run, inner, each, old.get(name), ratchet.key(name))
+                self.fields[name].validate(run, inner, entry, old.get(name), ratchet.key(name))
 
     def _validate_items(self, run: _Run, path: str, value: list[Json], old: list[Json], ratchet: Ratcheting) -> None:
         if self.items is None:
             return
         before = Correlated(value, old, self._schema)
-        for index, each in enumerate(value):
+        for index, item in enumerate(value):
             if run.budget < 0:
                 return
-            self.items.validate(run, f"{path}[{index}]", each, before.old_item(each), ratchet.index(index))
+            self.items.validate(run, f"{path}[{index}]", item, before.old_item(item), ratchet.index(index))
 
     def _evaluate_all(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratcheting) -> None:
         field = path or _NO_PATH
@@ -286,19 +286,19 @@ class _Level:
             bound = self._convert(value)
             before = None if old is None else self._convert(old)
         except EvaluationError as error:
-            for each in self._rules:
-                self._report_failure(run, path, each, str(error), is_cost=False)
+            for rule in self._rules:
+                self._report_failure(run, path, rule, str(error), is_cost=False)
             return
-        for each in self._rules:
-            if each.error:
-                run.errors.append(invalid(field, self._kind, f"rule compile error: {each.error}"))
-            elif each.program is not None and not (
-                each.uses_old_self and old is None and not each.rule.optional_old_self
+        for rule in self._rules:
+            if rule.error:
+                run.errors.append(invalid(field, self._kind, f"rule compile error: {rule.error}"))
+            elif rule.program is not None and not (
+                rule.uses_old_self and old is None and not rule.rule.optional_old_self
             ):
                 old_self = before
-                if each.rule.optional_old_self:
+                if rule.rule.optional_old_self:
                     old_self = NONE if before is None else OptionalValue(before)
-                self._evaluate(run, path, value, each, (bound, old_self), ratchet)
+                self._evaluate(run, path, value, rule, (bound, old_self), ratchet)
             if run.budget < 0:
                 return
 
@@ -415,7 +415,7 @@ def _compile_level(schema: Schema, declared: DeclaredType | None, *, is_root: bo
     rules: list[CompiledRule] = []
     if schema.rules and declared is not None:
         self_type = declared.named(_SELF_TYPE)
-        rules = [compile_rule(each, schema, self_type) for each in schema.rules]
+        rules = [compile_rule(rule, schema, self_type) for rule in schema.rules]
     level = _Level(schema, rules, is_root=is_root)
     inner = declared.items if declared is not None else None
     if schema.items is not None:
@@ -423,8 +423,8 @@ def _compile_level(schema: Schema, declared: DeclaredType | None, *, is_root: bo
     values = schema.additional_properties
     if isinstance(values, Schema):
         level.values = _compile_level(values, inner, is_root=values.embedded_resource)
-    for name, each in schema.properties.items():
-        if (field := _compile_field(name, each, declared)) is not None:
+    for name, nested in schema.properties.items():
+        if (field := _compile_field(name, nested, declared)) is not None:
             level.fields[name] = field
     return level if level.has_rules else None
 

@@ -1,8 +1,8 @@
 """Computes strategic merge patches between states of an object, as kubectl does.
 
 A two-way patch turns one object into another. A three-way patch has three states: the configuration that was applied
-last, the configuration to apply, and the current object. It sets the fields of the new configuration, deletes the fields
-that only the last one had, and leaves the fields of others alone.
+last, the configuration to apply, and the current object. It sets the fields of the new configuration, deletes the
+fields that only the last one had, and leaves the fields of others alone.
 """
 
 from __future__ import annotations
@@ -198,11 +198,13 @@ class _Diff:
                 if not self.ignores_deletions:
                     deleted.append({merge_key: gone[merge_key], PATCH: "delete"})
         patch = [*sort_by(changed, modified, merge_key, are_objects=True), *deleted]
-        has_moved = [identity(each[merge_key]) for each in original] != [identity(each[merge_key]) for each in modified]
+        has_moved = [identity(item[merge_key]) for item in original] != [
+            identity(member[merge_key]) for member in modified
+        ]
         is_ordered = (not self.ignores_additions and (bool(patch) or has_moved)) or (
             not self.ignores_deletions and bool(patch)
         )
-        order = [{merge_key: each[merge_key]} for each in modified]
+        order = [{merge_key: item[merge_key]} for item in modified]
         return patch, [], order if self.sets_order and is_ordered else []
 
     def _lists_of_scalars(
@@ -222,7 +224,7 @@ class _Diff:
             else:
                 deleted.append(old.pop())
         added = [] if self.ignores_additions else added
-        deleted = [] if self.ignores_deletions else list({identity(each): each for each in deleted}.values())
+        deleted = [] if self.ignores_deletions else list({identity(item): item for item in deleted}.values())
         is_ordered = bool(deleted) or (not self.ignores_additions and not is_equal(original, modified))
         patch = sort_by(added, modified, merge_key, are_objects=False)
         return patch, deleted, modified if self.sets_order and is_ordered else []

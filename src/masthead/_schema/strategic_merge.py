@@ -142,16 +142,16 @@ class _Merge:
             return
         if is_list(value):
             found = rules.list_field(key)
-            original[key] = self._merged(present, value, found, is_deletion=True)
+            original[key] = self._merge_lists(present, value, found, is_deletion=True)
         elif is_object(value):
             self._merge_field(original, key, value, rules)
         else:
             original[key] = value
 
     def _lists(self, original: list[Any], patch: list[Any], field: FieldMerge) -> list[Any]:
-        return self._merged(original, patch, field) if field.strategy == "merge" else patch
+        return self._merge_lists(original, patch, field) if field.strategy == "merge" else patch
 
-    def _merged(
+    def _merge_lists(
         self, original: list[Any], patch: list[Any], field: FieldMerge, *, is_deletion: bool = False
     ) -> list[Any]:
         if not original and not patch:
@@ -164,10 +164,10 @@ class _Merge:
             order, patch, merged = self._merge_items(original, patch, field)
         else:
             if is_deletion and not self._combines:
-                deleted = {identity(each) for each in patch}
-                return [each for each in original if identity(each) not in deleted]
+                deleted = {identity(item) for item in patch}
+                return [item for item in original if identity(item) not in deleted]
             order = original
-            merged = list({identity(each): each for each in (*original, *patch)}.values())
+            merged = list({identity(item): item for item in (*original, *patch)}.values())
         of_patch, of_server = partition(merged, patch, merge_key)
         of_patch = sort_by(of_patch, patch, merge_key, are_objects=are_objects)
         of_server = sort_by(of_server, order, merge_key, are_objects=are_objects)
@@ -217,17 +217,17 @@ class _Merge:
             return
         if not is_list(keys):
             raise StrategicMergeError(BAD_RETAIN_KEYS, 400)
-        retained = {identity(each) for each in keys}
+        retained = {identity(key) for key in keys}
         for key, value in patch.items():
             is_list_directive = key.startswith((DELETE_FROM_LIST, SET_ORDER))
             if value is not None and not is_list_directive and identity(key) not in retained:
                 raise StrategicMergeError(BAD_RETAIN_KEYS, 400)
-        for key in [each for each in original if identity(each) not in retained]:
+        for key in [item for item in original if identity(item) not in retained]:
             del original[key]
 
     def _merge_ordered(self, original: Plain, patch: Plain, rules: MergeRules) -> None:
         """Merge the lists for which the patch has an order, and take them from the patch."""
-        for name in [each for each in patch if each.startswith(SET_ORDER)]:
+        for name in [item for item in patch if item.startswith(SET_ORDER)]:
             order = patch.pop(name)
             if self._combines and not is_equal(original.setdefault(name, order), order):
                 raise StrategicMergeError(BAD_ORDER_LIST, 400)
@@ -238,9 +238,9 @@ class _Merge:
 
     def _merge_one_ordered(self, original: Plain, patch: Plain, key: str, order: list[Any], rules: MergeRules) -> None:
         present, change = original.get(key, []), patch.get(key, [])
-        for each in (present, change):
-            if not is_list(each):
-                raise wrong_type(list, each)
+        for side in (present, change):
+            if not is_list(side):
+                raise wrong_type(list, side)
         field = rules.list_field(key)
         merge_key = field.merge_key
         _check_order(change, order, merge_key)
@@ -345,10 +345,10 @@ def _check_order(patch: list[Any], order: list[Any], merge_key: str) -> None:
         return
     items = patch
     if merge_key:
-        for each in patch:
-            if not is_object(each):
-                raise wrong_type(dict, each)
-        items = [each for each in patch if each.get(PATCH) != "delete"]
+        for item in patch:
+            if not is_object(item):
+                raise wrong_type(dict, item)
+        items = [item for item in patch if item.get(PATCH) != "delete"]
     done = place = 0
     while done < len(items) and place < len(order):
         if _is_directive(items[done]):
@@ -365,11 +365,11 @@ def _check_order(patch: list[Any], order: list[Any], merge_key: str) -> None:
 def _is_same_item(item: Value, other: Value, merge_key: str) -> bool:
     if not merge_key:
         return type(item) is type(other) and identity(item) == identity(other)
-    for each in (item, other):
-        if not is_object(each):
-            raise wrong_type(dict, each)
-        if merge_key not in each:
-            raise missing_key(each, merge_key)
+    for entry in (item, other):
+        if not is_object(entry):
+            raise wrong_type(dict, entry)
+        if merge_key not in entry:
+            raise missing_key(entry, merge_key)
     mine, others = item[merge_key], other[merge_key]
     return type(mine) is type(others) and identity(mine) == identity(others)
 
@@ -386,11 +386,11 @@ def _without_directives(value: Value) -> Value:
     """Remove objects that are directives, at any depth; objects are changed, lists are not."""
     if is_object(value):
         found = value
-        for key, each in list(found.items()):
-            _set(found, key, each)
+        for key, inner in list(found.items()):
+            _set(found, key, inner)
         return found
     if is_list(value):
-        return [_without_directives(each) for each in value if not _is_directive(each)]
+        return [_without_directives(item) for item in value if not _is_directive(item)]
     return value
 
 
@@ -402,10 +402,10 @@ def _drop_nulls(value: object) -> None:
     """Remove null fields of objects at any depth; lists keep theirs."""
     if is_object(value):
         found = value
-        for key in [key for key, each in found.items() if each is None]:
+        for key in [key for key, inner in found.items() if inner is None]:
             del found[key]
-        for each in found.values():
-            _drop_nulls(each)
+        for inner in found.values():
+            _drop_nulls(inner)
     elif is_list(value):
-        for each in value:
-            _drop_nulls(each)
+        for item in value:
+            _drop_nulls(item)

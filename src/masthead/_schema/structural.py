@@ -22,7 +22,7 @@ _ROOT: Final = "at the root"
 _ITEM: Final = "for specified array items"
 _FIELD: Final = "for specified object fields"
 _INT_OR_STRING: Final = (Schema(type="integer"), Schema(type="string"))
-_MOST_INSTRUCTIONS: Final = 20_000_000
+_MAX_INSTRUCTIONS: Final = 20_000_000
 """How large all patterns of a schema may be together: it takes a microsecond to make ten instructions."""
 _REFUSED: Final = 20_000
 """What a pattern counts that is found to be wrong, which may be after so many instructions."""
@@ -143,13 +143,13 @@ def _restriction_errors(
     """
     errors: list[FieldError] = []
     if not (may_be_int_or_string and _is_int_or_string(schema.any_of)):
-        for index, each in enumerate(schema.any_of):
-            errors += _condition_errors(each, f"{path}.anyOf[{index}]")
-    for index, each in enumerate(schema.all_of):
+        for index, alternative in enumerate(schema.any_of):
+            errors += _condition_errors(alternative, f"{path}.anyOf[{index}]")
+    for index, alternative in enumerate(schema.all_of):
         may_be = first_may_be and index == 0
-        errors += _condition_errors(each, f"{path}.allOf[{index}]", may_be_int_or_string=may_be)
-    for index, each in enumerate(schema.one_of):
-        errors += _condition_errors(each, f"{path}.oneOf[{index}]")
+        errors += _condition_errors(alternative, f"{path}.allOf[{index}]", may_be_int_or_string=may_be)
+    for index, alternative in enumerate(schema.one_of):
+        errors += _condition_errors(alternative, f"{path}.oneOf[{index}]")
     if schema.not_ is not None:
         errors += _condition_errors(schema.not_, f"{path}.not")
     return errors
@@ -171,13 +171,15 @@ def _condition_errors(schema: Schema, path: str, *, may_be_int_or_string: bool =
         errors += _condition_errors(schema.items, f"{path}.items")
     for name, field in schema.properties.items():
         errors += _condition_errors(field, f"{path}.properties[{name}]")
-    errors += [forbidden(f"{path}.{name}", f"must be {needs} to be structural") for name, needs in _misplaced(schema)]
+    errors += [
+        forbidden(f"{path}.{name}", f"must be {needs} to be structural") for name, needs in _iter_misplaced(schema)
+    ]
     if "metadata" in schema.properties:
         errors.append(forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context"))
     return errors
 
 
-def _misplaced(schema: Schema) -> Iterator[tuple[str, str]]:
+def _iter_misplaced(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield the fields that may stand only where a value is defined, and what they must be instead."""
     found = (
         ("type", "empty", schema.type),
@@ -214,10 +216,10 @@ def _undefined_errors(restricts: Schema, defines: Schema, path: str, restricts_p
         ("anyOf", restricts.any_of),
         ("oneOf", restricts.one_of),
     ):
-        nested += [(each, f"{restricts_path}.{name}[{index}]") for index, each in enumerate(schemas)]
+        nested += [(alternative, f"{restricts_path}.{name}[{index}]") for index, alternative in enumerate(schemas)]
     errors: list[FieldError] = []
-    for each, at in nested:
-        errors += _undefined_below(each, defines, path, at)
+    for restriction, at in nested:
+        errors += _undefined_below(restriction, defines, path, at)
     return errors
 
 
@@ -245,8 +247,8 @@ def _pattern_errors(schema: Schema, path: str) -> list[FieldError]:
     from masthead._regexp.syntax import PatternError, parse
 
     problems: dict[str, str] = {}
-    left = _MOST_INSTRUCTIONS
-    for pattern in dict.fromkeys(each for each, _ in patterns):
+    left = _MAX_INSTRUCTIONS
+    for pattern in dict.fromkeys(text for text, _ in patterns):
         try:
             # differs from kube-apiserver, which takes any number of patterns, each up to 3.3 million instructions.
             left -= len(parse(pattern)) if left > 0 else 0
@@ -268,11 +270,11 @@ def _patterns(schema: Schema, path: str) -> Iterator[tuple[str, str]]:
         if found.pattern:
             yield found.pattern, f"{at}.pattern"
         for name, schemas in (("allOf", found.all_of), ("anyOf", found.any_of), ("oneOf", found.one_of)):
-            waiting += [(each, f"{at}.{name}[{index}]") for index, each in enumerate(schemas)]
-        waiting += [(each, f"{at}.properties[{name}]") for name, each in found.properties.items()]
+            waiting += [(alternative, f"{at}.{name}[{index}]") for index, alternative in enumerate(schemas)]
+        waiting += [(nested, f"{at}.properties[{name}]") for name, nested in found.properties.items()]
         single = (
             ("not", found.not_),
             ("items", found.items),
             ("additionalProperties", found.additional_properties),
         )
-        waiting += [(each, f"{at}.{name}") for name, each in single if isinstance(each, Schema)]
+        waiting += [(inner, f"{at}.{name}") for name, inner in single if isinstance(inner, Schema)]

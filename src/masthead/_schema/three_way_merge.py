@@ -58,7 +58,7 @@ def _keep(patch: Plain, *, nulls: bool) -> Plain:
 def _without_nulls(value: object) -> object:
     """Drop null fields of the objects in a list, as kubectl's library does."""
     if is_list(value):
-        return [_without_nulls(each) for each in value]
+        return [_without_nulls(item) for item in value]
     if is_object(value):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     return value

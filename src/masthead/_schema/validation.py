@@ -25,7 +25,7 @@ from masthead._schema.constraints import (
     type_names,
 )
 from masthead._schema.correlation import Correlated
-from masthead._schema.errors import MOST_FINDINGS, FieldError
+from masthead._schema.errors import MAX_FINDINGS, FieldError
 from masthead._schema.formats import checked_format, is_known, string_format
 from masthead._schema.schema import Schema, is_list, is_object
 
@@ -75,7 +75,7 @@ class Validator:
             return []
         link = None if old is UNSET else Correlated(value, old, self._node.schema)
         result = self._node.linked_result(value, "", link)
-        return [finding.error(path) for finding in list(result.findings.values())[: MOST_FINDINGS + 1]]
+        return [finding.error(path) for finding in list(result.findings.values())[: MAX_FINDINGS + 1]]
 
 
 def compile_validator(schema: Schema) -> Validator:
@@ -107,8 +107,8 @@ class _Result:
             self.findings.setdefault(finding.text, finding)
 
     def merge(self, other: _Result) -> None:
-        for text, each in other.findings.items():
-            self.findings.setdefault(text, each)
+        for text, inner in other.findings.items():
+            self.findings.setdefault(text, inner)
         self.matches += other.matches
 
 
@@ -123,7 +123,7 @@ class _Node:
 
     @cached_property
     def fields(self) -> dict[str, _Node]:
-        return {name: _Node(each) for name, each in self.schema.properties.items()}
+        return {name: _Node(nested) for name, nested in self.schema.properties.items()}
 
     @cached_property
     def values(self) -> _Node | None:
@@ -136,15 +136,15 @@ class _Node:
 
     @cached_property
     def all_of(self) -> list[_Node]:
-        return [_Node(each) for each in self.schema.all_of]
+        return [_Node(alternative) for alternative in self.schema.all_of]
 
     @cached_property
     def any_of(self) -> list[_Node]:
-        return [_Node(each) for each in self.schema.any_of]
+        return [_Node(alternative) for alternative in self.schema.any_of]
 
     @cached_property
     def one_of(self) -> list[_Node]:
-        return [_Node(each) for each in self.schema.one_of]
+        return [_Node(alternative) for alternative in self.schema.one_of]
 
     @cached_property
     def not_(self) -> _Node | None:
@@ -214,10 +214,10 @@ class _Node:
         if self.one_of:
             self._add_one_of(result, value, path)
         if self.all_of:
-            results = [each.result(value, path, is_alternative=True) for each in self.all_of]
-            for each in results:
-                result.merge(each)
-            valid = sum(not each.findings for each in results)
+            results = [alternative.result(value, path, is_alternative=True) for alternative in self.all_of]
+            for outcome in results:
+                result.merge(outcome)
+            valid = sum(not outcome.findings for outcome in results)
             if valid < len(results):
                 suffix = "" if valid else ". None validated"
                 result.add(_at_root(f"{quoted(path)} must validate all the schemas (allOf){suffix}"))
@@ -227,8 +227,8 @@ class _Node:
 
     def _add_any_of(self, result: _Result, value: Json, path: str) -> None:
         best: _Result | None = None
-        for each in self.any_of:
-            found = each.result(value, path, is_alternative=True)
+        for alternative in self.any_of:
+            found = alternative.result(value, path, is_alternative=True)
             if not found.findings:
                 result.merge(found)
                 return
@@ -239,24 +239,24 @@ class _Node:
             result.merge(best)
 
     def _add_one_of(self, result: _Result, value: Json, path: str) -> None:
-        results = [each.result(value, path, is_alternative=True) for each in self.one_of]
-        valid = [each for each in results if not each.findings]
+        results = [alternative.result(value, path, is_alternative=True) for alternative in self.one_of]
+        valid = [outcome for outcome in results if not outcome.findings]
         if len(valid) == 1:
             result.merge(valid[0])
             return
         problem = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
         result.add(_at_root(f"{quoted(path)} must validate one and only one schema (oneOf). {problem}"))
         if not valid:
-            result.merge(max(results, key=lambda each: each.matches))  # the first of those
+            result.merge(max(results, key=lambda outcome: outcome.matches))  # the first of those
 
     def _list_result(self, value: list[Json], path: str, link: Correlated | None, *, is_alternative: bool) -> _Result:
         schema = self.schema
         result = _Result(matches=2)
         if self.items is not None:
-            for index, each in enumerate(value):
+            for index, item in enumerate(value):
                 child = None if link is None else link.index(index)
-                self.items.add_result(result, each, f"{path}[{index}]", child, is_alternative=is_alternative)
-                if len(result.findings) > MOST_FINDINGS:
+                self.items.add_result(result, item, f"{path}[{index}]", child, is_alternative=is_alternative)
+                if len(result.findings) > MAX_FINDINGS:
                     break
         count = len(value)
         if schema.min_items is not None and count < schema.min_items:
@@ -282,16 +282,16 @@ class _Node:
         if schema.max_properties is not None and count > schema.max_properties:
             text = f"{path} in body should have at most {schema.max_properties} properties"
             result.add(_too_many(text, path, count, schema.max_properties))
-        for name, each in value.items():
+        for name, inner in value.items():
             if name in self.fields:
                 continue
             if self.values is not None:
                 child = _child_link(link, path, name)
-                self.values.add_result(result, each, f"{path}.{name}", child, is_alternative=is_alternative)
+                self.values.add_result(result, inner, f"{path}.{name}", child, is_alternative=is_alternative)
             elif schema.additional_properties is False:
                 text = f"{path}.{name} in body is a forbidden property"
                 result.add(Finding(text, path, "FieldValueInvalid", name, text))
-            if len(result.findings) > MOST_FINDINGS:
+            if len(result.findings) > MAX_FINDINGS:
                 break
         for name, node in self.fields.items():
             if name in value:
@@ -380,7 +380,7 @@ def _checks_of(node: _Node, kind: type) -> list[Check]:
         found += _number_checks(schema, kind)
     if schema.enum and kind is str:
         # A text is equal to texts only.
-        members = frozenset(each for each in schema.enum if isinstance(each, str))
+        members = frozenset(choice for choice in schema.enum if isinstance(choice, str))
         found.append(members.__contains__)
     elif schema.enum:
         found.append(lambda value: enum_finding(schema, value, "") is None)
@@ -402,7 +402,7 @@ def _string_checks(schema: Schema) -> list[Check]:
 
 
 def _number_checks(schema: Schema, kind: type) -> list[Check]:
-    limits = [each for each in (schema.minimum, schema.maximum, schema.multiple_of) if each is not None]
+    limits = [limit for limit in (schema.minimum, schema.maximum, schema.multiple_of) if limit is not None]
     if kind is int and not limits and checked_format(schema) != "int32":
         # Any integer; integers too large for the type are floats.
         return []
@@ -423,10 +423,10 @@ def _number_checks(schema: Schema, kind: type) -> list[Check]:
 
 
 def _alternative_checks(node: _Node) -> list[Check]:
-    found: list[Check] = [each.is_valid for each in node.all_of]
-    if any_of := [each.is_valid for each in node.any_of]:
+    found: list[Check] = [alternative.is_valid for alternative in node.all_of]
+    if any_of := [alternative.is_valid for alternative in node.any_of]:
         found.append(lambda value: any(check(value) for check in any_of))
-    if one_of := [each.is_valid for each in node.one_of]:
+    if one_of := [alternative.is_valid for alternative in node.one_of]:
         found.append(lambda value: sum(check(value) for check in one_of) == 1)
     if (not_ := node.not_) is not None:
         found.append(lambda value: not not_.is_valid(value))
@@ -443,9 +443,9 @@ def _list_checks(node: _Node) -> list[Check]:
 
         def items_are_valid(value: list[object]) -> bool:
             checks = items.checks
-            for each in value:
-                check = checks.get(type(each))
-                if check is None or not check(each):
+            for item in value:
+                check = checks.get(type(item))
+                if check is None or not check(item):
                     return False
             return True
 
@@ -469,11 +469,11 @@ def _object_checks(node: _Node) -> list[Check]:
     if fields or others is not None:
 
         def fields_are_valid(value: dict[str, object]) -> bool:
-            for name, each in value.items():
+            for name, inner in value.items():
                 child = fields.get(name, others)
                 if child is not None:
-                    check = child.checks.get(type(each))
-                    if check is None or not check(each):
+                    check = child.checks.get(type(inner))
+                    if check is None or not check(inner):
                         return False
             return True
 

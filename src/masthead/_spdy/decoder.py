@@ -31,7 +31,7 @@ __all__ = ["FrameDecoder"]
 
 _EMPTY: Final = memoryview(b"")
 
-_KNOWN_TYPES: Final = frozenset(int(each) for each in FrameType)
+_KNOWN_TYPES: Final = frozenset(int(frame_type) for frame_type in FrameType)
 
 _SYN_STREAM_HEAD: Final = 10
 """Stream, associated stream, priority, slot."""

@@ -45,10 +45,10 @@ def test_a_message_has_the_title_the_value_and_the_detail(error: errors.FieldErr
     ],
 )
 def test_floats_are_written_as_go_writes_them(number: float, alone: str, in_json: str) -> None:
-    assert errors.shown(number) == alone
-    assert errors.shown([number]) == f"[{in_json}]"
-    assert errors.shown({"a": number, "b": [None, True]}) == f'{{"a":{in_json},"b":[null,true]}}'
+    assert errors.format_value(number) == alone
+    assert errors.format_value([number]) == f"[{in_json}]"
+    assert errors.format_value({"a": number, "b": [None, True]}) == f'{{"a":{in_json},"b":[null,true]}}'
 
 
 def test_what_html_would_read_is_escaped_in_json() -> None:
-    assert errors.shown({"<a>": "&"}) == '{"\\u003ca\\u003e":"\\u0026"}'
+    assert errors.format_value({"<a>": "&"}) == '{"\\u003ca\\u003e":"\\u0026"}'

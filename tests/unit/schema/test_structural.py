@@ -110,7 +110,7 @@ def test_a_pattern_is_parsed_once_however_often_it_is_used() -> None:
 
 
 def test_patterns_that_are_too_large_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structural, "_MOST_INSTRUCTIONS", 100_000)
+    monkeypatch.setattr(structural, "_MAX_INSTRUCTIONS", 100_000)
     properties = {f"f{index}": {"type": "string", "pattern": f"{LARGE}{index}"} for index in range(20)}
     found = structural_errors(Schema.from_plain({"type": "object", "properties": properties}), "s")
     assert 0 < len(found) < len(properties)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.real.random_schemas import Generator
 
-from masthead._schema.errors import MOST_FINDINGS
+from masthead._schema.errors import MAX_FINDINGS
 from masthead._schema.list_types import list_errors
 from masthead._schema.schema import Schema
 from masthead._schema.validation import compile_validator
@@ -173,8 +173,8 @@ def test_a_bad_value_is_written_with_sorted_keys() -> None:
 
 
 def test_only_so_many_errors_are_reported() -> None:
-    found = errors({"type": "array", "items": STRING}, list(range(MOST_FINDINGS * 20)))
-    assert len(found) == MOST_FINDINGS + 1
+    found = errors({"type": "array", "items": STRING}, list(range(MAX_FINDINGS * 20)))
+    assert len(found) == MAX_FINDINGS + 1
 
 
 def test_a_pattern_that_takes_too_long_is_an_error() -> None:

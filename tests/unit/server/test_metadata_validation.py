@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.server.builtin import RESOURCES, strategy_of
 
 from masthead._meta.quoting import quoted
-from masthead._schema.errors import shown
+from masthead._schema.errors import format_value
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def test_an_update_cannot_cancel_a_deletion() -> None:
     ],
 )
 def test_a_string_is_quoted_as_go_quotes_it(value: str, written: str) -> None:
-    assert quoted(value) == shown(value) == written
+    assert quoted(value) == format_value(value) == written
 
 
 @pytest.mark.parametrize(
@@ -291,10 +291,10 @@ def test_a_string_is_quoted_as_go_quotes_it(value: str, written: str) -> None:
     ],
 )
 def test_a_bad_value_is_shown_as_go_shows_it(value: object, written: str) -> None:
-    assert shown(value) == written
+    assert format_value(value) == written
 
 
 @pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each, min_size=1)))
 def test_a_printed_list_can_be_parsed_again(value: object) -> None:
-    assert json.loads(shown([value])) == [value]
+    assert json.loads(format_value([value])) == [value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._meta.quoting import quoted
-from masthead._schema.errors import MOST_FINDINGS, MOST_TEXT
+from masthead._schema.errors import MAX_FINDINGS, MAX_TEXT
 from masthead._schema.path_elements import path_text
 from masthead_server.field_managers.entries import UPDATE
 from masthead_server.wire.failures import StatusFailure
@@ -29,8 +29,8 @@ def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
     ordered = sorted(conflicts, key=lambda each: each.key)
     causes: list[Plain] = []
     lines: list[str] = []
-    left, last = MOST_TEXT, None
-    for each in ordered[:MOST_FINDINGS]:
+    left, last = MAX_TEXT, None
+    for each in ordered[:MAX_FINDINGS]:
         manager, path = _shown(each.key), path_text(each.path)
         left -= len(manager) + len(path)
         if left < 0 and causes:

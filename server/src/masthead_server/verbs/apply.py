@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._schema.errors import MOST_FINDINGS
+from masthead._schema.errors import MAX_FINDINGS
 from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import ApplyConflicts
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
@@ -163,7 +163,7 @@ def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
 def _check_types(config: Plain, fields: FieldManager) -> None:
     gvk = fields.versions.gvk
     if errors := type_errors(config, fields.versions.type_of(gvk.api_version)):
-        raise _mistyped("patch", config, gvk, errors_text(errors[:MOST_FINDINGS]))
+        raise _mistyped("patch", config, gvk, errors_text(errors[:MAX_FINDINGS]))
 
 
 def _check_live(context: WriteContext, live: Plain | None, fields: FieldManager) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
-from masthead._schema.errors import MOST_FINDINGS, MOST_TEXT
+from masthead._schema.errors import MAX_FINDINGS, MAX_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,8 +119,8 @@ def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError
     """Some fields are invalid: 422 with a cause for each, up to a limit."""
     causes: list[Plain] = []
     words: dict[str, None] = {}
-    left = MOST_TEXT
-    for error in errors[:MOST_FINDINGS]:
+    left = MAX_TEXT
+    for error in errors[:MAX_FINDINGS]:
         body = error.body
         left -= len(error.field) + len(body)
         # At least one cause, even a long one: without any, a 422 would not say what is wrong.

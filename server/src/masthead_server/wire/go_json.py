@@ -14,7 +14,7 @@ import msgspec
 
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.quoting import quoted
-from masthead._schema.errors import shown
+from masthead._schema.errors import format_value
 from masthead_server import scheme
 from masthead_server.wire.failures import bad_request
 from masthead_server.wire.go_scanner import JsonError, problem_with
@@ -188,7 +188,7 @@ def check_delete_options(options: Plain) -> None:
         found = type_name(value)
         # A range would compare a float with each of its numbers.
         if go_type == "int64" and found == "number" and not (isinstance(value, int) and value in _INT64):
-            found = f"number {shown(value)}"
+            found = f"number {format_value(value)}"
         if found not in {"", json_type}:
             raise bad_request(f"json: cannot unmarshal {found} into Go struct field {struct}.{path} of type {go_type}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import (
-    MOST_FINDINGS,
+    MAX_FINDINGS,
     FieldError,
     forbidden,
     invalid,
@@ -290,7 +290,7 @@ def manager_errors(manager: str, path: str) -> list[FieldError]:
         errors.append(too_long(path, _MANAGER_LENGTH))
     if manager.isprintable():
         return errors
-    for index in itertools.islice(_unprintable(manager), MOST_FINDINGS - len(errors)):
+    for index in itertools.islice(_unprintable(manager), MAX_FINDINGS - len(errors)):
         position = len(manager[:index].encode())
         problem = f"invalid character U+{ord(manager[index]):04X} (at position {position})"
         errors.append(invalid(path, manager, problem))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import msgspec
 
 from masthead._meta.quoting import quoted
-from masthead._schema.errors import invalid, shown
+from masthead._schema.errors import format_value, invalid
 from masthead_server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead_server.wire.go_duplicates import duplicate_keys
 from masthead_server.wire.go_json import (
@@ -95,7 +95,7 @@ def copy_json(value: _T) -> _T:
 
 def spelled(value: object) -> str:
     """Write a scalar as JSON has it; a number with a point keeps that, which Go's own encoder would drop."""
-    return repr(value) if isinstance(value, float) else shown([value])[1:-1]
+    return repr(value) if isinstance(value, float) else format_value([value])[1:-1]
 
 
 def _merged(target: object, patch: object) -> object:

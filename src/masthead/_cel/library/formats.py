@@ -139,7 +139,7 @@ def _problems_with_key(text: str) -> list[str]:
     found: list[str] = []
     if len(parts) == 2:
         prefix = _DNS_SUBDOMAIN.problems(parts[0]) if parts[0] else ["must be non-empty"]
-        found += [f"prefix part {each}" for each in prefix]
+        found += [f"prefix part {problem}" for problem in prefix]
     if not parts[-1]:
         found.append("name part must be non-empty")
     return found + [f"name part {problem}" for problem in _KEY_NAME.problems(parts[-1])]
@@ -214,7 +214,7 @@ def _validate(value: FormatValue, text: str) -> OptionalValue:
     return OptionalValue(problems) if problems else NONE
 
 
-def _named(name: str) -> OptionalValue:
+def _find_format(name: str) -> OptionalValue:
     found = _FORMATS.get(name)
     return NONE if found is None else OptionalValue(found)
 
@@ -225,6 +225,6 @@ def _constant(name: str, value: FormatValue) -> Function:
 
 FUNCTIONS: Final[tuple[Function, ...]] = (
     function("validate", method("format-validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate)),
-    function("format.named", overload("format-named", (STRING,), optional_of(FORMAT), _named)),
+    function("format.named", overload("format-named", (STRING,), optional_of(FORMAT), _find_format)),
     *(_constant(name, value) for name, value in _FORMATS.items()),
 )

@@ -168,7 +168,7 @@ def _format_nested(value: Value) -> str:
 
 
 def _format_list(value: Value) -> str:
-    return f"[{', '.join(_format_nested(each) for each in value)}]"
+    return f"[{', '.join(_format_nested(item) for item in value)}]"
 
 
 def _format_map(value: Value) -> str:

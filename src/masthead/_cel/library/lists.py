@@ -73,7 +73,7 @@ def _slice(items: Value, start: int, end: int) -> list[Value]:
         raise EvaluationError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
     if len(items) < end:
         raise EvaluationError(f"cannot slice({start}, {end}), list is length {len(items)}")
-    return [items[each] for each in range(start, end)]
+    return [items[index] for index in range(start, end)]
 
 
 def _flatten(items: Value, depth: int = 1) -> list[Value]:
@@ -82,7 +82,7 @@ def _flatten(items: Value, depth: int = 1) -> list[Value]:
     flat = list(items)
     # Each turn takes away one level; lists are no deeper than the expression that made them.
     while depth > 0 and any(map(is_list, flat)):
-        flat = [inner for each in flat for inner in (each if is_list(each) else (each,))]
+        flat = [inner for element in flat for inner in (element if is_list(element) else (element,))]
         if len(flat) > MAX_ITEMS:
             raise CostError
         depth -= 1
@@ -161,8 +161,8 @@ def _extreme(name: str, sign: int) -> Callable[[Value], Value]:
 
 
 def _index_of(items: Value, item: Value) -> int:
-    for index, each in enumerate(items):
-        if equals(each, item):
+    for index, element in enumerate(items):
+        if equals(element, item):
             return index
     return -1
 

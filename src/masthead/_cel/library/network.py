@@ -171,7 +171,7 @@ def _parse_v6(text: str) -> tuple[_Address, str]:
             rest = rest[1:]
     if rest:
         raise _address_error(text, "trailing garbage after address", rest)
-    return ipaddress.IPv6Address(_expanded(text, groups, ellipsis)), zone
+    return ipaddress.IPv6Address(_expand(text, groups, ellipsis)), zone
 
 
 def _hex_digits(text: str, rest: str) -> str:
@@ -202,7 +202,7 @@ def _behind_colon(text: str, rest: str) -> str:
     return rest[1:]
 
 
-def _expanded(text: str, groups: bytes, ellipsis: int) -> bytes:
+def _expand(text: str, groups: bytes, ellipsis: int) -> bytes:
     missing = 16 - len(groups)
     if missing and ellipsis < 0:
         raise _address_error(text, "address string too short")

@@ -265,7 +265,7 @@ def contains(item: Value, container: Value) -> bool:
         return find(container, item) is not MISSING
     if not is_list(container):
         raise EvaluationError(NO_OVERLOAD)
-    return any(equals(each, item) for each in container)
+    return any(equals(element, item) for element in container)
 
 
 def _not(value: Value) -> bool:

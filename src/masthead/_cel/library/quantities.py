@@ -185,7 +185,7 @@ class SemverValue(Opaque):
     @property
     def key(self) -> tuple[object, ...]:
         """What it is ordered by: a prerelease precedes its release, numbers precede texts, builds do not count."""
-        parts = tuple((0, each, "") if isinstance(each, int) else (1, 0, each) for each in self.prerelease)
+        parts = tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in self.prerelease)
         return (self.numbers, not parts, parts)
 
     def equals(self, other: Value) -> bool:
@@ -246,7 +246,7 @@ def to_semver(text: str, normalize: bool = False) -> SemverValue:
         EvaluationError: If the text is invalid.
     """
     if normalize:
-        text = _normalized(text)
+        text = _normalize(text)
     if not text:
         raise EvaluationError("Version string empty")
     parts = text.split(".", 2)
@@ -259,12 +259,12 @@ def to_semver(text: str, normalize: bool = False) -> SemverValue:
     patch = _version_number(patch_text, "Patch")
     parsed = tuple(map(_prerelease_part, prerelease.split("."))) if dash else ()
     if plus:
-        for each in build.split("."):
-            _check_build(each)
+        for part in build.split("."):
+            _check_build(part)
     return SemverValue((major, minor, patch), parsed)
 
 
-def _normalized(text: str) -> str:
+def _normalize(text: str) -> str:
     parts = text.removeprefix("v").split(".", 2)
     for index, part in enumerate(parts):
         if len(part) > 1:

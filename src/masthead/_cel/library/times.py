@@ -75,7 +75,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     match = _TIMESTAMP.match(text)
     if match is None:
         return None
-    year, month, day, hour, minute, second = (int(match[each]) for each in range(1, 7))
+    year, month, day, hour, minute, second = (int(match[index]) for index in range(1, 7))
     offset = _zone_seconds(match[8])
     if offset is None:
         return None

@@ -74,7 +74,7 @@ def parse_request_uri(text: str) -> UrlValue:
 
 
 def _parse(text: str) -> UrlValue:
-    if any(each < " " or each == "\x7f" for each in text):
+    if any(character < " " or character == "\x7f" for character in text):
         raise ValueError("net/url: invalid control character in URL")
     if not text:
         raise ValueError("empty url")

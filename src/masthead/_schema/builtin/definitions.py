@@ -96,7 +96,7 @@ class BuiltinDefinitions(Definitions):
         self._made: dict[str, Schema | None] = dict(_VALUES)
 
     def get(self, name: str) -> Schema | None:
-        """Return the schema of a full name; None if it does not exist. The module of its class is imported on demand."""
+        """Return the schema of a full name, or None. The module of its class is imported on demand."""
         try:
             return self._made[name]
         except KeyError:

@@ -1,8 +1,8 @@
 """Server defaults that OpenAPI does not state, as far as they decide whether an applied object is unchanged.
 
-There are two kinds. The server adds defaults inside atomic values, such as the items of a list that is owned as a whole, so
-that the live value differs from the applied one. And it drops a zero value if Go stores the scalar without a pointer. A
-default that depends on another field is listed only if every other value would be invalid.
+There are two kinds. The server adds defaults inside atomic values, such as the items of a list that is owned as a
+whole, so that the live value differs from the applied one. And it drops a zero value if Go stores the scalar without a
+pointer. A default that depends on another field is listed only if every other value would be invalid.
 """
 
 from __future__ import annotations

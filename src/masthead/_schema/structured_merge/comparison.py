@@ -36,9 +36,9 @@ class Comparison(NamedTuple):
     modified: FieldSet = FieldSet()
     removed: FieldSet = FieldSet()
 
-    def filtered(self, keep: Callable[[FieldSet], FieldSet]) -> Comparison:
-        """Return what a filter keeps of each set."""
-        return Comparison(*(keep(each) if each else each for each in self))
+    def filter(self, keep: Callable[[FieldSet], FieldSet]) -> Comparison:
+        """Apply a filter to each set."""
+        return Comparison(*(keep(fields) if fields else fields for fields in self))
 
 
 def equal(one: Json, other: Json) -> bool:
@@ -54,7 +54,7 @@ def equal(one: Json, other: Json) -> bool:
 
 def _same_booleans(one: Json, other: Json) -> bool:
     if one.__class__ is dict:
-        return all(_same_booleans(each, other[name]) for name, each in one.items())
+        return all(_same_booleans(inner, other[name]) for name, inner in one.items())
     if one.__class__ is list:
         return all(map(_same_booleans, one, other))
     return isinstance(one, bool) == isinstance(other, bool)
@@ -189,10 +189,10 @@ def _whole(value: Json, of: MergeType | None) -> Node:
     found: Node = {SELF: LEAF}
     if isinstance(form, MapType):
         if value.__class__ is dict:
-            for name, each in value.items():
+            for name, inner in value.items():
                 # A shortcut for scalars, which are most values.
-                has_more = each and each.__class__ in CONTAINERS
-                found[f"f:{name}"] = _whole(each, form.type_of(name)) if has_more else LEAF
+                has_more = inner and inner.__class__ in CONTAINERS
+                found[f"f:{name}"] = _whole(inner, form.type_of(name)) if has_more else LEAF
     elif value.__class__ is list:
         for element, items in items_by_element(value, form).items():
             found[element] = _whole(items[0], form.items) if len(items) == 1 else LEAF

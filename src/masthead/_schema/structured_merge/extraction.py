@@ -29,9 +29,11 @@ def extract_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
     """Return an object reduced to the fields and items of a set, so that applying it changes neither values nor owners.
 
     - Items keep their keys, even if these are not in the set; keys with default values may be left out.
-    - A map or list that is owned without anything in it is empty, as its owner applied it. Atomic values are taken whole.
+    - A map or list that is owned without anything in it is empty, as its owner applied it. Atomic values are taken
+      whole.
     - A declared field that is owned but absent gets its zero value: the server omits zero values.
-    - Where the type does not declare a value, or declares it as atomic although the set names parts of it, the set decides.
+    - Where the type does not declare a value, or declares it as atomic although the set names parts of it, the set
+      decides.
 
     Raises:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
@@ -53,8 +55,8 @@ def _extract(value: Json, node: Node, of: MergeType | None) -> Json:
 
 def _extract_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str, Json]:
     found = {
-        name: _extract(each, below, of.type_of(name))
-        for name, each in value.items()
+        name: _extract(inner, below, of.type_of(name))
+        for name, inner in value.items()
         if (below := node.get(field_element(name))) is not None
     }
     for element, below in node.items():

@@ -24,7 +24,7 @@ def item_element(item: Json, of: ListType) -> str:
     Raises:
         UnidentifiedItemError: If it has none.
     """
-    return _keyed(item, of) if of.keys else _in_set(item)
+    return _key_element(item, of) if of.keys else _in_set(item)
 
 
 def items_by_element(items: list[Json], of: ListType) -> dict[str, list[Json]]:
@@ -42,7 +42,7 @@ def items_by_element(items: list[Json], of: ListType) -> dict[str, list[Json]]:
     return found
 
 
-def _keyed(item: Json, of: ListType) -> str:
+def _key_element(item: Json, of: ListType) -> str:
     if item is None:
         raise UnidentifiedItemError("associative list with keys may not have a null element")
     if not isinstance(item, dict):

@@ -39,7 +39,8 @@ class ManagerKey(NamedTuple):
     Attributes:
         manager: The manager's name.
         operation: ``Apply`` or ``Update``.
-        api_version: The version of an update; empty for apply, so that a manager has one entry whatever version it applies.
+        api_version: The version of an update; empty for apply, so that a manager has one entry whatever version it
+            applies.
         subresource: The subresource that was written; empty for the object itself.
     """
 
@@ -167,14 +168,15 @@ class Updater:
             managers = self._reconcile(managers, live)
         left, change = self._take(live, new, managers, key, force=True)
         before = left.pop(key).fields if key in left else FieldSet()
-        if fields := self._owned((before - change.removed) | change.modified | change.added):
+        if fields := self._select_owned((before - change.removed) | change.modified | change.added):
             left[key] = ManagedSet(fields, self.api_version)
         return left
 
     def apply(
         self, live: Json, config: Json, managers: Managers, key: ManagerKey, *, force: bool
     ) -> tuple[Json | None, Managers]:
-        """Merge a configuration into an object, and remove fields that its manager applied before and no longer applies.
+        """Merge a configuration into an object, and remove fields that its manager applied before and no longer
+        applies.
 
         Args:
             live: The object.
@@ -196,7 +198,7 @@ class Updater:
         merged = merge(live, config, type_)
         last = managers.get(key)
         applied = field_set_of(config, type_)
-        managers[key] = ManagedSet(self._owned(applied), self.api_version)
+        managers[key] = ManagedSet(self._select_owned(applied), self.api_version)
         # Applying the same fields again is the most frequent case, and removes nothing.
         if last is not None and last != managers[key]:
             # With the system fields: no manager owns the name, but applying it keeps the metadata.
@@ -227,7 +229,7 @@ class Updater:
         except ArgumentError as error:
             raise ArgumentError(f"{failure}{error}") from None
 
-    def _owned(self, fields: FieldSet) -> FieldSet:
+    def _select_owned(self, fields: FieldSet) -> FieldSet:
         """The fields among these that the writer owns after the write."""
         return self._filter_of(self.api_version)(fields) - SYSTEM_FIELDS if fields else fields
 
@@ -250,7 +252,7 @@ class Updater:
         if before is None or after is None:
             return None
         found = compare(before, after, self.type_of(api_version))
-        return found.filtered(self._filter_of(api_version))
+        return found.filter(self._filter_of(api_version))
 
     def _take(
         self, old: Json, new: Json, managers: Managers, writer: ManagerKey, *, force: bool
@@ -263,7 +265,7 @@ class Updater:
         Raises:
             ApplyConflicts: If it changes fields of other managers, and not `force`.
         """
-        own = compare(old, new, self.type_of(self.api_version)).filtered(self._filter_of(self.api_version))
+        own = compare(old, new, self.type_of(self.api_version)).filter(self._filter_of(self.api_version))
         changes: dict[str, Comparison | None] = {self.api_version: own}
         left: Managers = {}
         conflicts: list[Conflict] = []
@@ -284,7 +286,7 @@ class Updater:
                 left[key] = managed if fields is managed.fields else ManagedSet(fields, version)
         if conflicts:
             # Paths of one manager are in order already, and sorting is stable.
-            raise ApplyConflicts(sorted(conflicts, key=lambda each: each.key))
+            raise ApplyConflicts(sorted(conflicts, key=lambda conflict: conflict.key))
         return left, own
 
 
@@ -320,7 +322,7 @@ def _keep_owned(updater: Updater, merged: Json, pruned: Json, managers: Managers
     owned: dict[str, FieldSet] = {}
     for managed in managers.values():
         owned[managed.api_version] = owned.get(managed.api_version, FieldSet()) | managed.fields
-    for version in sorted(owned, key=lambda each: (each != first, each)):
+    for version in sorted(owned, key=lambda version: (version != first, version)):
         failure = f"{_UNPRUNED}: failed add back owned items: failed to convert %s object at version {version}: "
         full = updater.convert(merged, version, failure % "merged")
         part = updater.convert(pruned, version, failure % "pruned")

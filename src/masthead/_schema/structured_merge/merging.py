@@ -47,7 +47,7 @@ def _merge_maps(live: dict[str, Json], config: dict[str, Json], of: MapType) -> 
 
 
 def _merge_lists(live: list[Json], config: list[Json], of: ListType) -> list[Json]:
-    elements, applied = [item_element(each, of) for each in live], items_by_element(config, of)
+    elements, applied = [item_element(member, of) for member in live], items_by_element(config, of)
     present: dict[str, Json] = {}
     for element, item in zip(elements, live, strict=True):
         # Duplicates in the live list cannot be merged: an applied item replaces them.
@@ -65,11 +65,11 @@ def _merge_lists(live: list[Json], config: list[Json], of: ListType) -> list[Jso
 def _order(elements: list[str], live: list[Json], applied: list[str]) -> Iterator[tuple[str, Json]]:
     """Yield each element of the merged list, with its item if it is only in the live one.
 
-    Items of the configuration keep its order. The other items are inserted between them: each after the items that precede
-    it in the live list, as far as the order of the configuration allows.
+    Items of the configuration keep its order. The other items are inserted between them: each after the items that
+    precede it in the live list, as far as the order of the configuration allows.
     """
     is_live, is_applied = set(elements), set(applied)
-    shared = [each for each in applied if each in is_live]
+    shared = [element for element in applied if element in is_live]
     done: set[str] = set()
     left = right = turn = 0
     while left < len(elements) or right < len(applied):

@@ -22,8 +22,8 @@ _SCALARS: Final = frozenset({str, int, float, bool})
 def field_set_of(value: Json, of: MergeType) -> FieldSet:
     """Return the fields and items of a value.
 
-    Members are scalars, atomic values, list items, map entries, and fields that are null or an empty map. Structs and lists
-    that are not empty are not members themselves.
+    Members are scalars, atomic values, list items, map entries, and fields that are null or an empty map. Structs and
+    lists that are not empty are not members themselves.
 
     Raises:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
@@ -43,14 +43,14 @@ def _node_of(value: Json, of: MergeType | None) -> Node | None:
 
 def _node_of_map(value: dict[str, Json], of: MapType) -> Node | None:
     found: Node = {}
-    for name, each in value.items():
+    for name, inner in value.items():
         type_ = of.type_of(name)
         # A shortcut for scalars, which are most values.
-        if each.__class__ in _SCALARS and (type_ is None or type_.scalar is not None):
+        if inner.__class__ in _SCALARS and (type_ is None or type_.scalar is not None):
             found[field_element(name)] = LEAF
             continue
-        node = _node_of(each, type_)
-        if each is None or each == {} or not of.declares(name):
+        node = _node_of(inner, type_)
+        if inner is None or inner == {} or not of.declares(name):
             node = with_self(node)
         if node is not None:
             found[field_element(name)] = node
@@ -67,10 +67,10 @@ def _node_of_list(value: list[Json], of: ListType) -> Node | None:
 
 def named_fields(fields: FieldSet, of: MergeType) -> FieldSet:
     """Return a set with the structs that contain its members added as members."""
-    return FieldSet(_named(fields.root, of))
+    return FieldSet(_add_structs(fields.root, of))
 
 
-def _named(node: Node, of: MergeType | None) -> Node:
+def _add_structs(node: Node, of: MergeType | None) -> Node:
     if not node:
         return node
     found: Node = {}
@@ -79,7 +79,7 @@ def _named(node: Node, of: MergeType | None) -> Node:
         if not below:
             continue
         type_, is_named = _type_below(element, of)
-        inner = _named(below, type_)
+        inner = _add_structs(below, type_)
         found[element] = with_self(inner) if is_named else inner
     return found
 

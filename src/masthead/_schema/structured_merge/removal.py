@@ -42,12 +42,12 @@ def _remove(value: Json, node: Node, of: MergeType | None) -> Json:
 
 def _remove_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str, Json] | None:
     left: dict[str, Json] = {}
-    for name, each in value.items():
+    for name, inner in value.items():
         below = node.get(field_element(name))
         if below is None:
-            left[name] = each
+            left[name] = inner
         elif not is_member(below):
-            left[name] = _remove(each, below, of.type_of(name))
+            left[name] = _remove(inner, below, of.type_of(name))
     return left or None
 
 

@@ -59,14 +59,14 @@ def _errors(value: Json, of: MergeType, allow_duplicates: bool) -> list[_Error]:
 
 def _errors_of_map(value: dict[str, Json], of: MapType, allow_duplicates: bool) -> list[_Error]:
     found: list[_Error] = []
-    for name, each in value.items():
+    for name, inner in value.items():
         type_ = of.type_of(name)
         if type_ is None:
             return [*found, (path_text((field_element(name),)), "field not declared in schema")]
         # A shortcut for strings, which are most values.
-        if each.__class__ is str and type_.scalar in _OF_STRINGS:
+        if inner.__class__ is str and type_.scalar in _OF_STRINGS:
             continue
-        if errors := _errors(each, type_, allow_duplicates):
+        if errors := _errors(inner, type_, allow_duplicates):
             found += _below(field_element(name), errors)
     return found
 

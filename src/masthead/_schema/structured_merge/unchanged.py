@@ -1,8 +1,8 @@
 """Unchanged objects: proof that applying a configuration would change no value; and the fields that its manager owns.
 
-The server merges a configuration into the object, decodes the result and adds defaults. So texts that mean the same are equal
-(``1000m`` and ``1``), and an atomic value may have gained defaults. What cannot be proven counts as a change: a needless request
-costs little, a missing one is a bug.
+The server merges a configuration into the object, decodes the result and adds defaults. So texts that mean the same are
+equal (``1000m`` and ``1``), and an atomic value may have gained defaults. What cannot be proven counts as a change: a
+needless request costs little, a missing one is a bug.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def contains_configuration(live: Json, config: Json, of: MergeType, *, allow_add
         live: The object, as the server returned it.
         config: The configuration.
         of: The merge type of both.
-        allow_additions: Take every field that the object has in addition for a default, also inside atomic values: right
-            after the configuration was applied, there is nothing else that they can be.
+        allow_additions: Take every field that the object has in addition for a default, also inside atomic values:
+            right after the configuration was applied, they can be nothing else.
 
     Raises:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
@@ -124,8 +124,8 @@ class _Proof:
     def _is_omitted(self, value: Json, of: MapType, name: str) -> bool:
         """Whether the server omits a field with this configured value.
 
-        Null, empty lists and empty maps are omitted. An empty struct, false, 0 and an empty string are values if the field is
-        a pointer; a field whose default is its zero value is not a pointer.
+        Null, empty lists and empty maps are omitted. An empty struct, false, 0 and an empty string are values if the
+        field is a pointer; a field whose default is its zero value is not a pointer.
         """
         field = of.type_of(name) if of.declares(name) else None
         if field is None or (field.scalar == "untyped" and not field.notation):

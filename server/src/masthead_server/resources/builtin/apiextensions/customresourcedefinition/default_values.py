@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from msgspec import structs
 
-from masthead._schema.defaulting import copied
+from masthead._schema.defaulting import copy_json
 from masthead._schema.errors import FieldError, gather, invalid
 from masthead._schema.prune import META_FIELDS, prune
 from masthead._schema.rules import compile_rules
@@ -91,7 +91,7 @@ def _errors(schema: Schema, path: str, place: _Place, *, may_have_unknown: bool)
 
 def _meta_errors(schema: Schema, path: str, place: _Place) -> Errors:
     """Check a default within the metadata of an object, which must be valid as a whole."""
-    found = gather(lambda: embedded_errors(place.around(copied(schema.default)), place.root))
+    found = gather(lambda: embedded_errors(place.around(copy_json(schema.default)), place.root))
     if found:
         texts = list(dict.fromkeys(map(str, found)))
         problem = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
@@ -144,7 +144,7 @@ def _all_below(schema: Schema) -> Iterator[Schema]:
 
 
 def _is_unpruned(schema: Schema) -> bool:
-    value = copied(schema.default)
+    value = copy_json(schema.default)
     return bool(prune(value, schema, is_object=schema.embedded_resource)) or value != schema.default
 
 
