@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cli.document import Line, fields, heading, line, outline
 from masthead._cli.tables import status_style
+from masthead._meta.plain import entries, flag, integer, part, text, texts
 from masthead._printers.ages import age
 from masthead._printers.formats import quantity
-from masthead._printers.plain import entries, flag, integer, part, text, texts
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from masthead._cli.outputs import Plain
+    from masthead._meta.plain import Plain
 
 __all__ = ["pod_sections", "template_sections"]
 

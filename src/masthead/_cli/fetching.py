@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.failures import CommandError
-    from masthead._cli.outputs import Plain
     from masthead._cli.references import Selected
+    from masthead._meta.plain import Plain
     from masthead._printers.table import PrintedTable
 
 __all__ = ["Fetched", "ObjectSelection", "fetch_objects", "fetch_table"]

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import masthead
-    from masthead._cli.outputs import Plain
     from masthead._cli.references import Selected
     from masthead._cli.state import State
+    from masthead._meta.plain import Plain
 
 __all__ = ["identity", "objects_of"]
 

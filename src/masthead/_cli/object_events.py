@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead._meta.plain import part, text
 from masthead._printers.ages import moment
 from masthead._printers.events import PRINTERS
-from masthead._printers.plain import part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import masthead
-    from masthead._cli.outputs import Plain
+    from masthead._meta.plain import Plain
     from masthead._meta.unstructured import Unstructured
     from masthead._printers.printer import Column
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._errors.control_characters import BIDI
@@ -13,9 +13,10 @@ from masthead._errors.control_characters import BIDI
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Output", "Plain", "listed", "parse_output", "sorted_plain"]
+    from masthead._meta.plain import Plain
 
-Plain: TypeAlias = "dict[str, Any]"
+__all__ = ["Output", "listed", "parse_output", "sorted_plain"]
+
 _UNSEEN: Final = re.compile(rf"[\x7f-\x9f{BIDI}\ud800-\udfff]")
 """Characters that JSON allows in strings, and that control a terminal."""
 _FORMS: Final = ("wide", "yaml", "json", "name", "jsonpath=TEMPLATE", "custom-columns=SPEC")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.references import Selected, missing, parse_references, resolve
+from masthead._meta.plain import part
 from masthead._printers.formats import format_labels, label_selector
-from masthead._printers.plain import part
 from masthead.errors import NotFoundError, PortForwardError
 
 if TYPE_CHECKING:
     import masthead
-    from masthead._cli.outputs import Plain
     from masthead._cli.state import State
+    from masthead._meta.plain import Plain
 
 __all__ = ["PodSource", "find_pods", "find_target", "one_pod", "refuse_missing", "selector_of"]
 

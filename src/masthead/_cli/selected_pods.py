@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 from masthead._cli.document import Line, Span, heading, line, table
 from masthead._cli.pods import selector_of
 from masthead._cli.tables import status_style
+from masthead._meta.plain import entries, part, text
 from masthead._printers.kinds import printer_for
 from masthead._printers.layout import cell_text
-from masthead._printers.plain import entries, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     import masthead
-    from masthead._cli.outputs import Plain
     from masthead._meta.object import ObjectList
+    from masthead._meta.plain import Plain
     from masthead._meta.unstructured import Unstructured
 
 __all__ = ["SelectedPods", "fetch_selected_pods", "selected_pods_section", "selector_in"]

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, overload
 
 from masthead._client.last_applied import LAST_APPLIED
 from masthead._client.line_diffs import unified_diff
@@ -16,10 +16,10 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from masthead._meta.plain import Plain
     from masthead._meta.unstructured import Unstructured
     from masthead.errors import ApplyConflictError
 
-    Plain: TypeAlias = dict[str, Any]
 
 __all__ = ["DiffOutcome", "DiffResult", "ObjectDiff"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -14,8 +14,8 @@ from masthead.errors import ArgumentError, UnknownKindError
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
     from masthead._meta.object import Object
+    from masthead._meta.plain import Plain
 
-    Plain: TypeAlias = dict[str, Any]
 
 __all__ = ["LAST_APPLIED", "apply_patch", "builtin_class", "configuration_of"]
 

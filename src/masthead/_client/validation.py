@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from masthead._client.last_applied import builtin_class
 from masthead._meta.gvk import GroupVersionKind
@@ -16,11 +16,11 @@ from masthead.errors import ArgumentError, DecodeError, UnknownKindError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead._meta.plain import Plain
     from masthead._schema.documents import DocumentDefinitions
     from masthead._schema.object_validation import ObjectFindings
     from masthead._schema.schema import Schema
 
-    Plain: TypeAlias = dict[str, Any]
 
 __all__ = ["ObjectOrData", "validate", "validate_by_cluster"]
 

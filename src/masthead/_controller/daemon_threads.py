@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from concurrent.futures import Executor, Future
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from masthead._controller.user_errors import raise_in_future
+from masthead._meta.daemon_executor import DaemonExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,32 +14,10 @@ __all__ = ["DAEMON_THREADS", "BusyError", "ThreadSlot"]
 
 _MAX_WAITING: Final = 5
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _DaemonExecutor(Executor):
-    """Runs each call in a daemon thread of its own; whoever submits bounds their number."""
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a function in a thread."""
-        future: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                result = fn(*args, **kwargs)
-            except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
-                future.set_exception(raise_in_future(error, "check"))
-            else:
-                future.set_result(result)
-
-        # Else a future that was cancelled meanwhile would raise where its result is set.
-        future.set_running_or_notify_cancel()
-        threading.Thread(target=run, name="masthead probe", daemon=True).start()
-        return future
-
-
-DAEMON_THREADS: Final = _DaemonExecutor()
+DAEMON_THREADS: Final = DaemonExecutor("masthead-probe", "check")
 """Not the loop's own executor: its threads belong to reconciles, and the interpreter waits for them at exit."""
 
 

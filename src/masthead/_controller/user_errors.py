@@ -22,7 +22,6 @@ __all__ = [
     "describe_cause",
     "describe_error",
     "ends_caller",
-    "raise_in_future",
     "user_frames",
     "with_user_frames",
 ]
@@ -93,23 +92,6 @@ def ends_caller(error: BaseException) -> bool:
         task = asyncio.current_task()
         return task is not None and bool(task.cancelling())
     return isinstance(error, KeyboardInterrupt | GeneratorExit)
-
-
-def raise_in_future(error: BaseException, what: str) -> BaseException:
-    """What a future can bring from a thread to the event loop, where some exceptions mean something else.
-
-    asyncio's futures refuse StopIteration, so that whoever waits for one would wait forever; and the loop ends with
-    KeyboardInterrupt, which no signal has caused if a thread raises it.
-
-    Args:
-        error: What the function in the thread has raised.
-        what: What messages call the function.
-    """
-    if not isinstance(error, StopIteration | KeyboardInterrupt | GeneratorExit):
-        return error
-    found = RuntimeError(f"the {what} raised {type(error).__name__}")
-    found.__cause__ = error
-    return found
 
 
 def with_user_frames(error: BaseException) -> BaseException | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.plain import entries, has, integer, part, text
 from masthead._printers.formats import cut_list, group_resource
-from masthead._printers.plain import entries, has, integer, part, text
 from masthead._printers.printer import AGE, CREATED_AT, NAME, Column, Printer, age_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
     from masthead._printers.printer import Cell
 
 __all__ = ["PRINTERS"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._printers.plain import part, text
+from masthead._meta.plain import part, text
 from masthead._printers.printer import AGE, NAME, Column, Printer, age_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
     from masthead._printers.printer import Cell
 
 __all__ = ["PRINTERS"]

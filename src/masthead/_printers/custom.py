@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
+from masthead._meta.plain import entries, integer, is_integer, text
 from masthead._printers.ages import age, moment
 from masthead._printers.jsonpath import JsonPath, JsonPathError, VisitLimit, compile_path
 from masthead._printers.numbers import go_float, go_json_float, json_number
-from masthead._printers.plain import entries, integer, is_integer, text
 from masthead._printers.printer import NAME, Column, Printer, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
     from masthead._printers.printer import Cell
 
 __all__ = ["CUSTOM_SCALE", "custom_printer", "printer_of_version"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.plain import integer, part, text
 from masthead._printers.ages import age, moment
-from masthead._printers.plain import integer, part, text
 from masthead._printers.printer import NAME, Column, Printer, name_of, wide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
     from masthead._printers.printer import Cell
 
 __all__ = ["PRINTERS"]

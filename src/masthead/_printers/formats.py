@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from masthead._meta.labels import from_label_selector
+from masthead._meta.plain import entries, is_integer, labels, text
 from masthead._meta.quantity import parse_text
 from masthead._meta.v1 import LabelSelector
-from masthead._printers.plain import entries, is_integer, labels, text
 from masthead.errors import DecodeError, QuantityError, SelectorError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
 
 __all__ = [
     "boolean",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.plain import entries, has, part, text, texts
 from masthead._printers.formats import group_resource, label_selector
-from masthead._printers.plain import entries, has, part, text, texts
 from masthead._printers.printer import AGE, NAME, Column, Printer, age_of, name_of
 from masthead._printers.services import load_balancer_addresses
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
     from masthead._printers.printer import Cell
 
 __all__ = ["PRINTERS"]

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from masthead._meta.plain import part, text
 from masthead._module import set_module
 from masthead._printers.ages import age
-from masthead._printers.plain import part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
 
 __all__ = ["AGE", "CREATED_AT", "NAME", "Cell", "Column", "Printer", "age_of", "name_of", "wide"]
 

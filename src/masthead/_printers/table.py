@@ -10,17 +10,17 @@ import msgspec
 
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import Object
+from masthead._meta.plain import entries, labels, part, text
 from masthead._module import set_module
 from masthead._printers.formats import format_labels
 from masthead._printers.kinds import printer_for
 from masthead._printers.layout import as_html, cell_text, lay_out
-from masthead._printers.plain import entries, labels, part, text
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
     from masthead._printers.printer import Cell, Column, Printer
 
 __all__ = ["Printable", "PrintedRow", "PrintedTable", "table"]

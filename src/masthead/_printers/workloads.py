@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.plain import entries, flag, integer, part, text
 from masthead._printers.formats import (
     container_names_and_images,
     group_resource,
     label_selector,
     label_set,
 )
-from masthead._printers.plain import entries, flag, integer, part, text
 from masthead._printers.printer import AGE, NAME, Column, Printer, age_of, name_of, wide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from masthead._printers.plain import Plain
+    from masthead._meta.plain import Plain
     from masthead._printers.printer import Cell
 
 __all__ = ["PRINTERS"]

@@ -15,8 +15,8 @@ import msgspec
 from masthead._errors.base import printable
 from masthead._meta import typeinfo
 from masthead._module import set_module
-from masthead._rest.response import is_json
-from masthead.errors import DecodeError, ProxyResponseError
+from masthead._rest.response import decode_json, decode_text, is_json
+from masthead.errors import ProxyResponseError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -132,7 +132,7 @@ class ProxyResponse:
     @property
     def text(self) -> str:
         """The body as text; bytes that are not UTF-8 are replaced."""
-        return self.body.decode("utf-8", "replace")
+        return decode_text(self.body)
 
     def json(self) -> Any:  # noqa: ANN401 - plain data
         """The body as plain data.
@@ -140,13 +140,7 @@ class ProxyResponse:
         Raises:
             DecodeError: If the body is not JSON.
         """
-        try:
-            return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # A UnicodeDecodeError would carry the whole body.
-            is_ours = isinstance(error, msgspec.DecodeError)
-            why = str(error) if is_ours else "it is not UTF-8, or nested too deep"
-        raise DecodeError(f"the response to {self._call.subject} is not JSON: {why}")
+        return decode_json(self.body, f"the response to {self._call.subject}")
 
     def raise_for_status(self) -> None:
         """Do nothing unless the status is an error.

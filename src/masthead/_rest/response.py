@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from masthead._rest.call import Call
     from masthead._transport.contract import TransportResponse
 
-__all__ = ["Response", "failure", "is_json", "read_bounded", "refuse_other_content", "refuse_unreadable"]
+__all__ = [
+    "Response",
+    "decode_json",
+    "decode_text",
+    "failure",
+    "is_json",
+    "read_bounded",
+    "refuse_other_content",
+    "refuse_unreadable",
+]
 
 StructT = TypeVar("StructT", bound="Struct")
 
@@ -68,8 +77,8 @@ class Response(RedactedRepr, frozen=True):
 
     @property
     def text(self) -> str:
-        """The body as text."""
-        return self.body.decode("utf-8", "replace")
+        """The body as text; bytes that are not UTF-8 are replaced."""
+        return decode_text(self.body)
 
     def json(self) -> Any:  # noqa: ANN401 - plain data
         """The body as plain data.
@@ -77,13 +86,7 @@ class Response(RedactedRepr, frozen=True):
         Raises:
             DecodeError: If the body is not JSON.
         """
-        try:
-            return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # A UnicodeDecodeError would carry the whole body.
-            why = str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested too deep"
-            what = f"the response to {self.about}" if self.about else "the response"
-            raise DecodeError(f"{what} is not JSON: {why}") from None
+        return decode_json(self.body, f"the response to {self.about}" if self.about else "the response")
 
     def into(self, cls: type[StructT]) -> StructT:
         """The body decoded into a type.
@@ -115,6 +118,31 @@ async def read_bounded(response: TransportResponse, limit: int = _READ) -> bytes
     finally:
         response.close()
     return bytes(body[:limit])
+
+
+def decode_text(body: bytes) -> str:
+    """Decode a body as text; bytes that are not UTF-8 are replaced."""
+    return body.decode("utf-8", "replace")
+
+
+def decode_json(body: bytes, subject: str) -> Any:  # noqa: ANN401 - plain data
+    """Decode a body as plain data.
+
+    Args:
+        body: The body.
+        subject: What the message calls the response.
+
+    Raises:
+        DecodeError: If the body is not JSON.
+    """
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError as error:
+        problem = str(error)
+    except (UnicodeDecodeError, RecursionError):
+        problem = "it is not UTF-8, or nested too deep"
+    # Outside the handlers: a UnicodeDecodeError would carry the whole body.
+    raise DecodeError(f"{subject} is not JSON: {problem}")
 
 
 def failure(call: Call, status: int, content_type: str, body: bytes, location: str = "") -> StatusError:

@@ -6,63 +6,18 @@ import ipaddress
 import re
 from typing import Final
 
-__all__ = ["is_email", "is_request_uri"]
+from masthead._cel.library.urls import parse_request_uri
 
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:")
-_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
-_USER_INFO: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
-_BAD_IN_HOST: Final = re.compile(r"[\x00-\x20#%/?@\\^`{|}\x7f]")
-_HOST_ESCAPE: Final = re.compile(r"%(?:25|[89A-Fa-f][0-9A-Fa-f])")
-_PORT: Final = re.compile(r"(?::[0-9]*)?")
+__all__ = ["is_email", "is_request_uri"]
 
 
 def is_request_uri(text: str) -> bool:
     """Tell whether a text is an absolute URI or an absolute path."""
-    if not text or _CONTROL.search(text):
-        return False
-    if text == "*":
-        return True
-    if text.startswith(":"):
-        return False
-    found = _SCHEME.match(text)
-    rest = text[found.end() :] if found else text
-    rest = rest.partition("?")[0]
-    if not rest.startswith("/"):
-        return found is not None
-    if found and rest.startswith("//"):
-        authority, slash, path = rest[2:].partition("/")
-        if not _is_authority(authority, is_http=found[0].lower() in {"http:", "https:"}):
-            return False
-        rest = slash + path
-    return _BAD_ESCAPE.search(rest) is None
-
-
-def _is_authority(text: str, *, is_http: bool) -> bool:
-    user, at, host = text.rpartition("@")
-    if at and (not _USER_INFO.fullmatch(user) or _BAD_ESCAPE.search(user)):
-        return False
-    if host.startswith("["):
-        literal, bracket, port = host.rpartition("]")
-        address, percent, zone = literal[1:].partition("%25")
-        if not bracket or not _PORT.fullmatch(port) or (percent and _BAD_ESCAPE.search(zone)):
-            return False
-        return _is_ipv6(address)
-    if "[" in host:
-        return False
-    # What follows the last colon is the port. Other colons are refused in the best known schemes only.
-    name, colon, port = host.rpartition(":")
-    if colon and (not _PORT.fullmatch(f":{port}") or (is_http and ":" in name)):
-        return False
-    return _BAD_IN_HOST.search(_HOST_ESCAPE.sub("", name if colon else host)) is None
-
-
-def _is_ipv6(text: str) -> bool:
     try:
-        ipaddress.IPv6Address(text)
+        parse_request_uri(text)
     except ValueError:
         return False
-    return "%" not in text
+    return True
 
 
 _SPECIAL: Final = frozenset('()<>[]:;@\\,"')

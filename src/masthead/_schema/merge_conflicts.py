@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from masthead._schema.go_format import go_string, go_value
 from masthead._schema.merge_errors import StrategicMergeError
@@ -10,9 +10,9 @@ from masthead._schema.merge_order import PATCH, element_type, identity, is_equal
 from masthead._schema.strategic_merge import RETAIN_KEYS
 
 if TYPE_CHECKING:
+    from masthead._meta.plain import Plain
     from masthead._schema.merge_rules import FieldMerge, MergeRules
 
-    Plain: TypeAlias = dict[str, Any]
 
 __all__ = ["has_conflicts", "have_different_values"]
 

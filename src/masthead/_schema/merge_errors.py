@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._schema.go_format import go_type, go_value
 
 if TYPE_CHECKING:
-    from masthead._schema.strategic_merge import Plain
+    from masthead._meta.plain import Plain
 
 __all__ = [
     "BAD_DELETION_LIST",

@@ -7,7 +7,7 @@ and violated rules. It does not cover the hand-written validation of kube-apiser
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -22,7 +22,6 @@ from masthead._schema.validation import compile_validator
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Plain: TypeAlias = dict[str, Any]
 
 __all__ = ["ObjectFindings", "validate_object"]
 

@@ -10,7 +10,7 @@ import msgspec
 from masthead._cel.checker import RESERVED_FIELDS
 from masthead._cel.errors import EvaluationError
 from masthead._cel.library.formats import parse_base64
-from masthead._cel.library.times import parse_duration, parse_timestamp
+from masthead._cel.library.times import parse_timestamp
 from masthead._cel.objects import ListValue, MapListValue, MapValue, ObjectShape, ObjectValue, SetValue
 from masthead._cel.types import (
     BOOL,
@@ -27,6 +27,7 @@ from masthead._cel.types import (
     object_type,
 )
 from masthead._cel.values import Duration, Timestamp, Value
+from masthead._meta.go_duration import parse_duration
 from masthead._schema.schema import Json, Schema
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ fields that only the last one had, and leaves the fields of others alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -29,9 +29,9 @@ from masthead._schema.strategic_merge import DELETE_FROM_LIST, RETAIN_KEYS, SET_
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead._meta.plain import Plain
     from masthead._schema.merge_rules import FieldMerge, MergeRules
 
-    Plain: TypeAlias = dict[str, Any]
 
 __all__ = ["three_way_patch", "two_way_patch"]
 

@@ -44,9 +44,9 @@ from masthead._schema.merge_order import (
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from masthead._meta.plain import Plain
     from masthead._schema.merge_rules import FieldMerge, MergeRules
 
-    Plain: TypeAlias = dict[str, Any]
     Value: TypeAlias = Any
 
 __all__ = ["DELETE_FROM_LIST", "RETAIN_KEYS", "SET_ORDER", "apply_strategic_merge", "combine_patches"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from masthead._meta.patch import apply_merge_patch, merge_patch
 from masthead._schema.merge_conflicts import have_different_values
@@ -12,7 +12,8 @@ from masthead._schema.merge_order import is_list, is_object
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Plain: TypeAlias = dict[str, Any]
+    from masthead._meta.plain import Plain
+
 
 __all__ = ["three_way_merge_patch"]
 

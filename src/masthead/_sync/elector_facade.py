@@ -8,8 +8,8 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from masthead._controller.user_errors import raise_in_future
 from masthead._leaderelection.leader_elector import LeaderElector
+from masthead._meta.daemon_executor import make_awaitable_error
 from masthead._sync.facade import Facade, behind
 from masthead._sync.leadership import Leadership
 from masthead.errors import ArgumentError, ClosedError, LeadershipLostError
@@ -190,7 +190,7 @@ def _called(call: Callable[[], object]) -> None:
     try:
         call()
     except BaseException as error:
-        raised = raise_in_future(error, "callback")
+        raised = make_awaitable_error(error, "callback")
         if raised is error:
             raise
         raise raised from error

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._controller.invocation import ReconcileTimeoutError
 from masthead._controller.manager import Manager as AsyncManager
+from masthead._meta.daemon_executor import DaemonExecutor
 from masthead._module import set_module
 from masthead._rest.write_observer import write_observer
 from masthead._sync.context import ReconcileContext
-from masthead._sync.daemon_pool import DaemonPool
 from masthead._sync.portal import Portal
 from masthead._sync.reconcile_calls import client_of_loop
 
@@ -40,8 +40,8 @@ class ReconcilerThreads:
 
     def __init__(self) -> None:
         self._portal = Portal.attached()
-        self._executor = DaemonPool("masthead-reconcile")
-        self._timers = DaemonPool("masthead-timer", "timer")
+        self._executor = DaemonExecutor("masthead-reconcile", "reconcile")
+        self._timers = DaemonExecutor("masthead-timer", "timer")
         self._running: set[asyncio.Future[object]] = set()
 
     async def __aenter__(self) -> Self:

@@ -10,7 +10,7 @@ import pytest
 
 import masthead
 import masthead.aio
-from masthead._sync.daemon_pool import DaemonPool
+from masthead._meta.daemon_executor import DaemonExecutor
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.errors import ClosedError
 from masthead.testing import Environment, in_virtual_time
@@ -105,7 +105,7 @@ def test_an_error_of_the_start_is_raised_to_the_caller() -> None:
 
 
 def test_threads_of_a_pool_are_used_again() -> None:
-    pool = DaemonPool("test")
+    pool = DaemonExecutor("test", "call")
     names = [pool.submit(lambda: threading.current_thread().name).result(WITHIN)]
     # An idle thread is found only once it has come back.
     assert pool._idle.acquire(timeout=WITHIN)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, cast
 
-Plain: TypeAlias = dict[str, Any]
-"""A JSON object: one of the API, or a part of one."""
+from masthead._meta.plain import Plain, text
+
+__all__ = [
+    "Plain",
+    "has_finalizers",
+    "is_being_deleted",
+    "items",
+    "metadata",
+    "part",
+    "text",
+    "with_floats",
+    "with_integers",
+    "without_managed_fields",
+]
+
 _INT64: Final = 2**63
 
 
@@ -21,12 +34,6 @@ def items(owner: Plain, name: str) -> list[Plain]:
     if not isinstance(found, list):
         return []
     return [cast("Plain", each) for each in cast("list[object]", found) if isinstance(each, dict)]
-
-
-def text(owner: Plain, name: str) -> str:
-    """Return a string, or an empty one if it is missing."""
-    found = owner.get(name)
-    return found if isinstance(found, str) else ""
 
 
 def metadata(found: Plain) -> Plain:

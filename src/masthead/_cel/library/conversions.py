@@ -8,7 +8,7 @@ from typing import Final
 
 from masthead._cel.declarations import Function, function, method, overload
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
-from masthead._cel.library.times import parse_duration, parse_timestamp
+from masthead._cel.library.times import parse_timestamp
 from masthead._cel.types import (
     BOOL,
     BYTES,
@@ -37,6 +37,7 @@ from masthead._cel.values import (
     Value,
     type_name,
 )
+from masthead._meta.go_duration import parse_duration
 
 __all__ = ["FUNCTIONS", "format_double", "to_string"]
 

@@ -10,57 +10,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from masthead._cel.declarations import Function, Overload, function, method
 from masthead._cel.errors import EvaluationError
 from masthead._cel.types import DURATION, INT, STRING, TIMESTAMP
-from masthead._cel.values import MAX_INT, Duration, Timestamp
+from masthead._cel.values import Duration, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FUNCTIONS", "parse_duration", "parse_timestamp"]
+__all__ = ["FUNCTIONS", "parse_timestamp"]
 
-_UNITS: Final = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
-_SPAN: Final = re.compile(r"([0-9]{0,32})(?:(\.)([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _TIMESTAMP: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})\Z"
 )
 _OFFSET: Final = re.compile(r"([+-]?[0-9]{1,9}):([+-]?[0-9]{1,9})\Z")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def parse_duration(text: str) -> int | None:
-    """Read a span of time as Go writes it, such as ``1h30m``.
-
-    Returns:
-        Its nanoseconds; None if the text is invalid, or too long.
-    """
-    sign = -1 if text.startswith("-") else 1
-    rest = text[1:] if text[:1] in {"-", "+"} else text
-    if rest == "0":
-        return 0
-    if not rest:
-        return None
-    nanos = at = 0
-    while at < len(rest):
-        match = _SPAN.match(rest, at)
-        if match is None or not (match[1] or match[3]):
-            return None
-        unit = _UNITS[match[4]]
-        nanos += int(match[1] or 0) * unit
-        if match[3]:
-            digits = match[3][:18]
-            nanos += int(digits) * unit // 10 ** len(digits)
-        at = match.end()
-    if nanos > MAX_INT + (sign < 0):
-        return None
-    return sign * nanos
 
 
 def parse_timestamp(text: str) -> Timestamp | None:

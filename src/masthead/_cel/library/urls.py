@@ -129,7 +129,11 @@ def _literal_host(host: str) -> str:
     if not bracket:
         raise ValueError("missing ']' in host")
     _check_port(port)
-    name = _unescaped_host(name.replace("%25", "%", 1))
+    # RFC 6874: the percent sign in front of a zone is escaped, and so may be any character of the zone.
+    address_text, percent, zone = name.partition("%25")
+    _check_escapes(zone)
+    decoded_zone = unquote_to_bytes(zone).decode("utf-8", "replace")
+    name = _unescaped_host(address_text) + (f"%{decoded_zone}" if percent else "")
     try:
         address, _ = parse_address(name)
     except ValueError as error:

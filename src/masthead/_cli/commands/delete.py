@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.manifest_files import StandardInput
-    from masthead._cli.outputs import Plain
     from masthead._cli.state import State
+    from masthead._meta.plain import Plain
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
 

@@ -15,9 +15,9 @@ from masthead._cli.terminal import has_color, say, write
 if TYPE_CHECKING:
     import masthead
     from masthead._cli.describe import Described
-    from masthead._cli.outputs import Plain
     from masthead._cli.selected_pods import SelectedPods
     from masthead._cli.state import State
+    from masthead._meta.plain import Plain
 
 __all__ = ["command"]
 

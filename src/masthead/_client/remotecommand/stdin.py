@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._client.remotecommand.source_file import file_pieces
-from masthead._client.remotecommand.source_thread import SourceThread
+from masthead._meta.daemon_executor import DaemonExecutor
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
 
 async def _read_in_thread(remaining: Iterator[object]) -> AsyncGenerator[bytes]:
     """What an iterator has, one after the other. Nothing waits for one that is given up."""
-    thread, context = SourceThread(), contextvars.copy_context()
+    thread, context = DaemonExecutor("masthead-stdin", "source of stdin", max_threads=1), contextvars.copy_context()
     loop = asyncio.get_running_loop()
 
     def read() -> object:
