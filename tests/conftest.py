@@ -24,7 +24,9 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
 
 
 ROOT = Path(__file__).parent
-QUICK = tuple(ROOT / name for name in ("cli", "conformance/test_embedded.py", "integration", "isolated", "server", "unit"))
+QUICK = tuple(
+    ROOT / name for name in ("cli", "conformance/test_embedded.py", "integration", "isolated", "server", "unit")
+)
 """The tests of `make test`, except for those with the mark `slow` or `real`."""
 
 

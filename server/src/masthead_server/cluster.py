@@ -65,7 +65,7 @@ class ClusterState:
         """Called after every write, with the resource and the record."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
-        self.allocations = Allocations()
+        self.allocations: Allocations = Allocations()
         for service in self._listed("", "services"):
             self.allocations.reserve(service)
 

@@ -119,13 +119,13 @@ class RecordTable:
     def __init__(self) -> None:
         self.log: list[Record] = []
         """The records since the last compaction, in order."""
-        self.dropped = 0
+        self.dropped: int = 0
         """The newest revision that is no longer in the log."""
         self.listeners: set[Callable[[], object]] = set()
         """Called after every write."""
         self.enders: set[Callable[[], object]] = set()
         """Called when the resource is no longer served."""
-        self.count = 0
+        self.count: int = 0
         """How many objects there are."""
         self._latest: dict[str, Record] = {}
         self._keys: list[str] = []
@@ -240,8 +240,8 @@ class Storage:
     def __init__(
         self, journal: Journal | None = None, *, window: int = 10_000, most_bytes: int = 64 * 1024 * 1024
     ) -> None:
-        self.revision = FIRST_REVISION
-        self.compacted = 0
+        self.revision: int = FIRST_REVISION
+        self.compacted: int = 0
         self._journal = journal
         self._window = window
         self._past = _Past(most_bytes)

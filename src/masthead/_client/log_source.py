@@ -48,7 +48,7 @@ class LogSource:
             get_pod: Reads the pod.
             container: The container's name; empty to leave it to the server.
         """
-        self.container = container
+        self.container: str = container
         self._rest = rest
         self._build_call = build_call
         self._get_pod = get_pod

@@ -86,14 +86,14 @@ class Flight:
         attempt: int = 0,
         reasons: tuple[str, ...] = (),
     ) -> None:
-        self.request = request
-        self.id = id_
-        self.started = started
-        self.attempt = attempt
-        self.reasons = reasons
-        self.writes = OwnWrites()
-        self.is_reconciling = True
-        self.is_failed = False
+        self.request: Request = request
+        self.id: str = id_
+        self.started: float = started
+        self.attempt: int = attempt
+        self.reasons: tuple[str, ...] = reasons
+        self.writes: OwnWrites = OwnWrites()
+        self.is_reconciling: bool = True
+        self.is_failed: bool = False
         self._reader = reader
         self._rest = rest
         self._undecided: list[tuple[ObjectChange, str]] = []

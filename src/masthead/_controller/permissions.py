@@ -70,10 +70,10 @@ class Permission:
             )
         if isinstance(names, str):
             raise ArgumentError(f"names must be a list, such as [{names!r}]", value=names)
-        self.verbs = verbs
-        self.subresource = subresource
-        self.names = tuple(names)
-        self.namespaces = None if namespace is None else namespaces_of(namespace)
+        self.verbs: tuple[str, ...] = verbs
+        self.subresource: str = subresource
+        self.names: tuple[str, ...] = tuple(names)
+        self.namespaces: tuple[str, ...] | None = None if namespace is None else namespaces_of(namespace)
 
     @property
     def resource(self) -> GroupVersionResource:

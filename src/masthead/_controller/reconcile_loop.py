@@ -65,7 +65,7 @@ class ReconcileLoop:
         objects: Indexer[Object] = self._informers[0][1].indexer
         self.requests: Final = RequestProcessor(controller, services, self.reader, objects, self._log, unseen)
         self._objects = objects
-        self.is_namespaced = True
+        self.is_namespaced: bool = True
         self._events = EventRegistrations(
             controller, self.reader, self.requests.enqueue, self._log, self.requests.metrics.mapping_errors
         )

@@ -79,7 +79,7 @@ class TermState:
         self.title = title
         self.token = token
         self.until = until
-        self.reason = ""
+        self.reason: str = ""
         self.on_revoked: list[Callable[[], object]] = []
         self._clock = clock
 

@@ -72,7 +72,7 @@ class ShardRanges:
 
     def __init__(self, ranges: Iterable[tuple[int, int]], *, by: ShardKey = "uid") -> None:
         self.by: ShardKey = check_key(by)
-        self.ranges = _union(ranges)
+        self.ranges: tuple[tuple[int, int], ...] = _union(ranges)
         self._starts = [start for start, _ in self.ranges]
         self._ends = [end for _, end in self.ranges]
 
@@ -165,7 +165,7 @@ class ShardSet:
     __slots__ = ("_ranges", "_slots", "by", "total")
 
     def __init__(self, slots: Iterable[int] = (), *, total: int = 64, by: ShardKey = "uid") -> None:
-        self.total = check_slots(total)
+        self.total: int = check_slots(total)
         self.by: ShardKey = check_key(by)
         self._slots = frozenset(slots)
         for slot in self._slots:

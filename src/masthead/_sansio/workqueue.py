@@ -84,8 +84,8 @@ class WorkQueueState(Generic[K]):
         self._heap: list[tuple[float, int, K]] = []
         self._sequence = 0
         self._is_closed = False
-        self.adds = 0
-        self.ready_since = 0.0
+        self.adds: int = 0
+        self.ready_since: float = 0.0
 
     def add(self, key: K, now: float, priority: int = 0) -> bool:
         """Make a key ready, or dirty if it is being processed; does nothing once the queue is closed.

@@ -192,7 +192,7 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self.closers: list[Callable[[], Awaitable[object]]] = []
-        self.is_closed = False
+        self.is_closed: bool = False
         self._gate = threading.RLock()  # reentrant: signal handlers and finalizers may run while it is held
         self._pid = 0
         self._loop: asyncio.AbstractEventLoop | None = None

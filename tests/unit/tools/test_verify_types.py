@@ -25,7 +25,7 @@ def output(score: float, *problems: str) -> Any:
 
 
 def test_a_score_at_the_floor_is_enough() -> None:
-    assert report(output(0.99)) == (True, "99.0% of the public API is typed; the floor is 99%")
+    assert report(output(0.999)) == (True, "99.9% of the public API is typed; the floor is 99.9%")
 
 
 def test_a_lower_score_names_the_causes() -> None:

@@ -50,8 +50,8 @@ class MainStdio:
     """
 
     def __init__(self, *, is_stdin_once: bool) -> None:
-        self.stdin = StdinPipe()
-        self.sizes = TerminalSizes()
+        self.stdin: StdinPipe = StdinPipe()
+        self.sizes: TerminalSizes = TerminalSizes()
         self.is_stdin_once = is_stdin_once
 
     def close(self) -> None:
@@ -71,13 +71,13 @@ class ContainerInstance:
     def __init__(self, limits: RuntimeLimits, clock: Clock) -> None:
         self._limits = limits
         self._clock = clock
-        self.log = LogStore(limits.log)
+        self.log: LogStore = LogStore(limits.log)
         """What it prints."""
-        self.files = FileSystem(limits.files, lambda: clock.now().timestamp())
+        self.files: FileSystem = FileSystem(limits.files, lambda: clock.now().timestamp())
         """Its files, which outlive a restart."""
         self.previous: LogStore | None = None
         """What it had printed when it was last restarted."""
-        self.ended = asyncio.Event()
+        self.ended: asyncio.Event = asyncio.Event()
         """Set when the container ends, and with it its commands and streams."""
         self.main: MainStdio | None = None
         """The streams of its main process, if that runs."""

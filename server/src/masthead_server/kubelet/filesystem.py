@@ -44,8 +44,8 @@ class RegularFile:
 
     def __init__(self, owner: FileSystem) -> None:
         self.mode = 0o644
-        self.mtime = 0.0
-        self.size = 0
+        self.mtime: float = 0.0
+        self.size: int = 0
         self._owner = owner
         self._content: tempfile.SpooledTemporaryFile[bytes] | None = None  # made when something is written
 
@@ -97,7 +97,7 @@ class FileSystem:
         self._limit = limit
         self._used = 0
         self._nodes = 0
-        self.root = Directory(mtime=now())
+        self.root: Directory = Directory(mtime=now())
         for folder in _FIRST_FOLDERS:
             self.make_directory(folder, parents=True)
 

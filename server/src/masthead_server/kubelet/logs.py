@@ -88,7 +88,7 @@ class LogStore:
         self._size = 0
         self._is_open_line = False
         self._waiters: list[asyncio.Future[None]] = []
-        self.is_ended = False
+        self.is_ended: bool = False
         """Whether the container has ended, so that nothing is added any more."""
 
     def append(self, data: bytes, now: datetime, stream: str = STDOUT) -> None:

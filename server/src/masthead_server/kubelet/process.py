@@ -48,12 +48,12 @@ class _Process(Generic[StdinT, OutputT]):
         self.stdin = stdin
         self.stdout = stdout
         self.stderr = stderr
-        self.namespace = line.namespace
-        self.pod = line.pod
-        self.container = line.container
-        self.argv = line.argv
-        self.env = line.env
-        self.is_tty = line.is_tty
+        self.namespace: str = line.namespace
+        self.pod: str = line.pod
+        self.container: str = line.container
+        self.argv: tuple[str, ...] = line.argv
+        self.env: Mapping[str, str] = line.env
+        self.is_tty: bool = line.is_tty
         self.line = line
 
     def __repr__(self) -> str:

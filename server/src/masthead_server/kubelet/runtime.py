@@ -37,16 +37,16 @@ class PodRuntime:
 
     def __init__(self, cluster: ClusterState) -> None:
         self.cluster = cluster
-        self.served = cluster.catalog.require(_PODS)
+        self.served: ServedResource = cluster.catalog.require(_PODS)
         """The resource of pods."""
-        self.limits = RuntimeLimits()
-        self.containers = ContainerTable(self.limits, cluster.clock)
-        self.exec_handlers = HandlerRegistry()
-        self.attach_handlers = HandlerRegistry()
-        self.main_handlers = HandlerRegistry()
-        self.ports = Ports()
+        self.limits: RuntimeLimits = RuntimeLimits()
+        self.containers: ContainerTable = ContainerTable(self.limits, cluster.clock)
+        self.exec_handlers: HandlerRegistry = HandlerRegistry()
+        self.attach_handlers: HandlerRegistry = HandlerRegistry()
+        self.main_handlers: HandlerRegistry = HandlerRegistry()
+        self.ports: Ports = Ports()
         """What listens on the ports of pods and nodes."""
-        self.threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="masthead-kubelet")
+        self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="masthead-kubelet")
         """Where handlers run that are plain functions."""
 
     def now(self) -> datetime:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.custom.definition import DefinitionVersion
     from masthead_server.resources.description import ResourceDescription
     from masthead_server.resources.field_selectors import SelectableFields
+    from masthead_server.resources.strategy import Strategy
     from masthead_server.storage import Record
     from masthead_server.wire.plain import Plain
 
@@ -73,25 +74,25 @@ class ServedResource:
         self.gvk = gvk
         self.gvr: GroupVersionResource = gvk.group_version.resource(resource.name)
         self.resource = resource
-        self.group = gvk.group
-        self.version = gvk.version
-        self.kind = gvk.kind
-        self.list_kind = list_kind or f"{gvk.kind}List"
-        self.api_version = gvk.api_version
-        self.name = resource.name
-        self.verbs = frozenset(resource.verbs) if verbs is None else verbs
-        self.is_namespaced = resource.namespaced
-        self.patch_types = _PATCHES if definition is None else _CUSTOM_PATCHES
+        self.group: str = gvk.group
+        self.version: str = gvk.version
+        self.kind: str = gvk.kind
+        self.list_kind: str = list_kind or f"{gvk.kind}List"
+        self.api_version: str = gvk.api_version
+        self.name: str = resource.name
+        self.verbs: frozenset[str] = frozenset(resource.verbs) if verbs is None else verbs
+        self.is_namespaced: bool = resource.namespaced
+        self.patch_types: tuple[str, ...] = _PATCHES if definition is None else _CUSTOM_PATCHES
         """The media types of the patches that it accepts, in the order in which messages list them."""
-        self.is_stored = description.is_stored
-        self.strategy = description.strategy
+        self.is_stored: bool = description.is_stored
+        self.strategy: Strategy = description.strategy
         self.deprecation_warning = deprecation_warning
-        self.has_own_shape = self.version in description.converted
-        self.stored_as = description.stored_as or _foremost(gvk, resource.name)
-        self.stored_group = self.stored_as.group
+        self.has_own_shape: bool = self.version in description.converted
+        self.stored_as: GroupVersion = description.stored_as or _foremost(gvk, resource.name)
+        self.stored_group: str = self.stored_as.group
         self.field_managers: dict[str, FieldManager] = {}
         """The field managers of its subresources and, by the empty name, of the objects; created when first used."""
-        self.table = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
+        self.table: str = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
 
     @classmethod
     def builtin(cls, kind: type[Object], description: ResourceDescription) -> ServedResource:

@@ -57,8 +57,8 @@ class Ingest(Generic[T]):
         shards: ShardRanges | None = None,
     ) -> None:
         self._storage = storage
-        self.transform = transform
-        self.shards = shards
+        self.transform: Transform[T] | None = transform
+        self.shards: ShardRanges | None = shards
 
     def selects(self, obj: T) -> bool:
         """Whether an object's shard is selected. A server without sharding sends all objects."""

@@ -58,16 +58,16 @@ class DefinitionVersion:
         self.definition = definition
         # As text: the garbage collector of Python would visit each part of thousands of schemas again and again.
         self._text = msgspec.json.encode(plain)
-        self.name = text(plain, "name")
-        self.is_served = bool(plain.get("served"))
-        self.is_storage = bool(plain.get("storage"))
-        self.selectable_paths = [
+        self.name: str = text(plain, "name")
+        self.is_served: bool = bool(plain.get("served"))
+        self.is_storage: bool = bool(plain.get("storage"))
+        self.selectable_paths: list[str] = [
             text(selectable_field, "jsonPath") for selectable_field in items(plain, "selectableFields")
         ]
         subresources = part(plain, "subresources")
-        self.has_status = isinstance(subresources.get("status"), dict)
-        self.scale = _scale_paths(part(subresources, "scale"))
-        self.is_deprecated = bool(plain.get("deprecated"))
+        self.has_status: bool = isinstance(subresources.get("status"), dict)
+        self.scale: ScalePaths | None = _scale_paths(part(subresources, "scale"))
+        self.is_deprecated: bool = bool(plain.get("deprecated"))
         self._own_warning = plain.get("deprecationWarning")
 
     @property
@@ -140,31 +140,33 @@ class Definition:
     def __init__(self, plain: Plain) -> None:
         spec, status = part(plain, "spec"), part(plain, "status")
         names = part(status, "acceptedNames")
-        self.name = text(part(plain, "metadata"), "name")
-        self.uid = text(part(plain, "metadata"), "uid")
+        self.name: str = text(part(plain, "metadata"), "name")
+        self.uid: str = text(part(plain, "metadata"), "uid")
         self._spec_digest = _digest(spec)
-        self.schemas_digest = _digest([spec.get(name) for name in ("versions", "preserveUnknownFields")])
+        self.schemas_digest: bytes = _digest([spec.get(name) for name in ("versions", "preserveUnknownFields")])
         """Says whether two states of a definition have the same schemas."""
-        self.group = text(spec, "group")
-        self.plural = text(names, "plural")
-        self.singular = text(names, "singular")
-        self.kind = text(names, "kind")
-        self.list_kind = text(names, "listKind")
+        self.group: str = text(spec, "group")
+        self.plural: str = text(names, "plural")
+        self.singular: str = text(names, "singular")
+        self.kind: str = text(names, "kind")
+        self.list_kind: str = text(names, "listKind")
         self.short_names: tuple[str, ...] = tuple(names.get("shortNames") or ())
         self.categories: tuple[str, ...] = tuple(names.get("categories") or ())
-        self.table = f"{self.group}/{text(part(spec, 'names'), 'plural')}"
+        self.table: str = f"{self.group}/{text(part(spec, 'names'), 'plural')}"
         """The table that stores its objects."""
-        self.requested_kind = text(part(spec, "names"), "kind")
-        self.is_namespaced = text(spec, "scope") == _NAMESPACED
-        self.preserves_unknown = bool(spec.get("preserveUnknownFields"))
+        self.requested_kind: str = text(part(spec, "names"), "kind")
+        self.is_namespaced: bool = text(spec, "scope") == _NAMESPACED
+        self.preserves_unknown: bool = bool(spec.get("preserveUnknownFields"))
         self.conversion: Plain = part(spec, "conversion")
-        self.has_webhook = text(self.conversion, "strategy") == "Webhook" and len(items(spec, "versions")) > 1
+        self.has_webhook: bool = text(self.conversion, "strategy") == "Webhook" and len(items(spec, "versions")) > 1
         """Whether a webhook converts the objects between versions."""
-        self.is_established = is_condition_true(plain, ESTABLISHED)
-        self.is_servable = self.is_established or is_condition_true(plain, NAMES_ACCEPTED)
+        self.is_established: bool = is_condition_true(plain, ESTABLISHED)
+        self.is_servable: bool = self.is_established or is_condition_true(plain, NAMES_ACCEPTED)
         """Whether requests for its objects are served: its names were accepted, now or in the past."""
-        self.is_terminating = is_condition_true(plain, TERMINATING)
-        self.versions = {text(version, "name"): DefinitionVersion(self, version) for version in items(spec, "versions")}
+        self.is_terminating: bool = is_condition_true(plain, TERMINATING)
+        self.versions: dict[str, DefinitionVersion] = {
+            text(version, "name"): DefinitionVersion(self, version) for version in items(spec, "versions")
+        }
 
     @property
     def storage_version(self) -> DefinitionVersion:
