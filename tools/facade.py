@@ -355,7 +355,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
-    "`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event loop.": (
+    "Any thread may call `record`, also signal handlers and finalizers; everything else belongs to the client's event\n        loop.": (
         "Any number of threads may use it at the same time; `record` may also be called in signal handlers and finalizers."
     ),
     "One instance belongs to one event loop; calls may be made at the same time.": (

@@ -200,7 +200,8 @@ class ApplyConflictError(ConflictError):
     """
 
     advice = (
-        "For each of these fields: take it over with force=True; or leave it out, so that its manager keeps it; or apply "
+        "For each of these fields: take it over with force=True; or leave it out, so that its manager keeps it; or "
+        "apply "
         "its present value, to share it. error.conflicts lists them."
     )
 

@@ -78,7 +78,8 @@ class Failures:
         verb, problem = type(step).__name__.lower(), str(error).rstrip(".")
         if isinstance(error, ForbiddenError):
             return (
-                f"no permission to {'get' if verb == 'read' else verb} leases ({problem}); leader election needs a Role "
+                f"no permission to {'get' if verb == 'read' else verb} leases ({problem}); leader election needs a "
+                "Role "
                 f'in the namespace {self._lock.namespace} with the rule {{apiGroups: ["coordination.k8s.io"], '
                 'resources: ["leases"], verbs: ["get", "create", "update"]}. Retrying.'
             )

@@ -2,17 +2,17 @@
 
 ::
 
-    record() ─> references (which object?) ─> buffer (any thread: correlator, queue) ─> sender (a task) ─> sink ─> server
+    record() ─> references (the object) ─> buffer (any thread: correlator, queue) ─> sender (a task) ─> sink ─> server
 
 ========== ====================================================================
 references  from an object to a reference, and the checks of arguments
 bodies      the JSON of Events, in ``events.k8s.io/v1`` and core/v1
-sink        one write; which API the server has; what a failure means
+sink        one write; the choice of the API; the meaning of failures
 buffer      accepts occurrences from any thread, hands out writes
 sender      the background task
 recorder    `EventRecorder`
 ========== ====================================================================
 
-What becomes of an occurrence is decided in `masthead._sansio.event_correlation`, when it is written in
-`masthead._sansio.event_writes`.
+`masthead._sansio.event_correlation` turns occurrences into Events; `masthead._sansio.event_writes`
+schedules the writes.
 """

@@ -29,12 +29,12 @@ _FOR_CLUSTER_SCOPED: Final = "default"
 
 @dataclass(frozen=True, slots=True)
 class EventSource:
-    """Who reports.
+    """The reporter of Events.
 
     Attributes:
         component: The controller.
-        instance: Which of its instances, such as its pod.
-        host: The machine; for core/v1 only, and empty for none.
+        instance: Its instance, such as its pod.
+        host: The machine, for core/v1 only; empty for none.
     """
 
     component: str
@@ -43,12 +43,12 @@ class EventSource:
 
 
 def namespace_of(record: EventRecord) -> str:
-    """The namespace of an Event: that of its object, or ``default``."""
+    """Return the namespace of an Event: that of its object, or ``default``, as the API server requires."""
     return record.first.regarding.namespace or _FOR_CLUSTER_SCOPED
 
 
 def create_body(api: EventApi, write: EventWrite, source: EventSource) -> bytes:
-    """The Event to create."""
+    """Encode a new Event."""
     record, first = write.record, write.record.first
     common = {
         "apiVersion": api,
@@ -65,7 +65,7 @@ def create_body(api: EventApi, write: EventWrite, source: EventSource) -> bytes:
 
 
 def patch_body(api: EventApi, write: EventWrite) -> bytes:
-    """The patch that brings the count of an Event up to date."""
+    """Encode the patch of an Event's count."""
     if api == "events.k8s.io/v1":
         return msgspec.json.encode({"series": _series(write)})
     body = {
@@ -83,6 +83,7 @@ def _new_fields(write: EventWrite, source: EventSource) -> dict[str, object]:
         "note": record.note,
         "regarding": _reference(record.first.regarding),
         "reportingController": source.component,
+        # A series of one is invalid.
         **({"series": _series(write)} if write.count > 1 else {}),
     }
 

@@ -1,12 +1,12 @@
-"""What is recorded and not yet written: accepts occurrences from any thread, and hands out writes to the sender.
+"""The buffer of a recorder: accepts occurrences from any thread, and hands out writes to the sender.
 
 ::
 
-    record(), any thread ──> inbox ──whoever gets the lock──> correlator ──> queue of writes ──> sender, on the loop
+    record(), any thread ──> inbox ──holder of the lock──> correlator ──> queue of writes ──> sender, on the loop
 
-Nobody waits for the lock in ``record``: a thread that does not get it leaves its occurrence in the inbox, to the one that
-has it, which looks into the inbox after it has let go of the lock. So ``record`` may be called from a signal handler or a
-finalizer, in the middle of another call.
+``record`` never waits for the lock. A thread that does not get it leaves its occurrence in the inbox; the holder checks
+the inbox again after releasing the lock. So signal handlers and finalizers may call ``record`` in the middle of another
+call.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = ["EventBuffer", "EventCounts"]
 
 _log: Final = logging.getLogger("masthead.record")
 
-_SHARE: Final = 64
-"""How many occurrences one call of ``record`` correlates at most, its own and those of other threads."""
+_MAX_SHARE: Final = 64
+"""The maximum number of occurrences that one call of ``record`` correlates, including those of other threads."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -47,15 +47,15 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 @set_module("masthead.record")
 @dataclass(slots=True)
 class EventCounts:
-    """What a recorder has done so far.
+    """Counts of a recorder since its creation.
 
     Attributes:
-        recorded: The occurrences that were recorded.
-        filtered: Those that the spam filter has kept from being written at once.
-        dropped: Those that were dropped, because too many Events waited, or the recorder has stopped.
-        sent: The writes that have succeeded.
-        failed: The writes that were given up.
-        pending: The Events that wait to be written.
+        recorded: Recorded occurrences.
+        filtered: Occurrences whose write the spam filter has deferred.
+        dropped: Occurrences that were dropped, because too many Events waited, or the recorder had stopped.
+        sent: Successful writes.
+        failed: Abandoned writes.
+        pending: Events that wait for their write.
     """
 
     recorded: int = 0
@@ -69,12 +69,12 @@ class EventCounts:
 class EventBuffer:
     """Occurrences, records and writes of one recorder.
 
-    Threads: `offer` may be called from any thread, all else on the sender's loop only.
+    Threads: any thread may call `offer`; everything else belongs to the sender's loop.
 
     Args:
-        limit: How many Events may wait.
+        limit: The maximum number of waiting Events.
         options: The limits of correlation.
-        metrics: What is counted.
+        metrics: The instruments.
         random: The source of jitter.
     """
 
@@ -92,23 +92,23 @@ class EventBuffer:
         self._last_nanos = 0
         self._offset = int(random() * 1000)
         self._has_dropped = False
-        self._drops = threading.RLock()  # reentrant: a signal handler may drop while a thread does
+        self._drops = threading.RLock()  # reentrant: a signal handler may interrupt a thread in `_drop`
         self.counts: EventCounts = EventCounts()
 
     def __len__(self) -> int:
         return len(self._queue) + len(self._inbox)
 
     def open(self, monotonic: Callable[[], float], wake: Callable[[], object]) -> None:
-        """Begin: from now on there is a clock, and a sender to wake."""
+        """Start with a clock, and a sender to wake."""
         self._monotonic, self._wake = monotonic, wake
         wake()
 
     def close(self) -> None:
-        """Accept no more."""
+        """Accept no further occurrences."""
         self._is_closed = True
 
     def offer(self, occurrence: Occurrence) -> bool:
-        """Take an occurrence; return False if it is dropped."""
+        """Accept an occurrence; return False if it is dropped."""
         if self._is_closed or len(self._inbox) >= self._limit:
             self._drop(occurrence)
             return False
@@ -117,49 +117,57 @@ class EventBuffer:
         return True
 
     def turn(self) -> tuple[list[EventWrite], float | None]:
-        """Take the writes to send now; and the seconds after which there may be more, None for no such time."""
+        """Take the writes that are due.
+
+        Returns:
+            The writes, and the seconds until more may be due; None if none is scheduled.
+        """
         now = self._now()
         with self._locked():
-            rest = self._observe(_SHARE)
+            remaining = self._observe(_MAX_SHARE)
             for record in self._correlator.due(now):
                 self._queue.add(record, is_bounded=False)
             writes: list[EventWrite] = []
             while (write := self._queue.take(now)) is not None:
                 writes.append(write)
-            times = [each for each in (self._queue.wake_at(now), self._correlator.next_due()) if each is not None]
+            times = [at for at in (self._queue.wake_at(now), self._correlator.next_due()) if at is not None]
         self._metrics.pending(len(self))
-        if rest:
+        if remaining:
             return writes, 0.0
         return writes, max(0.0, min(times) - now) if times else None
 
     def catch_up(self) -> tuple[set[EventRecord], int]:
-        """Ask for the write of everything that was recorded; return the records, and the number of the last write."""
+        """Schedule the write of everything recorded.
+
+        Returns:
+            The records, and the serial number of the last write.
+        """
         with self._locked():
             self._observe(None)
             for record in self._correlator.behind():
                 self._queue.add(record, is_bounded=False)
             waiting = self._queue.records()
             for record in waiting:
-                # Its next write has all of it, unless that only finds out that an earlier one was carried out.
+                # The next write covers everything, unless it only discovers that an earlier one has succeeded.
                 record.wanted = record.count
             return waiting, self._queue.serial
 
     def hurry(self) -> None:
-        """Give every write one last attempt, without a pause."""
+        """Give every write one last attempt, without delay."""
         with self._locked():
             self._queue.hurry()
 
     def is_waiting(self, record: EventRecord) -> bool:
-        """Whether a record is still to be written."""
+        """Whether a record waits for a write."""
         return record in self._queue
 
     def use_core(self) -> None:
-        """Write every occurrence, as core/v1 wants it."""
+        """Write every occurrence, as core/v1 requires."""
         with self._locked():
             self._correlator.updates_every_time = True
 
     def succeeded(self, write: EventWrite, count: int, verb: str) -> None:
-        """Note that the server has an Event with this count."""
+        """Record that the server stores this count of an Event."""
         with self._locked():
             self._correlator.wrote(write.record, count, self._now())
             self._queue.succeeded(write)
@@ -167,36 +175,36 @@ class EventBuffer:
         self._metrics.sent(verb)
 
     def gave_up(self, write: EventWrite, reason: str) -> None:
-        """Note that the server refuses a write for good."""
+        """Record that the server permanently refuses a write."""
         with self._locked():
             self._correlator.gave_up(write.record, self._now())
             self._queue.gave_up(write)
         self._count_failure(reason)
 
     def retry_later(self, write: EventWrite, after: float, reason: str) -> bool:
-        """Note a temporary failure; return False if it was the last attempt."""
+        """Record a temporary failure; return False after the last attempt."""
         with self._locked():
             now = self._now()
-            is_kept = self._queue.retry_later(write, now, self._random, after=after)
-            if not is_kept:
+            has_retry = self._queue.retry_later(write, now, self._random, after=after)
+            if not has_retry:
                 self._correlator.gave_up(write.record, now)
-        if not is_kept:
+        if not has_retry:
             self._count_failure(reason)
-        return is_kept
+        return has_retry
 
     def rename(self, write: EventWrite) -> None:
-        """Give an Event that the server does not have another name, because its own is taken."""
+        """Rename a new Event whose name is taken."""
         with self._locked():
             record = write.record
             record.name = self._name(record.first)
 
     def put_back(self, write: EventWrite) -> None:
-        """Undo the taking of a write."""
+        """Return a taken write to the queue."""
         with self._locked():
             self._queue.put_back(write)
 
     def abandon(self) -> int:
-        """Count whatever is left as failed; return its number."""
+        """Count all remaining Events as failed; return their number."""
         left = len(self)
         if left:
             self.counts.failed += left
@@ -213,45 +221,47 @@ class EventBuffer:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        """Take the lock, on the loop; then correlate what was left in the inbox meanwhile, because it was not free."""
+        """Hold the lock, on the loop; then drain the inbox, because others could not get the lock."""
         with self._lock:
             yield
         self._share()
 
     def _share(self) -> None:
-        """Correlate what is in the inbox, unless somebody does; that one looks again after it has let go of the lock."""
+        """Drain the inbox unless another thread is draining; that thread re-checks after releasing the lock."""
         while self._inbox and self._monotonic is not None and self._lock.acquire(blocking=False):
             try:
-                rest = self._observe(_SHARE)
+                remaining = self._observe(_MAX_SHARE)
             finally:
                 self._lock.release()
-            if rest:  # this thread has done enough for others: the sender goes on
+            if remaining:  # this thread has done its share for others; the sender does the rest
                 self._wake()
                 return
 
     def _observe(self, limit: int | None) -> int:
-        """Correlate occurrences, with the lock in hand; return how many are left."""
+        """Correlate occurrences under the lock; return the number of remaining ones."""
+        # Without a clock before the start: the inbox keeps them until then.
         if self._monotonic is None:
             return 0
         now = self._monotonic()
-        is_any = False
+        has_writes = False
         inbox, done = self._inbox, 0
         while inbox and (limit is None or done < limit):
             done += 1
             try:
-                is_any |= self._observe_one(inbox.popleft(), now)
-            except Exception:  # noqa: BLE001 - of a defect here, another caller of record must not hear
+                has_writes |= self._observe_one(inbox.popleft(), now)
+            except Exception:  # noqa: BLE001 - a defect here must not reach the caller of record, who may be another
                 self.counts.failed += 1
                 _log.exception("an Event could not be correlated, and is lost")
-        if is_any:
+        if has_writes:
             self._wake()
         return len(inbox)
 
     def _observe_one(self, occurrence: Occurrence, now: float) -> bool:
-        """Correlate one occurrence; return whether there is something to write."""
+        """Correlate one occurrence; return whether it causes a write."""
         counts = self.counts
         seen = self._correlator.observe(occurrence, now, self._name(occurrence))
         counts.recorded += 1
+        # An evicted record leaves the correlator's memory; its count would be lost without a write.
         if seen.evicted is not None:
             self._queue.add(seen.evicted, is_bounded=False)
         if seen.is_filtered:
@@ -281,7 +291,8 @@ class EventBuffer:
             )
 
     def _name(self, occurrence: Occurrence) -> str:
-        # Python's clock has microseconds: the rest tells recorders apart, and no two Events of one recorder are equal.
+        # Python's clock has microseconds. A random offset below distinguishes recorders, and an increment the Events
+        # of one.
         nanos = (occurrence.at - _EPOCH) // _MICROSECOND * 1000 + self._offset
         self._last_nanos = nanos = max(nanos, self._last_nanos + 1)
         return event_name(occurrence.regarding.name, nanos)

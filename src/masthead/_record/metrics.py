@@ -1,4 +1,4 @@
-"""What a recorder counts."""
+"""Metrics of a recorder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log: Final = logging.getLogger("masthead.record")
 
 
 class RecorderMetrics:
-    """The instruments of one recorder. Metrics that fail cost no Event.
+    """The instruments of one recorder. Failing metrics cost no Event.
 
     Args:
         metrics: The provider; None for none.
@@ -35,25 +35,25 @@ class RecorderMetrics:
         self._is_broken = False
 
     def sent(self, verb: str) -> None:
-        """A write has succeeded."""
+        """Count a successful write."""
         self._count(lambda: self._metrics.counter(known.EVENTS_SENT, component=self._component, verb=verb).inc())
 
     def failed(self, reason: str, amount: int = 1) -> None:
-        """Writes were given up."""
+        """Count abandoned writes."""
         self._count(
             lambda: self._metrics.counter(known.EVENTS_FAILED, component=self._component, reason=reason).inc(amount)
         )
 
     def dropped(self) -> None:
-        """An occurrence was dropped."""
+        """Count a dropped occurrence."""
         self._count(self._dropped.inc)
 
     def filtered(self) -> None:
-        """An occurrence was not granted a write."""
+        """Count a filtered occurrence."""
         self._count(self._filtered.inc)
 
     def pending(self, count: int) -> None:
-        """So many Events wait."""
+        """Set the number of waiting Events."""
         self._count(lambda: self._pending.set(count))
 
     def _count(self, count: Callable[[], object]) -> None:
@@ -61,7 +61,7 @@ class RecorderMetrics:
             return
         try:
             count()
-        except Exception:  # noqa: BLE001 - whatever it is, it is not about the Event
+        except Exception:  # noqa: BLE001 - a fault of the metrics must not cost the Event
             if not self._is_broken:
                 _log.exception("metrics of recorder %s failed; further failures are not logged", self._component)
             self._is_broken = True

@@ -1,4 +1,4 @@
-"""The event recorder, which writes Events in the background."""
+"""The event recorder: writes Events in the background."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masthead._module import set_module
 from masthead._record.bodies import EventSource
 from masthead._record.buffer import EventBuffer
 from masthead._record.metrics import RecorderMetrics
-from masthead._record.references import checked_source, occurrence_of, reference_to
+from masthead._record.references import check_source, occurrence_of, reference_to
 from masthead._record.sender import EventSender
 from masthead._record.sink import EventSink
 from masthead.errors import ArgumentError, ClosedError
@@ -36,7 +36,7 @@ STOP_TIMEOUT: Final = 5.0
 
 
 def utc_now() -> datetime:
-    """The wall clock."""
+    """Read the wall clock."""
     return datetime.now(UTC)
 
 
@@ -50,16 +50,16 @@ class EventRecorder:
             recorder.record(site, "Normal", "Created", "Created Deployment web")
 
     Guarantees:
-        `record` returns at once, whatever the server does: it neither waits nor raises for failures of the API. Events
-        about one object are written in the order in which they were recorded. Occurrences that agree in everything become
-        one Event with a series; many that differ in their message only are combined; a spam filter limits the writes about
-        each object (`masthead.record.CorrelatorOptions`). At most `queue_limit` new Events wait; beyond that they are
-        dropped and counted. A server without ``events.k8s.io/v1`` gets core/v1 Events.
+        `record` returns immediately, whatever the server does: it neither waits nor raises for failures of the API.
+        Events about one object are written in the order of their recording. Equal occurrences become one Event with a
+        series; many that differ only in their message are combined; a spam filter limits the writes about each object
+        (`masthead.record.CorrelatorOptions`). At most `queue_limit` new Events wait; further ones are dropped and
+        counted. A server without ``events.k8s.io/v1`` gets core/v1 Events.
 
     Threads:
-        `record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event loop.
-        What is recorded before the recorder is started is written when it starts. If the client is closed first, what is left
-        has two seconds.
+        Any thread may call `record`, also signal handlers and finalizers; everything else belongs to the client's event
+        loop. Events recorded before the start are written after it. If the client is closed first, the recorder has two
+        seconds for the remaining Events.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class EventRecorder:
         queue_limit: int = QUEUE_LIMIT,
         options: CorrelatorOptions | None = None,
     ) -> None:
-        """Create a recorder; it writes from `start` on, or in ``async with``.
+        """Create a recorder; it writes after `start`, or in ``async with``.
 
         Args:
             client: Writes the Events.
-            component: The controller that reports: ``my-operator`` or ``example.com/my-operator``.
-            instance: Which of its instances; by default its component and host name.
-            host: The host name; by default that of the machine. Core/v1 Events have it in ``source`` if it is given.
+            component: The reporting controller: ``my-operator`` or ``example.com/my-operator``.
+            instance: The reporting instance; component and host name by default.
+            host: The host name; that of the machine by default. Core/v1 Events have an explicit one in ``source``.
             clock: The wall clock, for timestamps.
-            metrics: Where to count.
-            queue_limit: How many new Events may wait to be written.
+            metrics: Receives the counts.
+            queue_limit: The maximum number of waiting new Events.
             options: The limits of correlation.
 
         Raises:
@@ -91,7 +91,7 @@ class EventRecorder:
         """
         if queue_limit < 1:
             raise ArgumentError(f"queue_limit must be at least 1, not {queue_limit}", value=queue_limit)
-        component, instance = checked_source(component, instance, platform.node() if host is None else host)
+        component, instance = check_source(component, instance, platform.node() if host is None else host)
         self._client = client
         self._source = EventSource(component, instance, host or "")
         self._clock = clock
@@ -99,7 +99,7 @@ class EventRecorder:
         self._sender: EventSender | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_stopped = False
-        # The blocking façade has its own.
+        # The blocking façade replaces it: a portal ends the task before the client is closed.
         self._spawn: Callable[[Coroutine[object, None, None]], asyncio.Task[None]] = _spawn
 
     def record(
@@ -115,12 +115,12 @@ class EventRecorder:
         """Record that something happened to an object.
 
         Args:
-            obj: The object, as the server returned it; or a reference to it, with its uid.
+            obj: The object as the server returned it, or a reference with its uid.
             type: ``Normal`` or ``Warning``.
-            reason: Why, as one word in CamelCase, such as ``FailedCreate``; programs may select Events by it.
-            message: What happened, for people. The server keeps 1024 bytes of it; longer ones are cut.
-            action: What was done or attempted, such as ``Scaling``; the reason by default.
-            related: A second object, such as one that was created.
+            reason: One word in CamelCase, such as ``FailedCreate``, by which programs select Events.
+            message: A sentence for people, truncated to 1024 bytes.
+            action: The action taken or attempted, such as ``Scaling``; the reason by default.
+            related: A second object, such as a created one.
 
         Raises:
             ArgumentError: If an argument is invalid; never for failures of the API.
@@ -139,49 +139,49 @@ class EventRecorder:
 
     @property
     def counts(self) -> EventCounts:
-        """What it has done so far."""
+        """Counts since the creation of the recorder."""
         return replace(self._buffer.counts, pending=len(self._buffer))
 
     async def start(self) -> None:
         """Start writing. Starting twice does nothing.
 
         Raises:
-            ClosedError: If it has stopped, or its client is closed.
+            ClosedError: If the recorder has stopped, or its client is closed.
         """
         if self._is_stopped:
             raise ClosedError("the recorder has stopped; make a new one")
         if self._task is not None:
             return
         loop = asyncio.get_running_loop()
-        # uvloop's own clock stands still while it waits, and other threads read it, too; it is the same one.
+        # uvloop caches its time while it waits, but other threads read the clock, too; both are the monotonic clock.
         monotonic = loop.time if isinstance(loop, asyncio.BaseEventLoop) else time.monotonic
         sender = EventSender(
             self._buffer, EventSink(self._client.rest, self._source), monotonic, self._source.component
         )
         self._sender, self._task = sender, self._spawn(sender.run())
         self._buffer.open(monotonic, sender.wake)
-        await asyncio.sleep(0)  # a task that is cancelled before its first step would have no last words
+        await asyncio.sleep(0)  # a task that is cancelled before its first step could not write the remaining Events
 
     async def flush(self, timeout: float = STOP_TIMEOUT) -> bool:
-        """Wait until everything recorded so far is written or given up, the counts of series included.
+        """Wait until all recorded Events are written or abandoned, including the counts of series.
 
         Args:
             timeout: Seconds to wait.
 
         Returns:
-            Whether nothing is left; always False before `start`, if something was recorded.
+            Whether no Event is left; False before `start` if any was recorded.
         """
         if self._sender is None or self._task is None or self._task.done():
             return not len(self._buffer)
         return await self._sender.flush(timeout)
 
     async def stop(self, timeout: float = STOP_TIMEOUT) -> None:
-        """Write what is left, with one last attempt each, and end. Stopping twice does nothing.
+        """Give every remaining Event one last attempt, and stop. Stopping twice does nothing.
 
-        What is recorded afterwards is dropped and counted.
+        Events recorded afterwards are dropped and counted.
 
         Args:
-            timeout: Seconds after which it ends in any case; Events that are left are counted as failed.
+            timeout: Seconds until the recorder stops in any case; remaining Events count as failed.
         """
         self._is_stopped = True
         self._buffer.close()

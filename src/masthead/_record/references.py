@@ -1,4 +1,4 @@
-"""From the arguments of ``record`` to an occurrence: references to objects, and checks."""
+"""Converts the arguments of ``record`` into an occurrence: checks, and references to objects."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from masthead.errors import ArgumentError, TimeError
 __all__ = ["EventSubject", "HasReference", "event_name", "occurrence_of", "reference_to"]
 
 _TYPES: Final = ("Normal", "Warning")
-_LONGEST: Final = 128
-"""The longest reason, action and reporting instance that the server accepts, in bytes."""
+_MAX_BYTES: Final = 128
+"""The server's limit for reason, action and reporting instance."""
 _REASON: Final = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
-_LONGEST_NAME: Final = 253
+_MAX_NAME: Final = 253
 _METADATA_ONLY: Final = "PartialObjectMetadata"
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
 
@@ -55,7 +55,7 @@ class HasReference(Protocol):
 
 
 EventSubject: TypeAlias = "Object | HasReference | Mapping[str, object]"
-"""What an Event may be about: an object, its plain data, or a reference to it."""
+"""The subject of an Event: an object, its plain data, or a reference to it."""
 
 
 def occurrence_of(
@@ -83,74 +83,79 @@ def occurrence_of(
         )
     if not isinstance(cast("object", at), datetime) or at.utcoffset() is None:
         raise TimeError(f"the recorder's clock must return the time with its time zone, not {at!r}", value=at)
-    reason = _checked_reason(reason)
+    reason = _check_reason(reason)
     return Occurrence(
         reference_to(obj),
         str.__str__(type),
         reason,
-        truncated(_encodable(message)),
-        _checked_action(action) or reason,
+        truncated(_make_encodable(message)),
+        _check_action(action) or reason,
         at,
         None if related is None else reference_to(related),
     )
 
 
 def reference_to(obj: EventSubject) -> EventReference:
-    """A reference to an object that exists on the server.
+    """Build a reference to an object on the server.
 
     Raises:
-        ArgumentError: If it has no name, uid, kind or apiVersion, or is no object.
+        ArgumentError: If name, uid, kind or apiVersion are missing, or the argument is not an object.
     """
     if isinstance(obj, Object):
         meta = obj.metadata
-        found = EventReference(obj.api_version, obj.kind, meta.namespace, meta.name, meta.uid, meta.resource_version)
+        reference = EventReference(
+            obj.api_version, obj.kind, meta.namespace, meta.name, meta.uid, meta.resource_version
+        )
     elif isinstance(obj, Mapping):
-        found = _from_plain(obj)
+        reference = _from_plain(obj)
     else:
-        found = _from_reference(obj)
-    if found.kind == _METADATA_ONLY:
+        reference = _from_reference(obj)
+    # Metadata of any kind are served as this kind.
+    if reference.kind == _METADATA_ONLY:
         raise ArgumentError(
-            f"an Event cannot be about the metadata of {found.name or 'an object'} alone, which do not tell its kind; give a "
+            f"an Event cannot be about the metadata of {reference.name or 'an object'} alone, which do not tell its "
+            "kind; give a "
             "reference to the object, with its apiVersion, kind, namespace, name and uid",
             value=obj,
         )
     missing = [
         field
         for field, value in (
-            ("name", found.name),
-            ("uid", found.uid),
-            ("kind", found.kind),
-            ("apiVersion", found.api_version),
+            ("name", reference.name),
+            ("uid", reference.uid),
+            ("kind", reference.kind),
+            ("apiVersion", reference.api_version),
         )
         if not value
     ]
     if missing:
-        subject = "/".join(part for part in (found.namespace, found.name) if part) or "(unnamed)"
+        subject = "/".join(part for part in (reference.namespace, reference.name) if part) or "(unnamed)"
         raise ArgumentError(
-            f"an Event cannot be about {found.kind or 'an object'} {subject}, which has no {' and no '.join(missing)}; give "
+            f"an Event cannot be about {reference.kind or 'an object'} {subject}, which has no "
+            f"{' and no '.join(missing)}; give "
             "the object as the server returned it, or a complete reference to it",
             value=obj,
         )
-    return found
+    return reference
 
 
 def event_name(obj: str, nanos: int) -> str:
-    """The name of an Event about an object: its name and a time in nanoseconds, as client-go names Events.
+    """Build the name of an Event: the object's name and a time in nanoseconds, as in client-go.
 
-    Object names that are too long, or not valid for Events, are made so.
+    Names that are too long or invalid for Events are adapted.
     """
     suffix = f".{nanos:x}"
     name = f"{obj}{suffix}"
     if names.problem_with_dns1123_subdomain(name) is None:
         return name
-    # differs from client-go: it takes a random UUID, which says nothing about the object.
-    usable = _NOT_IN_NAMES.sub("-", obj.lower())[: _LONGEST_NAME - len(suffix)].strip(".-")
+    # differs from client-go: it uses a random UUID, which does not name the object.
+    usable = _NOT_IN_NAMES.sub("-", obj.lower())[: _MAX_NAME - len(suffix)].strip(".-")
     name = f"{usable or 'event'}{suffix}"
     return name if names.problem_with_dns1123_subdomain(name) is None else f"event{suffix}"
 
 
-def checked_source(component: str, instance: str | None, host: str) -> tuple[str, str]:
-    """Check who reports; return the reporting controller and instance.
+def check_source(component: str, instance: str | None, host: str) -> tuple[str, str]:
+    """Check the reporting controller and instance, and return both.
 
     Raises:
         ArgumentError: If one of them is invalid.
@@ -162,17 +167,18 @@ def checked_source(component: str, instance: str | None, host: str) -> tuple[str
             '"example.com/my-operator"',
             value=component,
         )
-    found = truncated(f"{component}-{host}" if host else component, _LONGEST) if instance is None else instance
-    if not found or len(found.encode()) > _LONGEST:
+    found = truncated(f"{component}-{host}" if host else component, _MAX_BYTES) if instance is None else instance
+    if not found or len(found.encode()) > _MAX_BYTES:
         raise ArgumentError(
-            f"the instance that reports Events has 1 to {_LONGEST} bytes, not {len(found.encode())}; give the name of the pod",
+            f"the instance that reports Events has 1 to {_MAX_BYTES} bytes, not {len(found.encode())}; give the name "
+            "of the pod",
             value=found,
         )
     return component, found
 
 
 def _from_plain(obj: Mapping[str, object]) -> EventReference:
-    """From the plain data of an object, or of a reference."""
+    """Read the plain data of an object or of a reference."""
     metadata = obj.get("metadata")
     where = cast("Mapping[str, object]", metadata) if isinstance(metadata, Mapping) else obj
     return EventReference(
@@ -208,33 +214,35 @@ def _text(value: object) -> str:
     return str.__str__(value) if isinstance(value, str) else ""
 
 
-def _checked_reason(reason: str) -> str:
+def _check_reason(reason: str) -> str:
     if not isinstance(cast("object", reason), str) or not _REASON.fullmatch(reason):
         raise ArgumentError(
-            f'the reason of an Event is one word in CamelCase, such as "FailedCreate", not {reason!r}; details belong into '
+            f'the reason of an Event is one word in CamelCase, such as "FailedCreate", not {reason!r}; details belong '
+            "into "
             "the message",
             value=reason,
         )
-    if len(reason) > _LONGEST:
+    if len(reason) > _MAX_BYTES:
         raise ArgumentError(
-            f"the reason of an Event has at most {_LONGEST} characters, and this has {len(reason)}; details belong into the "
+            f"the reason of an Event has at most {_MAX_BYTES} characters, and this has {len(reason)}; details belong "
+            "into the "
             "message",
             value=reason,
         )
     return str.__str__(reason)
 
 
-def _checked_action(action: str) -> str:
-    if not isinstance(cast("object", action), str) or len(action.encode(errors="replace")) > _LONGEST:
+def _check_action(action: str) -> str:
+    if not isinstance(cast("object", action), str) or len(action.encode(errors="replace")) > _MAX_BYTES:
         raise ArgumentError(
-            f"the action of an Event is text of at most {_LONGEST} bytes, such as Scaling, not {str(action)[:60]!r}",
+            f"the action of an Event is text of at most {_MAX_BYTES} bytes, such as Scaling, not {str(action)[:60]!r}",
             value=action,
         )
-    return _encodable(action)
+    return _make_encodable(action)
 
 
-def _encodable(text: str) -> str:
-    """A plain string, for JSON: no subclass, and no lone surrogates."""
+def _make_encodable(text: str) -> str:
+    """Convert to a plain string for JSON, without lone surrogates."""
     return str.__str__(text) if text.isascii() else text.encode(errors="replace").decode()
 
 

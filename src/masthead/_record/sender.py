@@ -1,4 +1,4 @@
-"""The background task of a recorder: sends what the buffer hands out, one request per object at a time."""
+"""The background task of a recorder: sends the writes of the buffer, one request per object at a time."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ __all__ = ["EventSender"]
 
 _log: Final = logging.getLogger("masthead.record")
 
-_RENAMES: Final = 3
-"""How many names of an Event are tried."""
-_LAST_GRACE: Final = 2.0
-"""Seconds for last attempts, if the task is cancelled, as when its client is closed first."""
+_MAX_RENAMES: Final = 3
+"""The number of names to try for an Event."""
+_CANCELLED_TIMEOUT: Final = 2.0
+"""Seconds for last attempts after a cancellation, such as the close of the client."""
 
 
 @dataclass(eq=False, slots=True)
 class _Flush:
-    """Somebody who waits for records to be written.
+    """A call of `EventSender.flush`.
 
     Attributes:
-        left: The records.
-        serial: The number of the last write before: a later one has all that was recorded.
-        done: Is set when none is left.
+        left: The records that it waits for.
+        serial: The serial number of the last write before the call: later writes cover everything recorded.
+        done: Set when no record is left.
     """
 
     left: set[EventRecord]
@@ -47,13 +47,13 @@ class _Flush:
 
 
 class EventSender:
-    """Sends what a buffer hands out, until it is stopped.
+    """Sends the writes of a buffer until it is stopped.
 
     Args:
-        buffer: What is to be written.
-        sink: Writes it.
+        buffer: The writes.
+        sink: Sends one write.
         monotonic: The clock.
-        component: Who reports, for logs.
+        component: The reporting controller, for logs.
     """
 
     def __init__(self, buffer: EventBuffer, sink: EventSink, monotonic: Callable[[], float], component: str) -> None:
@@ -72,26 +72,28 @@ class EventSender:
         self._is_out_of_reach = False
 
     def wake(self) -> None:
-        """Have the task look again; from any thread."""
-        if self._is_woken or os.getpid() != self._pid:  # a forked child shares the sockets that wake the loop
+        """Wake the task, from any thread."""
+        # A forked child shares the sockets that wake the loop: it would wake that of its parent.
+        if self._is_woken or os.getpid() != self._pid:
             return
         self._is_woken = True
         with suppress(RuntimeError):  # the loop has ended, and the task with it
             self._loop.call_soon_threadsafe(self._awake.set)
 
     async def run(self) -> None:
-        """Send until `stop`; then give what is left one last attempt."""
+        """Send until `stop`; then give all remaining writes one last attempt."""
         try:
             await self._serve()
         except asyncio.CancelledError:
-            self.stop(_LAST_GRACE)
+            self.stop(_CANCELLED_TIMEOUT)
             await self._serve()
             raise
         finally:
             await self._end()
 
     def stop(self, timeout: float) -> None:
-        """Accept no more; give what is left one last attempt, for so many seconds. On the loop only."""
+        """Accept no further Events, and give all remaining writes one last attempt. On the loop only."""
+        # A second call may only shorten the time.
         at = self._monotonic() + timeout
         self._stop_at = at if self._stop_at is None else min(self._stop_at, at)
         self._buffer.close()
@@ -100,7 +102,7 @@ class EventSender:
         self.wake()
 
     async def flush(self, timeout: float) -> bool:
-        """Wait until everything recorded so far is written or given up; return False if that takes too long."""
+        """Wait until all recorded Events are written or abandoned; return False after the timeout."""
         left, serial = self._buffer.catch_up()
         if not left:
             return True
@@ -144,7 +146,7 @@ class EventSender:
             flush.done.set()
         if left := self._buffer.abandon():
             _log.warning(
-                "recorder %s: %d Events were not written before it was closed; close it with a longer timeout, or check "
+                "recorder %s: %d Events were not written before it stopped; stop it with a longer timeout, or check "
                 "that the server responds",
                 self._component,
                 left,
@@ -154,43 +156,43 @@ class EventSender:
         try:
             verb, count = await self._write(write)
         except Exception as error:  # noqa: BLE001 - a failure of one Event must not end the recorder
-            is_done = self._failed(write, error)
+            is_done = self._handle_failure(write, error)
         else:
             self._buffer.succeeded(write, count, verb)
             self._note_reached()
             is_done = count >= write.count
-        self._settle(write, is_done=is_done)
+        self._wake_flushes(write, is_done=is_done)
         self.wake()
 
     def _note_end(self, write: EventWrite, task: asyncio.Task[None]) -> None:
         self._sends.discard(task)
-        # Not in the coroutine: a task that is cancelled before its first step has none, and `asyncio.run` cancels all.
+        # Not in the coroutine: a task that is cancelled before its first step never enters it.
         if task.cancelled():
             self._note_ambiguous(write)
             self._buffer.put_back(write)
             self.wake()
 
     def _note_ambiguous(self, write: EventWrite) -> None:
-        """Note that the server may have created an Event: then its name is taken, and it is ours."""
+        """Record that the server may have created an Event: then its name is taken by ourselves."""
         if write.is_create and not write.record.maybe_written:
             write.record.maybe_written = write.count
 
     async def _write(self, write: EventWrite) -> tuple[str, int]:
-        """Write an Event; return the verb, and the count that the server has now."""
+        """Write an Event; return the verb, and the count that the server stores now."""
         if await self._sink.choose() == "v1":
             self._buffer.use_core()
-        for _ in range(_RENAMES):
+        for _ in range(_MAX_RENAMES):
             try:
                 return await self._sink.write(write), write.count
             except AlreadyExistsError:
-                # Either a create was carried out whose response was lost, or another recorder has the same name.
+                # Either our own create succeeded and its response was lost, or another recorder took the name.
                 if written := write.record.maybe_written:
                     return "create", written
                 self._buffer.rename(write)
         return await self._sink.write(write), write.count
 
-    def _failed(self, write: EventWrite, error: Exception) -> bool:
-        """Decide about a failure; return whether the write is given up."""
+    def _handle_failure(self, write: EventWrite, error: Exception) -> bool:
+        """Handle a failure; return whether the write is abandoned."""
         failure = failure_of(error)
         if failure.verdict == "retry":
             if failure.is_ambiguous:
@@ -209,8 +211,8 @@ class EventSender:
             self._log_once(failure.kind, write, error, failure)
         return True
 
-    def _settle(self, write: EventWrite, *, is_done: bool) -> None:
-        """Tell those who wait for a record that it is written or given up."""
+    def _wake_flushes(self, write: EventWrite, *, is_done: bool) -> None:
+        """Wake flushes whose records are written or abandoned."""
         for flush in self._flushes:
             if (is_done and write.serial > flush.serial) or not self._buffer.is_waiting(write.record):
                 flush.left.discard(write.record)
@@ -232,13 +234,14 @@ class EventSender:
         self._is_out_of_reach = False
 
     def _log_once(self, kind: str, write: EventWrite, error: Exception, failure: WriteFailure) -> None:
-        """Log the first failure of its kind; many Events fail for one reason."""
+        """Log the first failure of each kind as an error: many Events fail for one reason."""
         level = logging.DEBUG if kind in self._logged else logging.ERROR
         self._logged.add(kind)
         first = write.record.first
         _log.log(
             level,
-            "recorder %s: the Event %s about %s %s was not written: %s%s Further failures of this kind (%s) are logged as "
+            "recorder %s: the Event %s about %s %s was not written: %s%s Further failures of this kind (%s) are logged "
+            "as "
             "debug messages.",
             self._component,
             first.reason,
@@ -251,4 +254,5 @@ class EventSender:
 
     def _rule(self) -> str:
         group = "" if self._sink.api == "v1" else "events.k8s.io"
-        return f' It needs a role with this rule: apiGroups: ["{group}"], resources: ["events"], verbs: ["create", "patch"].'
+        rule = f'apiGroups: ["{group}"], resources: ["events"], verbs: ["create", "patch"]'
+        return f" It needs a role with this rule: {rule}."

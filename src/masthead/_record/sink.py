@@ -1,4 +1,4 @@
-"""Writes one Event; knows which API the server has, and what a failure means."""
+"""Writes one Event: chooses the API, and classifies failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["EventSink", "WriteFailure", "failure_of"]
 
 _TIMEOUT: Final = 30.0
-"""Seconds that one request may take."""
+"""The timeout of one request, in seconds."""
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _TOO_MANY_REQUESTS: Final = 429
 _TEMPORARY: Final = frozenset({_TOO_MANY_REQUESTS, 502, 503, 504})
@@ -40,14 +40,14 @@ Verdict: TypeAlias = Literal["retry", "refused", "quiet", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class WriteFailure:
-    """What a failed write means.
+    """The class of a failed write.
 
     Attributes:
-        verdict: ``retry`` for a temporary failure; ``refused`` for a lasting one; ``quiet`` for a lasting one that needs
-            nobody's attention; ``closed`` if no write is possible any more.
-        kind: What failures of the same kind have in common, for logs and metrics.
-        after: Seconds that the server asks for.
-        is_ambiguous: Whether the server may have carried out the write.
+        verdict: ``retry`` for a temporary failure; ``refused`` for a lasting one; ``quiet`` for a lasting failure
+            without need for attention; ``closed`` if no further write is possible.
+        kind: The kind of failure, for logs and metrics.
+        after: The delay that the server asks for, in seconds.
+        is_ambiguous: Whether the server may have performed the write.
     """
 
     verdict: Verdict
@@ -57,12 +57,13 @@ class WriteFailure:
 
 
 def failure_of(error: Exception) -> WriteFailure:
-    """Tell temporary failures from lasting ones."""
+    """Classify an error as temporary or lasting."""
     match error:
         case StatusError():
-            # differs from client-go: its REST client retries only what comes with a Retry-After, which a load balancer
-            # in front of a restarting server hardly ever sends.
-            kind = error.reason_name or str(error.code)  # not its own reason, which may be anything
+            # differs from client-go: its REST client retries only with a Retry-After, which a load balancer in front
+            # of a
+            # restarting server hardly ever sends.
+            kind = error.reason_name or str(error.code)  # a label of metrics: the server's own reason is unbounded
             if error.code in _TEMPORARY or error.retry_after:
                 is_ambiguous = error.code != _TOO_MANY_REQUESTS
                 return WriteFailure("retry", kind, error.retry_after or 0.0, is_ambiguous)
@@ -79,24 +80,24 @@ def failure_of(error: Exception) -> WriteFailure:
 
 def _is_terminating(error: StatusError) -> bool:
     causes = error.details.causes if error.details is not None else None
-    return any(caus.reason == _TERMINATING for caus in causes or ())
+    return any(cause.reason == _TERMINATING for cause in causes or ())
 
 
 def is_about_namespace(error: StatusError) -> bool:
-    """Whether a 404 says that the namespace does not exist."""
+    """Whether a 404 is about a missing namespace."""
     details = error.details
     return error.code == _NOT_FOUND and details is not None and details.kind == "namespaces"
 
 
 class EventSink:
-    """Writes Events to the API that the server has.
+    """Writes Events to the newest API that the server supports.
 
     Args:
         rest: The client.
-        source: Who reports.
+        source: The reporting controller.
 
     Attributes:
-        api: The API that the server has; None until it was asked.
+        api: The chosen API; None before the first write.
     """
 
     def __init__(self, rest: RestClient, source: EventSource) -> None:
@@ -106,7 +107,7 @@ class EventSink:
         self._choosing = asyncio.Lock()
 
     async def write(self, write: EventWrite) -> str:
-        """Create the Event, or update its count; an Event that is gone is created anew. Return the verb.
+        """Create the Event, or update its count; a deleted Event is created again. Return the verb.
 
         Raises:
             MastheadError: If it fails; see `failure_of`.
@@ -116,22 +117,23 @@ class EventSink:
             try:
                 await self._patch(api, write)
             except NotFoundError:
-                pass  # it has lived as long as the server keeps Events
+                pass  # expired: servers delete Events after an hour
             else:
                 return "patch"
         try:
             await self._create(api, write)
         except NotFoundError as error:
+            # A server that was downgraded meanwhile may have lost the API.
             if is_about_namespace(error) or await self._choose_again() == api:
                 raise
             return await self.write(write)
         return "create"
 
     async def choose(self) -> EventApi:
-        """The API that the server has.
+        """Choose the API, once.
 
         Raises:
-            MastheadError: If the server cannot be asked.
+            MastheadError: If discovery fails.
         """
         async with self._choosing:
             if self.api is None:
@@ -143,8 +145,8 @@ class EventSink:
         return await self.choose()
 
     async def _find(self) -> EventApi:
-        # Discovery, which every user may read: a user who may not write to one of the APIs is refused there whether the
-        # server has it or not.
+        # Discovery, because every user may read it. A trial write would not do: a user without permission is refused
+        # whether the API exists or not.
         try:
             await self._rest.call(
                 Call(
@@ -160,7 +162,7 @@ class EventSink:
         except StatusError as error:
             if failure_of(error).verdict == "retry":
                 raise
-            # Then the write tells.
+            # The write itself will fail with the reason.
         return "events.k8s.io/v1"
 
     async def _create(self, api: EventApi, write: EventWrite) -> None:

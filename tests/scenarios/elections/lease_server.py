@@ -267,5 +267,5 @@ class SimulatedTransport:
 def connect(transport: SimulatedTransport) -> Client:
     """A client whose requests go through the simulated network."""
     client = Client(Config(server="http://simulated:80"))
-    client.rest._transport = transport
+    client.rest.wrap_transport(lambda _: transport)
     return client
