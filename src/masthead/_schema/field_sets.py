@@ -205,8 +205,9 @@ def _difference(one: Node, other: Node) -> Node:
 
 
 def _node_difference(node: Node, taken: Node) -> Node | None:
-    below, member = _difference(node, taken), is_member(node) and not is_member(taken)
-    if below is node and member is is_member(node):
+    was_member = is_member(node)
+    below, member = _difference(node, taken) if node else node, was_member and not is_member(taken)
+    if below is node and member is was_member:
         return node
     return _node({element: below[element] for element in below if element != SELF}, member=member)
 

@@ -32,7 +32,6 @@ __all__ = ["QUICK_ITEMS", "Decoder", "GoCodec", "KindDecoder", "ObjectCodec", "i
 _encode: Final = msgspec.json.Encoder().encode
 _encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode
 _decode: Final = msgspec.json.Decoder().decode
-_HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
 _PARTS: Final = frozenset({"spec", "status"})
 QUICK_ITEMS: Final = 300
 """How many objects are decoded and encoded again in the event loop."""
@@ -204,8 +203,9 @@ class GoCodec(KindDecoder):
 
     def dump(self, found: Plain) -> bytes:
         """Encode an object for the storage; it must be in the stored version."""
-        body: dict[str, Any] = {"metadata": found["metadata"]}
-        body.update((key, value) for key, value in found.items() if key not in _HEAD)
+        body: dict[str, Any] = {"metadata": found["metadata"], **found}
+        for key in ("kind", "apiVersion"):
+            body.pop(key, None)
         return _encode(body)[1:]
 
     def write(self, value: bytes) -> bytes:

@@ -108,7 +108,8 @@ class GoMap:
                 decoding.add_mismatch(value, owner, self.go_type)
             return {}
         mapped = cast("dict[str, object]", value)
-        if self._simple is not None and all(type(each) is self._simple for each in mapped.values()):
+        # In C, because every label and annotation comes here.
+        if self._simple is not None and {self._simple}.issuperset(map(type, mapped.values())):
             return mapped.copy()
         cleaned: dict[str, Any] = {}
         path, clean = decoding.path, self.item.clean

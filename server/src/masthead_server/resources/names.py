@@ -148,6 +148,8 @@ _CONFIG_KEY: Final = Format(
 
 def label(value: str) -> list[str]:
     """Return what keeps a value from being a DNS label."""
+    if _PLAIN_LABEL.fullmatch(value):
+        return []
     if LABEL.matches(value):
         return LABEL.too_long(value)
     mismatch = "must not contain dots" if SUBDOMAIN.matches(value) else LABEL.mismatch
@@ -202,7 +204,9 @@ def path_segment(value: str, *, is_prefix: bool = False) -> list[str]:
     """Return what keeps a value from being one segment of a URL's path, or the beginning of one."""
     if value in {".", ".."} and not is_prefix:
         return [f"may not be '{value}'"]
-    return [f"may not contain '{each}'" for each in "/%" if each in value]
+    if "/" not in value and "%" not in value:
+        return []
+    return [f"may not contain '{sign}'" for sign in "/%" if sign in value]
 
 
 def config_key(value: str) -> list[str]:
@@ -239,7 +243,7 @@ def _masked(name: str, is_prefix: bool) -> str:
 
 def as_subdomain(name: str, is_prefix: bool, _: Plain) -> list[str]:
     """Most kinds: a DNS subdomain."""
-    return SUBDOMAIN(_masked(name, is_prefix))
+    return [] if _PLAIN_LABEL.fullmatch(name) else SUBDOMAIN(_masked(name, is_prefix))
 
 
 def as_label(name: str, is_prefix: bool, _: Plain) -> list[str]:

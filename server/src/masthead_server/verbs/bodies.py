@@ -63,13 +63,13 @@ def decode(request: ApiRequest, decoder: Decoder, options: WriteOptions, *, olde
         StatusFailure: If it cannot be read, is of another kind, or has unknown fields and the client is
             strict.
     """
-    gvk = decoder.gvk
-    if media_type(request) == YAML_TYPE and request.document is None:
+    gvk, sent_as = decoder.gvk, media_type(request)
+    if sent_as == YAML_TYPE and request.document is None:
         request = read_ahead(request)
-    body = _read(request, gvk.kind, gvk.api_version, older)
+    body = _read(request, sent_as, gvk.kind, gvk.api_version, older)
 
     def refuse(found: Plain, problem: str) -> StatusFailure:
-        if _NUMBER in problem and media_type(request) == JSON_TYPE:
+        if _NUMBER in problem and sent_as == JSON_TYPE:
             exact = _exact_problem(request, decoder)
             # With duplicate keys, it may be about another value.
             problem = exact if _NUMERAL.sub("", exact) == _NUMERAL.sub("", problem) else problem
@@ -78,9 +78,9 @@ def decode(request: ApiRequest, decoder: Decoder, options: WriteOptions, *, olde
 
     problems: list[str] = []
     # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
-    if media_type(request) == YAML_TYPE:
+    if sent_as == YAML_TYPE:
         return drop_unknown(body, decoder, options, yaml_problems(yaml_document(request), options), refuse)
-    if media_type(request) == JSON_TYPE:
+    if sent_as == JSON_TYPE:
         try:
             body, problems = _merge_duplicates(request, body, decoder)
         except Mismatch as error:
@@ -123,7 +123,7 @@ def read_options(request: ApiRequest) -> Plain | None:
     """
     if not request.body:
         return None
-    options = _read(request, "DeleteOptions", "meta.k8s.io/v1")
+    options = _read(request, media_type(request), "DeleteOptions", "meta.k8s.io/v1")
     go_json.check_delete_options(options)
     return options
 
@@ -187,8 +187,8 @@ def media_type(request: ApiRequest) -> str:
     return request.headers.get("content-type", JSON_TYPE).partition(";")[0].strip().lower() or JSON_TYPE
 
 
-def _read(request: ApiRequest, kind: str, api_version: str, older: tuple[str, ...] = ()) -> Plain:
-    match media_type(request):
+def _read(request: ApiRequest, sent_as: str, kind: str, api_version: str, older: tuple[str, ...] = ()) -> Plain:
+    match sent_as:
         case "application/json":
             found = _read_json(request.body, kind)
         case "application/yaml":

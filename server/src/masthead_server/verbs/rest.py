@@ -298,14 +298,12 @@ class Rest:
             is_put=info.verb == "update",
             manager=context.request.first("fieldManager")
             or manager_of_user_agent(context.request.headers.get("user-agent", "")),
-            is_large=bodies.is_large(context.request) or self._is_stored_large(context),
+            is_large=bodies.is_large(context.request) or (bool(info.name) and self._is_stored_large(context)),
             conversions=context.conversions,
         )
 
     def _is_stored_large(self, context: RequestContext) -> bool:
         info, served = context.info, context.served
-        if not info.name:
-            return False
         record = self._cluster.storage.table(served.table).get(served.key(info.namespace, info.name))
         return record is not None and is_costly(record.value)
 

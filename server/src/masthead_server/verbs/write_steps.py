@@ -128,8 +128,9 @@ def convert(served: ServedResource, found: Plain) -> Plain:
 
 def drop_system_fields(new: Plain) -> None:
     """Drop metadata that a client cannot set on a new object."""
+    meta = metadata(new)
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "uid", "creationTimestamp"):
-        metadata(new).pop(name, None)
+        meta.pop(name, None)
 
 
 async def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> None:
@@ -159,12 +160,15 @@ def _compute_entries(manager: FieldManager, live: Plain | None, new: Plain, name
 def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
     """Replace empty lists by null where they are stored as null; only field managers need to see that they were sent."""
     # Hardly any object has one, and `null_lists` loads the schemas of the built-in kinds.
-    if not any(each == [] or (isinstance(each, dict) and [] in each.values()) for each in new.values()):
+    for value in new.values():
+        if value == [] or (isinstance(value, dict) and [] in value.values()):
+            break
+    else:
         return
     for owner, name in served.codec.null_lists:
-        found = part(new, owner) if owner else new
-        if found.get(name) == []:
-            found[name] = None
+        fields = part(new, owner) if owner else new
+        if fields.get(name) == []:
+            fields[name] = None
 
 
 def keep_times(new: Plain, old: Plain) -> None:

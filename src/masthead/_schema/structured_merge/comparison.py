@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -38,7 +38,12 @@ class Comparison(NamedTuple):
 
     def filter(self, keep: Callable[[FieldSet], FieldSet]) -> Comparison:
         """Apply a filter to each set."""
-        return Comparison(*(keep(fields) if fields else fields for fields in self))
+        added, modified, removed = self
+        return Comparison(
+            keep(added) if added.root else added,
+            keep(modified) if modified.root else modified,
+            keep(removed) if removed.root else removed,
+        )
 
 
 def equal(one: Json, other: Json) -> bool:
@@ -70,15 +75,12 @@ def compare(old: Json, new: Json, of: MergeType) -> Comparison:
     return _SAME if found is _EQUAL else Comparison(*map(FieldSet, (found.added, found.modified, found.removed)))
 
 
-class _Nodes:
+class _Nodes(msgspec.Struct, frozen=True, gc=False):
     """The nodes of one value in the three sets of a comparison; None where it has no members."""
 
-    __slots__ = ("added", "modified", "removed")
-
-    def __init__(self, added: Node | None = None, modified: Node | None = None, removed: Node | None = None) -> None:
-        self.added = added
-        self.modified = modified
-        self.removed = removed
+    added: dict[str, Any] | None = None
+    modified: dict[str, Any] | None = None
+    removed: dict[str, Any] | None = None
 
 
 _SAME: Final = Comparison()
@@ -89,6 +91,11 @@ _MODIFIED: Final = _Nodes(modified=LEAF)
 def _compare(old: Json, new: Json, of: MergeType | None) -> _Nodes:
     if of is None:
         return _EQUAL if equal(old, new) else _MODIFIED
+    # The usual case first: two structs or maps that are merged.
+    if old.__class__ is dict and new.__class__ is dict and (old or new):
+        form = of.map_type
+        if form is not None and not form.is_atomic:
+            return _compare_maps(old, new, form)
     before = of.form(old)
     after = before if old.__class__ is new.__class__ else of.form(new)
     found = _compare_as(after, old, new)
@@ -136,23 +143,19 @@ def _compare_maps(old: dict[str, Json], new: dict[str, Json], of: MapType) -> _N
             # Unlike in Python, a boolean never equals a number.
             if before != after or (before.__class__ is bool) is not (after.__class__ is bool):
                 modified[element] = LEAF
-        elif before is not after and not equal(before, after):
-            _put(element, _compare(before, after, of.type_of(name)), added, modified, removed)
+        elif before is not after and (before != after or not equal(before, after)):
+            below = _compare(before, after, of.type_of(name))
+            if below.added is not None:
+                added[element] = below.added
+            if below.modified is not None:
+                modified[element] = below.modified
+            if below.removed is not None:
+                removed[element] = below.removed
     if len(old) != len(new) or old.keys() != new.keys():
         for name, before in old.items():
             if name not in new:
                 removed[f"f:{name}"] = _whole(before, of.type_of(name))
     return _Nodes(added or None, modified or None, removed or None)
-
-
-def _put(element: str, below: _Nodes, added: Node, modified: Node, removed: Node) -> None:
-    """Add the nodes of an element to those of its parent."""
-    if below.added is not None:
-        added[element] = below.added
-    if below.modified is not None:
-        modified[element] = below.modified
-    if below.removed is not None:
-        removed[element] = below.removed
 
 
 def _compare_lists(old: list[Json], new: list[Json], of: ListType) -> _Nodes:
@@ -161,8 +164,13 @@ def _compare_lists(old: list[Json], new: list[Json], of: ListType) -> _Nodes:
     removed: Node = {}
     before, after = items_by_element(old, of), items_by_element(new, of)
     for element in {**before, **after}:
-        nodes = _compare_items(before.get(element, []), after.get(element, []), of.items)
-        _put(element, nodes, added, modified, removed)
+        below = _compare_items(before.get(element, []), after.get(element, []), of.items)
+        if below.added is not None:
+            added[element] = below.added
+        if below.modified is not None:
+            modified[element] = below.modified
+        if below.removed is not None:
+            removed[element] = below.removed
     return _Nodes(added or None, modified or None, removed or None)
 
 

@@ -167,8 +167,11 @@ class Updater:
         if not is_reconciled:
             managers = self._reconcile(managers, live)
         left, change = self._take(live, new, managers, key, force=True)
-        before = left.pop(key).fields if key in left else FieldSet()
-        if fields := self._select_owned((before - change.removed) | change.modified | change.added):
+        fields = change.modified | change.added
+        if key in left:
+            fields = self._filter_of(self.api_version)((left.pop(key).fields - change.removed) | fields)
+        # The comparison is filtered already; only what the writer owned before may contain more.
+        if fields := fields - SYSTEM_FIELDS:
             left[key] = ManagedSet(fields, self.api_version)
         return left
 

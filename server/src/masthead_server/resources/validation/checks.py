@@ -6,7 +6,7 @@ Every check takes the path of a field and its value, and returns what is wrong w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
@@ -34,6 +34,10 @@ MOST: Final = 2**31 - 1
 """The largest number of 32 bits."""
 
 
+_MAX_REMEMBERED: Final = 512
+"""Characters of labels whose validity is remembered."""
+
+
 def follows(path: str, value: object, rule: Rule) -> Errors:
     """Validate a text against a rule for its form."""
     text = value if isinstance(value, str) else str(value or "")
@@ -57,11 +61,11 @@ def given(path: str, value: object, rule: Rule) -> Errors:
     return follows(path, value, rule) if value else [required(path)]
 
 
-def one_of(path: str, value: object, known: Iterable[str]) -> Errors:
+def one_of(path: str, value: object, known: Collection[str]) -> Errors:
     """Validate that a text is one of some; messages list them in this order."""
-    if not value:
-        return [required(path)]
-    return known_or_nothing(path, value, known)
+    if value in known:
+        return []
+    return known_or_nothing(path, value, known) if value else [required(path)]
 
 
 def known_or_nothing(path: str, value: object, known: Iterable[str]) -> Errors:
@@ -190,11 +194,25 @@ def port_name(value: str) -> list[str]:
 
 def labels(path: str, found: Plain) -> Errors:
     """Validate the keys and the values of labels."""
+    # A workload has the same labels in its selector and its template, and in every one of its objects.
+    if not found:
+        return []
+    # Long ones are not remembered, so that clients cannot fill the memory with them.
+    if sum(map(len, found)) + sum(map(len, found.values())) <= _MAX_REMEMBERED and _are_plain_labels(
+        tuple(found.items())
+    ):
+        return []
     errors: Errors = []
     for key, value in found.items():
         errors += follows(path, key, names.qualified_name)
         errors += follows(path, value, names.LABEL_VALUE)
     return errors
+
+
+@lru_cache(maxsize=4_096)
+def _are_plain_labels(pairs: tuple[tuple[str, str], ...]) -> bool:
+    """Tell at a glance that labels are valid, as nearly all are."""
+    return all(names.is_plain(key) and names.is_plain(value) for key, value in pairs)
 
 
 def label_selector(path: str, selector: Plain) -> Errors:

@@ -186,10 +186,13 @@ def _common_errors(container: Plain, path: str, volumes: set[str], claims: set[s
     policy = container.get("terminationMessagePolicy")
     errors += one_of(f"{path}.terminationMessagePolicy", policy, _MESSAGE)
     errors += _port_errors(container, path)
-    errors += env_errors(container, path) + env_from_errors(container, path)
-    errors += _mount_errors(container, path, volumes)
+    if container.get("env") or container.get("envFrom"):
+        errors += env_errors(container, path) + env_from_errors(container, path)
+    if container.get("volumeMounts") or container.get("volumeDevices"):
+        errors += _mount_errors(container, path, volumes)
     errors += one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), _PULL)
-    errors += requirement_errors(f"{path}.resources", part(container, "resources"), claims)
+    if container.get("resources"):
+        errors += requirement_errors(f"{path}.resources", container["resources"], claims)
     if container.get("securityContext"):
         errors += _context_errors(container["securityContext"], f"{path}.securityContext")
     return errors

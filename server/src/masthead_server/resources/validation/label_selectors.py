@@ -8,8 +8,9 @@ from masthead_server.wire.plain import Plain, items, part, text
 
 def selects(selector: Plain, labels: Plain) -> bool:
     """Tell whether a selector fits labels; an empty one fits all, one that makes no sense is taken to."""
-    fits = all(labels.get(key) == value for key, value in part(selector, "matchLabels").items())
-    return fits and all(_meets(match_expression, labels) for match_expression in items(selector, "matchExpressions"))
+    if not part(selector, "matchLabels").items() <= labels.items():
+        return False
+    return all(_meets(requirement, labels) for requirement in selector.get("matchExpressions") or ())
 
 
 def shown_selector(selector: Plain | None) -> Plain | None:

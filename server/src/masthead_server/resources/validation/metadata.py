@@ -176,8 +176,9 @@ def _labels(meta: Plain) -> Iterator[FieldError]:
     for key, value in _strings(meta, "labels").items():
         for detail in names.qualified_name(key):
             yield invalid("metadata.labels", key, detail)
-        for detail in names.LABEL_VALUE(value):
-            yield invalid("metadata.labels", value, detail)
+        if not names.is_plain(value):
+            for detail in names.LABEL_VALUE(value):
+                yield invalid("metadata.labels", value, detail)
 
 
 def _annotations(meta: Plain) -> Iterator[FieldError]:

@@ -27,7 +27,11 @@ TEMPLATE_PATH: Final = "spec.template"
 
 def number_errors(spec: Plain, *fields: str) -> Errors:
     """Return the errors of the numbers in the spec of a controller."""
-    return [error for field in fields for error in not_negative(f"spec.{field}", spec.get(field))]
+    errors: Errors = []
+    for field in fields:
+        if (spec.get(field) or 0) < 0:
+            errors += not_negative(f"spec.{field}", spec[field])
+    return errors
 
 
 def selector_errors(spec: Plain, kind: str) -> Errors:

@@ -63,27 +63,35 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     # Volumes first: containers may mount only those that are valid.
     volumes, errors = volume_errors(spec, path)
     claims = claim_names(spec)
-    errors += pod_claim_errors(spec, path)
+    if spec.get("resourceClaims"):
+        errors += pod_claim_errors(spec, path)
     errors += container_errors(spec, path, volumes, claims)
-    errors += init_container_errors(spec, path, volumes, claims)
-    errors += ephemeral_container_errors(spec, path, volumes, claims)
+    # Most pods have few of the fields from here on.
+    if spec.get("initContainers"):
+        errors += init_container_errors(spec, path, volumes, claims)
+    if spec.get("ephemeralContainers"):
+        errors += ephemeral_container_errors(spec, path, volumes, claims)
     if spec.get("resources") is not None:
         errors += requirement_errors(f"{path}.resources", part(spec, "resources"), claims)
     if spec.get("hostNetwork"):
         errors += _host_network_errors(spec, path, of_pod=of_pod)
     errors += one_of(f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
     errors += one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
-    errors += labels(f"{path}.nodeSelector", part(spec, "nodeSelector"))
+    if spec.get("nodeSelector"):
+        errors += labels(f"{path}.nodeSelector", spec["nodeSelector"])
     if spec.get("securityContext"):
         errors += user_errors(spec["securityContext"], f"{path}.securityContext")
         errors += choice_errors(f"{path}.securityContext", spec["securityContext"], _CONTEXT_CHOICES)
     if spec.get("affinity"):
         errors += _affinity_errors(spec["affinity"], f"{path}.affinity")
     errors += dns_errors(spec, path)
-    errors += _gate_errors(spec, path)
-    errors += _spread_errors(spec, path)
+    if spec.get("readinessGates") or spec.get("schedulingGates"):
+        errors += _gate_errors(spec, path)
+    if spec.get("topologySpreadConstraints"):
+        errors += _spread_errors(spec, path)
     errors += _name_errors(spec, path)
-    errors += toleration_errors(spec, path)
+    if spec.get("tolerations"):
+        errors += toleration_errors(spec, path)
     return errors + _last_errors(spec, path)
 
 
