@@ -39,8 +39,8 @@ class _Credential(Enum):
 def token_path(token: str) -> str:
     """The path that authenticates whatever is behind it.
 
-    Go's clients send no token without TLS, but they put the path of the server's address before every other. A password in
-    the address would not do, because their WebSockets refuse it.
+    Go's clients send no token without TLS, but they put the path of the server's address before every other. A password
+    in the address would not do, because their WebSockets refuse it.
     """
     return f"{_PATH_PREFIX}{quote(token, safe='')}"
 
@@ -61,7 +61,7 @@ class AccessControl:
         """The path behind a token; None for a path without one, or with a wrong one.
 
         Args:
-            path: The path as it was sent, escaped.
+            path: The escaped path, as received.
         """
         if self._token is None or not path.startswith(_PATH_PREFIX):
             return None
@@ -69,7 +69,7 @@ class AccessControl:
         return f"/{rest}" if self._is_token(unquote_to_bytes(shown)) else None
 
     def redact(self, path: str) -> str:
-        """The path without what stands where a token would; the API has no path that begins so.
+        """Mask the segment in the place of a token; no path of the API begins like that.
 
         A token that is wrong in one character is a secret still.
         """
@@ -85,7 +85,7 @@ class AccessControl:
     ) -> bool:
         """Authenticate a request; returns whether its body may be read.
 
-        No browser sends a bearer token by itself. So hosts and origins are checked only of requests without
+        No browser adds a bearer token. So hosts and origins are checked only of requests without
         one, because none is needed, or because a browser may have remembered the token as a password.
 
         Args:
@@ -119,7 +119,7 @@ class AccessControl:
             if self._is_token(_bytes_of(token.strip())):
                 return _Credential.BEARER
             raise StatusFailure(401, "Unauthorized", "Unauthorized")
-        # A wrong password counts as none: kube-apiserver does not look at passwords.
+        # A wrong password counts as none: kube-apiserver ignores passwords.
         return _Credential.PASSWORD if self._is_token(_password(shown)) else _Credential.NONE
 
     def _is_token(self, shown: bytes) -> bool:
@@ -127,7 +127,7 @@ class AccessControl:
 
 
 def _bytes_of(text: str) -> bytes:
-    """The bytes of a header, in which lone surrogates stand for what is not UTF-8."""
+    """Encode a header; lone surrogates represent bytes that are not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 

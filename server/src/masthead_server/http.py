@@ -266,7 +266,7 @@ class HttpHandler:
 
     @contextmanager
     def _faulty(self, incoming: Request, info: RequestInfo) -> Generator[FaultyTransport | None]:
-        """Inject a fault into what is sent and received during the block, if one is pending."""
+        """Inject a pending fault into the bytes of this connection during the block."""
         connection = incoming.connection
         fault = self._faults.trigger(info, *CONNECTION_EFFECTS)
         if fault is None or connection.transport is None:
@@ -317,7 +317,7 @@ def _without_token(request: ApiRequest) -> dict[str, str]:
 
 
 def _headers_of(outcome: ApiResponse) -> list[tuple[str, str]]:
-    """The headers of an API response, with those that kube-apiserver adds to every one."""
+    """Return the headers of an API response, including the ones on all responses of kube-apiserver."""
     headers: list[tuple[str, str]] = []
     # A 304 has no body, and so no type of one; nor have some other responses.
     if outcome.code != NOT_MODIFIED and outcome.content_type:

@@ -1,7 +1,7 @@
 """A listening socket that speaks plain HTTP and TLS on one port.
 
-The first byte of a connection tells them apart: TLS begins with a record of type 22, HTTP with the letter of a method. It is
-looked at without being read, so that asyncio makes an ordinary connection of either.
+The first byte of a connection tells them apart: TLS begins with a record of type 22, HTTP with the letter of a method.
+It is looked at without being read, so that asyncio makes an ordinary connection of either.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ServerListener:
         self._loop.add_reader(self._listening.fileno(), self._accept)
 
     def stop_accepting(self) -> None:
-        """Leave new connections in the backlog, and drop those that have said nothing."""
+        """Leave new connections in the backlog, and drop silent ones."""
         if self._retry is not None:
             self._retry.cancel()
         self._loop.remove_reader(self._listening.fileno())
@@ -131,8 +131,8 @@ class ServerListener:
 
 def _configure(connection: socket.socket) -> None:
     connection.setblocking(False)
-    # asyncio sets this for sockets that name their protocol only, and accepted ones do not. Without, the last chunk of a
-    # response waits until the client has acknowledged the one before.
+    # asyncio sets this for sockets that name their protocol only, and accepted ones do not. Without, the last chunk of
+    # a response waits until the client has acknowledged the one before.
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # A client that has vanished is noticed in the end.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -1,4 +1,4 @@
-"""The request log: a line for each request, on the logger ``masthead.server.requests``."""
+"""The request log: a line per request, on the logger ``masthead.server.requests``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_LENGTH: Final = 2000
 
 
 class RequestLogLine:
-    """The line of one request, logged when its response begins, so that a watch is logged at once.
+    """The line of one request, logged with the head of its response: a watch need not end first.
 
     Args:
         incoming: The request.
@@ -47,4 +47,4 @@ def _printable(text: str) -> str:
     cut = text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}..."
     if cut.isascii() and cut.isprintable():
         return cut
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in cut)

@@ -1,4 +1,4 @@
-"""Runs a server: in the running event loop, or in a thread of its own."""
+"""Runs a server in the current event loop, or in a new thread."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
 ) -> ServerRunner:
     """Run a server in a context.
 
-    ``async with run() as server`` runs it in the running event loop; ``with run() as server`` runs it in a
-    thread of its own, for blocking code. At the end of the block it stops, and its objects are gone, unless
-    ``data`` names a file. Any number of servers can run side by side; each needs a `run` of its own.
+    ``async with run() as server`` runs it in the current event loop; ``with run() as server`` runs it in a new
+    thread, for blocking code. It stops at the end of the block, and forgets its objects unless ``data`` names a file.
+    Any number of servers can run side by side, with one call of `run` per server.
 
     Args:
         host: The address to listen on.
         port: The port; 0 for any that is free.
         data: A file to store objects in, created if it does not exist. Without one they are in memory. The certificate
-            authority and a random token are kept beside it: with the same `port`, kubeconfigs stay valid after a restart.
+            authority and a random token are stored next to it: with the same `port`, kubeconfigs survive a restart.
         token: The bearer token of clients; a random one by default, None to accept every request.
-        tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the kubeconfig
-            has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate authority: kept beside
-            `data` for later runs, otherwise in memory.
+        tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the
+            kubeconfig has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate
+            authority: stored next to `data` for later runs, otherwise in memory.
         controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
             terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
@@ -80,12 +80,12 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         workloads: Whether Deployments, ReplicaSets, StatefulSets and ReplicationControllers get their pods, by the
             controllers ``deployments``, ``replicasets``, ``statefulsets`` and ``replicationcontrollers``. The pods
             stay pending unless there is a kubelet. Without, a test writes the status of a Deployment itself.
-        kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end at
-            once. Without, `Server.kubelet` starts pods on request.
+        kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end
+            at once. Without, `Server.kubelet` starts pods on request.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
-        watch_timeout: Seconds until a watch ends, unless its request says otherwise.
+        watch_timeout: Seconds until a watch ends; a request may set its own.
         watch_list: Whether a watch may send initial events (``sendInitialEvents``); otherwise it is refused.
         sharded_list_and_watch: Whether lists and watches can be limited to a shard (``shardSelector``), as with the
             feature gate ``ShardedListAndWatch``, alpha in Kubernetes 1.36; otherwise the parameter is ignored.
@@ -195,7 +195,7 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
 
 
 def run_alone(serve: Coroutine[object, object, None]) -> None:
-    """Run a server in an event loop of its own: uvloop's where that is installed."""
+    """Run a server in a new event loop: uvloop's if it is installed."""
     with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
         runner.run(serve)
 
@@ -210,7 +210,7 @@ def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 class _ServerThread:
-    """Runs a server in an event loop of its own."""
+    """Runs a server in a new thread with its event loop."""
 
     def __init__(self, settings: Settings) -> None:
         self._thread = threading.Thread(target=self._run, name="masthead-server", daemon=True)

@@ -129,7 +129,7 @@ class Server:
         self._has_stopped = False
         journal = settings.journal()
         try:
-            # After the data file: nothing is written beside a file that cannot be used.
+            # After the data file: a data file that cannot be opened leaves no token file behind.
             self.token: str | None = settings.resolve_token()
         except ConfigError:
             if journal is not None:
@@ -284,7 +284,8 @@ class Server:
     def kubeconfig(self) -> str:
         """Return a kubeconfig for this server, as YAML, credentials included.
 
-        Its address is that of TLS, because Go's clients send no token without. Where no certificates can be made (the extra
+        Its address is that of TLS, because Go's clients send no token without. Where no certificates can be made (the
+        extra
         ``tls`` is not installed), the token is part of the path instead. A server without a token needs neither.
         """
         from masthead_server.kubeconfig import (
@@ -325,7 +326,7 @@ class Server:
 
         A request is recorded when all of it has been read, before the response. One that was refused before
         its body was read (no token, a wrong one, a foreign host) is recorded without its body; the last 1,000
-        of those are kept apart from the others. Paths, queries and headers take 16 MiB at most, those of
+        of those are recorded separately. Paths, queries and headers take 16 MiB at most, those of
         refused requests 2 MiB: the oldest requests are dropped first.
         """
         return self._read(lambda: list(self._handler.recorder))
@@ -357,7 +358,7 @@ class Server:
         # Only the bytes are read in the loop's thread; they are decoded in the caller's.
         def read() -> list[tuple[str, str, bytes]]:
             records = [record for record in self._storage.table(served.table).log if record.key == key]
-            return [(_type_of(each), str(each.revision), served.codec.write(each.value)) for each in records]
+            return [(_type_of(record), str(record.revision), served.codec.write(record.value)) for record in records]
 
         return [RecordedWrite(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
 
@@ -370,7 +371,8 @@ class Server:
         field_selector: str = "",
         shard_selector: str = "",
     ) -> dict[str, str]:
-        """Return the resourceVersions of all objects that a list would return, by ``namespace/name``; no request is made.
+        """Return the resourceVersions of all objects that a list would return, by ``namespace/name``; no request is
+        made.
 
         Raises:
             UnknownKindError: If the server does not serve the resource.
@@ -387,7 +389,7 @@ class Server:
             except StatusFailure as failure:
                 raise ArgumentError(str(failure), value=(label_selector, field_selector)) from None
             present = self._storage.table(served.table).scan(selection.prefix, self._storage.revision)
-            return {each.key: str(each.revision) for each in selection.among(present)}
+            return {record.key: str(record.revision) for record in selection.among(present)}
 
         return self._read(read)
 
@@ -435,8 +437,8 @@ class Server:
             timeout: Seconds of real time, whatever the clock.
 
         Raises:
-            TimeoutError: If it does not become idle in time; the message says what it waited for.
-            ClosedError: If the server has stopped, or stops meanwhile.
+            TimeoutError: If it does not become idle in time; the message names the pending work.
+            ClosedError: If the server has stopped, or stops during the wait.
         """
         self._check_running()
         if asyncio.get_running_loop() is self._loop:
@@ -449,8 +451,8 @@ class Server:
         """Block until the server is idle, as `wait_for_idle` awaits it.
 
         Raises:
-            TimeoutError: If it does not become idle in time; the message says what it waited for.
-            ClosedError: If the server has stopped, or stops meanwhile.
+            TimeoutError: If it does not become idle in time; the message names the pending work.
+            ClosedError: If the server has stopped, or stops during the wait.
             ConfigError: If it is called in the server's own event loop, which it would block.
         """
         self._check_running()
@@ -458,14 +460,14 @@ class Server:
             raise ConfigError("this would block the server's own event loop: await server.wait_for_idle() instead")
         asyncio.run_coroutine_threadsafe(self._wait_until_idle(timeout), self._loop).result()
 
-    async def _wait_until_idle(self, timeout: float) -> None:  # noqa: ASYNC109 - it says what it waited for
+    async def _wait_until_idle(self, timeout: float) -> None:  # noqa: ASYNC109 - its error names the pending work
         pending: list[str] = []
         try:
             async with asyncio.timeout(timeout):
                 while pending := await self._pending_work_soon():
                     self._progress.clear()
                     await self._progress.wait()
-                    # A server that has stopped meanwhile never becomes idle.
+                    # A stopped server never becomes idle.
                     self._check_running()
         except TimeoutError:
             what = "; ".join(pending)
@@ -479,7 +481,7 @@ class Server:
 
     def _pending_work(self) -> list[str]:
         """What keeps the server from being idle."""
-        found = [f"{each.info} has no response yet" for each in self._handler.in_flight]
+        found = [f"{request.info} has no response yet" for request in self._handler.in_flight]
         if not self._controllers.is_idle:
             found.append("the controllers have objects to reconcile")
         unread = [info for watch, info in self._handler.watchers.items() if not watch.is_caught_up]
@@ -540,7 +542,7 @@ def _address_of(listening: socket.socket) -> tuple[str, int]:
 
 
 def _controllers_of(settings: Settings) -> Collection[str]:
-    """The controllers to run; without bootstrap objects, those that create some are not among them."""
+    """Choose the controllers to run; without bootstrap objects, leave out the ones that create them."""
     if isinstance(settings.controllers, bool):
         chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if settings.controllers else set[str]()
         if not settings.bootstrap:

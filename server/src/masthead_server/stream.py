@@ -35,7 +35,7 @@ _HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-c
 
 
 class StreamTruncator:
-    """Cuts a stream off after so many lines, and says when its fault is due.
+    """Truncates a stream after a number of lines, and reports when its fault is due.
 
     Args:
         after: How many whole lines are sent.
@@ -49,7 +49,7 @@ class StreamTruncator:
         """Whether the fault is due."""
 
     def truncate(self, piece: bytes) -> bytes:
-        """Return what is still sent of a piece."""
+        """Return the part of a piece before the fault."""
         lines = piece.splitlines(keepends=True)
         sent = lines[: self._left]
         if self._cuts and len(lines) > self._left:
@@ -62,7 +62,7 @@ class StreamTruncator:
 
 
 async def open_stream(incoming: Request, headers: tuple[tuple[str, str], ...]) -> ResponseStream:
-    """Start a stream; its headers are sent at once.
+    """Start a stream: send its headers.
 
     Raises:
         ConnectionError: If the client went away.
@@ -125,5 +125,5 @@ async def _inject(incoming: Request, response: ResponseStream, watch: Watcher, e
         watch.silence()
         await watch.ended.wait()
     else:
-        # What was written is still sent, but not the last chunk: so the client knows that the stream broke.
+        # Buffered bytes are still sent, but no last chunk: the client notices that the stream broke.
         incoming.connection.close()

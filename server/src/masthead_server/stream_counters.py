@@ -1,7 +1,7 @@
-"""Counts what a client is sent of a stream, and says where in the bytes a fault is due.
+"""Counts the bytes of a stream, and finds the place where a fault is due.
 
-A stream is the body of a response, without the framing of chunks, or everything after the head of one that switches
-protocols.
+A stream is the body of a response, without the framing of chunks, or everything after the head of a response that
+switches protocols.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class FaultyTransport(asyncio.Transport):
         return data[:due]
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        """Send what is sent in spite of the fault."""
+        """Send the bytes before the fault, or all of them if it is not due."""
         if self._is_over:
             return
         view = memoryview(data).cast("B")
@@ -96,7 +96,7 @@ class FaultyTransport(asyncio.Transport):
         return ChunkCounter(after) if self._head.is_chunked else BodyCounter(after)
 
     def _inject(self) -> bool:
-        """Do what the fault does; returns whether the stream goes on."""
+        """Inject the fault; returns whether the stream continues."""
         self._is_pending = False
         effect = self._fault.effect
         if effect is Effect.INSERT_MESSAGE:
@@ -109,7 +109,7 @@ class FaultyTransport(asyncio.Transport):
             self.inner.write(encode_frame(Opcode.CLOSE, self._fault.data))
             self._end()
         else:
-            # What was written is still sent.
+            # Buffered bytes are still sent.
             self.inner.close()
         return False
 
@@ -145,7 +145,7 @@ class FaultyTransport(asyncio.Transport):
             self.inner.write_eof()
 
     def can_write_eof(self) -> bool:
-        """Tell whether one direction can end by itself."""
+        """Tell whether the connection supports half-close."""
         return self.inner.can_write_eof()
 
     def pause_reading(self) -> None:
@@ -161,8 +161,8 @@ class FaultyTransport(asyncio.Transport):
         """Tell whether the connection is read."""
         return self.inner.is_reading()
 
-    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as its base has it
-        """Return what is known of the connection."""
+    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - the signature of its base
+        """Return information about the connection."""
         return self.inner.get_extra_info(name, default)
 
     def get_write_buffer_size(self) -> int:

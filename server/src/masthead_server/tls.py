@@ -30,8 +30,8 @@ class Certificates:
 
     Args:
         names: The names and addresses of the server.
-        file: Where the authority is kept, readable by its owner alone, so that clients trust the server after a restart;
-            None to keep it in memory.
+        file: Where the authority is kept, readable by its owner alone, so that clients trust the server after a
+            restart; None to keep it in memory.
 
     Raises:
         ConfigError: If trustme is not installed, or the file cannot be used.

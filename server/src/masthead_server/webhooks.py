@@ -36,7 +36,7 @@ _MEANINGS: Final = {
     503: "the server is currently unable to handle the request",
     504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }
-"""What a client of Kubernetes says about the codes of a response that has no Status."""
+"""Messages of Go's Kubernetes client for the codes of a response without a Status."""
 _HEADERS: Final = (
     ("User-Agent", "kube-apiserver-admission"),
     ("Accept", "application/json, */*"),

@@ -17,7 +17,7 @@ From the bottom up:
 `connect`                the seam to HTTP: connecters of subresources, and the handlers that they return
 `ports`                  what listens on the ports of pods and nodes
 `runtime`                what all endpoints share: pods, containers, handlers, ports
-`pod_observer`           says when a pod ends, to those that are connected to it
+`pod_observer`           reports the end of a pod to the clients connected to it
 `first_completed`        runs coroutines until the first of them ends
 `error_responses`        responses to refused requests: a Status, or plain text
 `websocket_stream`       bytes in the messages of a WebSocket

@@ -34,7 +34,7 @@ async def attach(process: ExecProcess, container: ContainerInstance) -> int:
                 if shown := stderr.format(records):
                     await process.stderr.write(shown)
         except BrokenPipeError:
-            pass  # the client went away
+            pass  # the client has disconnected
         finally:
             forwarding.cancel()
     return 0
@@ -51,7 +51,7 @@ async def _forward(process: ExecProcess, container: ContainerInstance) -> None:
             while data := await process.stdin.read(_PIECE):
                 await main.stdin.feed(data)
         finally:
-            # The client has ended its stdin, or is gone.
+            # The client has ended its stdin, or has disconnected.
             if main.is_stdin_once:
                 main.stdin.close()
             resizing.cancel()

@@ -1,7 +1,7 @@
 """The seam between HTTP and what connects a client to a pod.
 
-kube-apiserver's word for it is ``Connecter``: a subresource that takes over the connection. A connecter checks the request,
-and returns a handler, which responds: it upgrades the connection, or streams a body.
+kube-apiserver's word for it is ``Connecter``: a subresource that takes over the connection. A connecter checks the
+request, and returns a handler, which responds: it upgrades the connection, or streams a body.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ class ConnectHandler(Protocol):
     """Responds to one request that was found to be valid."""
 
     async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
-        """Respond, and return when the stream has ended. It is cancelled when the client goes away, or the server stops.
+        """Respond, and return when the stream has ended. It is cancelled when the client goes away, or the server
+        stops.
 
         Args:
             incoming: The request.
             on_response: To be called with the status code, right before the response begins.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         ...
 

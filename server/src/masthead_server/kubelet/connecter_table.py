@@ -1,4 +1,4 @@
-"""What serves each subresource of the kubelet; its module is imported with the first request, because many servers get none."""
+"""The connecter of each subresource; its module is imported with the first request, because many servers get none."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ class _Within(Protocol):
 class ContainerFiles(MutableMapping[str, bytes]):
     """The files of a container by their absolute paths: `Kubelet.files`.
 
-    ``files["/etc/motd"] = b"hello"`` creates a file, and the directories above it; the built-in shell reads and writes the
-    same files. They outlive a restart of the container, but not its pod. All methods are thread-safe.
+    ``files["/etc/motd"] = b"hello"`` creates a file, and the directories above it; the built-in shell reads and writes
+    the same files. They outlive a restart of the container, but not its pod. All methods are thread-safe.
     """
 
     def __init__(self, within: _Within) -> None:

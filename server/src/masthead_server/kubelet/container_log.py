@@ -18,8 +18,9 @@ __all__ = ["ContainerLog"]
 class ContainerLog:
     """The log of a container, to write to: `Kubelet.log`.
 
-    What is written gets the time of the server's clock, and goes to clients that follow the log or are attached. A log is
-    bounded: the oldest lines are dropped. Once the container has ended, nothing is written. All methods are thread-safe.
+    Lines get the time of the server's clock, and reach clients that follow the log or are attached. A log is
+    bounded: the oldest lines are dropped. Once the container has ended, nothing is written. All methods are
+        thread-safe.
     """
 
     def __init__(self, append: Callable[[bytes, str], None]) -> None:

@@ -127,7 +127,7 @@ class ContainerTable:
 
         Args:
             ref: Which one.
-            is_first: Whether it is the first of its pod, which takes over what was prepared before the pod existed.
+            is_first: Whether it is the first of its pod, which takes over logs and files from before the pod existed.
         """
         pod = self._pods.setdefault((ref.namespace, ref.pod), {})
         if ref.container not in pod:

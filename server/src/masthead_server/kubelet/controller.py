@@ -1,4 +1,4 @@
-"""The kubelet's controller: schedules and starts new pods, and ends those that are deleted."""
+"""The kubelet's controller: schedules and starts new pods, and ends deleted ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KubeletController:
         return () if write.record.is_deleted else (write.ref,)
 
     def reconcile(self, ref: ObjectRef) -> None:
-        """Start a pod, or what was added to it, or end it.
+        """Start a pod or its new ephemeral containers, or end it.
 
         Raises:
             JournalError: A change could not be stored.

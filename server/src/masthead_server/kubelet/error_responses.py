@@ -34,7 +34,7 @@ async def send_error(incoming: Request, response: Response, on_response: Callabl
     """Send a response without waiting for the rest of the request's body.
 
     Raises:
-        ConnectionError: If the client is gone.
+        ConnectionError: If the client has disconnected.
     """
     on_response(response.code)
     await incoming.send(replace(response, close=not incoming.body.is_complete))

@@ -43,7 +43,7 @@ class PodEvents:
         self._scheduler.record(reference_to(pod, *_POD), "Scheduled", "Binding", message)
 
     def started(self, pod: Plain, names: Iterable[str]) -> None:
-        """Containers of a pod were started; the image is there, because none is needed."""
+        """Containers of a pod were started. The image counts as present, because none is needed."""
         for name in names:
             involved, image = _container(pod, name)
             if involved is not None:

@@ -15,8 +15,8 @@ __all__ = ["Directory", "FileSystem", "Node", "RegularFile", "Symlink", "normali
 
 _IN_MEMORY: Final = 1024 * 1024
 """Bytes of a file that stay in memory."""
-_MOST_NODES: Final = 100_000
-_MOST_LINKS: Final = 40
+_MAX_NODES: Final = 100_000
+_MAX_LINKS: Final = 40
 """Symbolic links that a path may lead through, as in Linux."""
 _FIRST_FOLDERS: Final = ("/bin", "/dev", "/etc", "/home", "/root", "/tmp", "/usr/bin", "/var")
 
@@ -112,7 +112,7 @@ class FileSystem:
         self._used += size
 
     def get(self, path: str, *, follow: bool = True) -> Node:
-        """Return what is at a path.
+        """Return the node at a path.
 
         Args:
             path: The path.
@@ -121,7 +121,7 @@ class FileSystem:
         Raises:
             OSError: If there is nothing, or a part of the path is no directory.
         """
-        return self._walk(path, follow=follow, links=_MOST_LINKS)
+        return self._walk(path, follow=follow, links=_MAX_LINKS)
 
     def _walk(self, path: str, *, follow: bool, links: int) -> Node:
         node: Node = self.root
@@ -145,7 +145,7 @@ class FileSystem:
         """Return a directory.
 
         Raises:
-            OSError: If there is none.
+            OSError: If it does not exist.
         """
         node = self.get(path)
         if not isinstance(node, Directory):
@@ -156,7 +156,7 @@ class FileSystem:
         """Return a file.
 
         Raises:
-            OSError: If there is none.
+            OSError: If it does not exist.
         """
         node = self.get(path)
         if not isinstance(node, RegularFile):
@@ -196,7 +196,7 @@ class FileSystem:
         self._link(path, Directory(), is_new=True)
 
     def link(self, path: str, target: str) -> None:
-        """Make a symbolic link, in place of a file or link of the same path.
+        """Create a symbolic link, replacing a file or link of the same path.
 
         Raises:
             OSError: If its directory does not exist, or if it is a directory itself.
@@ -217,7 +217,7 @@ class FileSystem:
         parent = self.directory(folder or "/")
         if not name or (is_new and name in parent.entries):
             raise _error(errno.EEXIST, path)
-        if self._nodes >= _MOST_NODES:
+        if self._nodes >= _MAX_NODES:
             raise _error(errno.ENOSPC, path)
         self._nodes += 1
         node.mtime = self.now()
@@ -249,7 +249,7 @@ class FileSystem:
                 each.truncate()
 
     def walk(self, path: str = "/", *, follow: bool = False) -> Iterator[tuple[str, Node]]:
-        """Iterate over what is at a path and below it, in the order of names; links below it are not followed.
+        """Iterate over the node at a path and everything below, by name; links below are not followed.
 
         Args:
             path: The path.
@@ -265,7 +265,7 @@ class FileSystem:
             if isinstance(node, Directory):
                 base = current.rstrip("/")
                 entries = sorted(node.entries.items(), reverse=True)
-                pending.extend((f"{base}/{name}", each) for name, each in entries)
+                pending.extend((f"{base}/{name}", entry) for name, entry in entries)
 
     def close(self) -> None:
         """Drop all files."""

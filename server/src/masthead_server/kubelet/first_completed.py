@@ -1,4 +1,4 @@
-"""Coroutines of which the first to end ends the others."""
+"""Runs coroutines until the first of them ends."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ async def until_first_ends(*work: Coroutine[object, object, object]) -> None:
     """Run coroutines together until one of them ends, and cancel the others.
 
     Raises:
-        Exception: What the one that ended has raised.
+        Exception: Raised by the first to end.
     """
-    tasks = [asyncio.ensure_future(each) for each in work]  # noqa: TID251 - none of them outlives this function
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]  # noqa: TID251 - none of them outlives this function
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

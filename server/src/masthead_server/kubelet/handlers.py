@@ -55,7 +55,7 @@ class PodPattern:
 
     @property
     def precision(self) -> int:
-        """How much it says: the more, the earlier it is chosen."""
+        """Number of specified parts: the most precise pattern wins."""
         return sum(map(bool, (self.namespace, self.pod, self.container, self.command)))
 
 
@@ -70,7 +70,7 @@ class HandlerRegistry:
         self._handlers = [(pattern, handler), *self._handlers]
 
     def find(self, line: CommandLine) -> Handler | None:
-        """Return the handler whose pattern says most about a command; None if there is none."""
+        """Return the handler with the most precise pattern for a command; None without any."""
         fitting = [(pattern, handler) for pattern, handler in self._handlers if pattern.matches(line)]
         return max(fitting, key=lambda each: each[0].precision)[1] if fitting else None
 
@@ -81,7 +81,7 @@ class HandlerError(Exception):
     As it is, that would end the server, or a task without a word.
 
     Args:
-        raised: What was raised.
+        raised: The exception.
     """
 
     def __init__(self, raised: BaseException) -> None:
@@ -95,7 +95,7 @@ def describe(raised: BaseException) -> str:
 
 @contextmanager
 def ordinary_errors() -> Generator[None]:
-    """Run a handler in a task of the server: whatever it raises by itself is an Exception.
+    """Run a handler in a task of the server: all that it raises is an Exception.
 
     Raises:
         HandlerError: If it raises something else.
@@ -130,7 +130,7 @@ async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> i
         threads: Where plain functions run.
 
     Raises:
-        HandlerError: If the handler raises what is no Exception, other than SystemExit.
+        HandlerError: If the handler raises a BaseException that is neither an Exception nor SystemExit.
         Exception: What else the handler raises.
     """
     if not _is_async(handler):

@@ -41,8 +41,9 @@ class CallInLoop(Protocol):
 class Kubelet:
     """What runs in the pods of an embedded server: `Server.kubelet`.
 
-    A pod is named by ``name``, which is in the namespace ``default``, by ``namespace/name``, or by itself. Handlers are for
-    pods of that name in any namespace, if none is given, and for all pods with ``*``. All methods are thread-safe.
+    A pod is named by ``name``, which is in the namespace ``default``, by ``namespace/name``, or by an object. Handlers
+    are for pods of that name in any namespace, if none is given, and for all pods with ``*``. All methods are
+    thread-safe.
     """
 
     def __init__(self, runtime: PodRuntime, lifecycle: PodLifecycle, call: CallInLoop) -> None:
@@ -52,7 +53,7 @@ class Kubelet:
 
     @property
     def log_limit(self) -> int:
-        """Bytes of each container's log, 64 MiB by default; older lines are dropped. It holds for containers to come."""
+        """Bytes of a container's log, 64 MiB by default; older lines are dropped. Applies to new containers."""
         return self._runtime.limits.log
 
     @log_limit.setter
@@ -61,7 +62,7 @@ class Kubelet:
 
     @property
     def file_limit(self) -> int:
-        """Bytes of each container's files, 64 MiB by default; then its disk is full. It holds for containers to come."""
+        """Bytes of a container's files, 64 MiB by default; beyond, its disk is full. Applies to new containers."""
         return self._runtime.limits.files
 
     @file_limit.setter
@@ -89,8 +90,8 @@ class Kubelet:
     def attach(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
         """Register a handler of clients that attach to a container: a decorator; see `exec`.
 
-        Without a handler, such a client reads what the container prints from then on, until it ends, and what it sends goes
-        to the container's main process.
+        Without a handler, such a client reads the container's further output until the container ends, and its input
+        goes to the container's main process.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
@@ -101,11 +102,11 @@ class Kubelet:
     def main(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
         """Register the main process of a container, from its start to its end: a decorator; see `exec`.
 
-        What it prints is the container's log, what attached clients send is its stdin, if the container has ``stdin: true``.
-        When it returns, the container ends with that exit code, and is restarted as its policy says: at once, and the next
-        times after 10 seconds and more (``CrashLoopBackOff``). It is cancelled when the container is ended. Without a
-        handler, the built-in shell runs the container's command if it knows all of it; otherwise the container just runs.
-        Init containers have no main process: they are completed when the pod starts.
+        Its output is the container's log. Its stdin is the input of attached clients, if the container sets
+        ``stdin: true``. When it returns, the container ends with that exit code and is restarted according to its
+        policy: the first time immediately, then after 10 seconds and more (``CrashLoopBackOff``). It is cancelled when
+        the container ends. Without a handler, the built-in shell runs the container's command if it knows all of it;
+        otherwise the container just runs. Init containers have no main process: they complete when the pod starts.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
@@ -123,8 +124,8 @@ class Kubelet:
     def listen(self, pod: str, port: int, target: PortTarget, *, allow_remote: bool = False) -> PortListener:
         """Let something listen on a port of pods, for port-forward and for proxies.
 
-        It accepts connections while a container of the pod runs. Of several listeners on a port, the one that says most
-        about the pod accepts them, and of those the last one.
+        It accepts connections while a container of the pod runs. Of several listeners on a port, the one
+        with the most precise pattern accepts them; among equals, the last.
 
         Args:
             pod: The pods: ``web``, ``shop/web``, ``*``.
@@ -222,7 +223,7 @@ class Kubelet:
         self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
 
     def restart(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = "") -> None:
-        """Restart a container: its commands and streams end, and its log begins anew, with the old one as ``previous``.
+        """Restart a container: its commands and streams end, and a new log begins, with the old one as ``previous``.
 
         Args:
             pod: The pod.

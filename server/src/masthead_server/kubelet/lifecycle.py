@@ -35,7 +35,7 @@ __all__ = ["KUBELET", "PodLifecycle"]
 
 _FIRST_BACKOFF: Final = 10.0
 _MAX_BACKOFF: Final = 300.0
-_MOST_DOUBLED: Final = 8
+_MAX_DOUBLED: Final = 8
 """Seconds before a container that ends again and again is restarted; they double each time."""
 
 KUBELET: Final = "kubelet"
@@ -134,7 +134,7 @@ class PodLifecycle:
     def _running(self, pod: Plain) -> list[str]:
         """The containers of a pod that have not ended, whatever is written of it."""
         if has_too_many_containers(pod):
-            return []  # it never ran here, whatever its status says
+            return []  # it never ran here, whatever its status
         return [name for name in running_containers(pod) if not self._runtime.container(pod, name).ended.is_set()]
 
     def _end(self, ref: ContainerRef) -> None:
@@ -203,7 +203,7 @@ class PodLifecycle:
         )
 
     def _on_exit(self, ref: ContainerRef, code: int) -> None:
-        """A main process has ended: its container ends, or is restarted as its policy says."""
+        """A main process has ended: its container ends, or is restarted according to its policy."""
         pod = self._runtime.load(ref.namespace, ref.pod)
         if pod is None or is_being_deleted(pod):
             return
@@ -217,7 +217,7 @@ class PodLifecycle:
             self.restart(ref, code)
             return
         self.crash_loop(ref, code)
-        self._restart_later(ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MOST_DOUBLED) - 1), _MAX_BACKOFF))
+        self._restart_later(ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MAX_DOUBLED) - 1), _MAX_BACKOFF))
 
     def _restart_later(self, ref: ContainerRef, code: int, seconds: float) -> None:
         def restart() -> None:

@@ -1,4 +1,4 @@
-"""``pods/log``: the log of a container, or what is left to come of it."""
+"""``pods/log``: the log of a container, to its end or followed."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class LogHandler:
         options, log = self._options, self._log
         start = log.start if options.tail_lines is None else await log.find_tail(options.tail_lines)
         on_response(200)
-        with suppress(ConnectionError):  # the client went away
+        with suppress(ConnectionError):  # the client has disconnected
             response = await incoming.stream(200, _HEADERS)
             async for records in log.records(start, follow=options.follow):
                 if shown := self._formatter.format(records):

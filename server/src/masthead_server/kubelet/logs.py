@@ -1,7 +1,7 @@
 """The log of a container: bounded, spooled to disk, and followed without polling.
 
-Records go to segments. When all together exceed the limit, the oldest segment is dropped, as log files are rotated. A reader
-is a cursor, a segment and a position in it, and so a slow one costs nothing.
+Records go to segments. When all together exceed the limit, the oldest segment is dropped, as log files are rotated. A
+reader is a cursor, a segment and a position in it, and so a slow one costs nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.kubelet.records import (
-    LONGEST_RECORD,
+    MAX_RECORD,
     STDOUT,
     count_lines,
     encode_records,
@@ -32,7 +32,7 @@ _SEGMENTS: Final = 4
 _IN_MEMORY: Final = 1024 * 1024
 """Bytes of a segment that stay in memory."""
 _PIECE: Final = 64 * 1024
-"""Bytes that a reader gets at once."""
+"""Bytes per read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class _Segment:
         if self._file is None:
             return b""
         self._file.seek(offset)
-        data = self._file.read(_PIECE + LONGEST_RECORD)
+        data = self._file.read(_PIECE + MAX_RECORD)
         return data if offset + len(data) >= self.size else data[: data.rindex(b"\n") + 1]
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class LogStore:
         return LogCursor(self._segments[-1].number, self._segments[-1].size)
 
     async def find_tail(self, lines: int) -> LogCursor:
-        """Return the position of the last so many lines; one that is incomplete counts."""
+        """Return the position of the last lines; an incomplete line counts."""
         if not lines:
             return self.tail
         if self._is_open_line:

@@ -33,7 +33,7 @@ class MainProcesses:
 
     Args:
         runtime: The pods and their containers.
-        on_exit: Called with the container and the exit code when a main process ends by itself.
+        on_exit: Called with the container and the exit code when a main process ends without being stopped.
     """
 
     def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int], None]) -> None:

@@ -1,4 +1,4 @@
-"""The kubelet's node: it is registered when the server starts with a kubelet, or when the first pod is scheduled to it."""
+"""The node of the kubelet, registered at the start of the server or with the first scheduled pod."""
 
 from __future__ import annotations
 

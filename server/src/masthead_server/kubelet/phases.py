@@ -44,7 +44,7 @@ class Transition:
     """What a change of phase needs to know.
 
     Attributes:
-        now: The time, as metadata has it.
+        now: The time, in the format of metadata.
         pod_ip: The address of a pod that starts.
         new_id: Returns the id of a container that starts.
     """
@@ -86,10 +86,10 @@ def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
         if text(ephemeral_container, "name") not in known
     ]
     if new:
-        started = [_running(each, change, is_ready=False) for each in new]
+        started = [_running(container, change, is_ready=False) for container in new]
         status["ephemeralContainerStatuses"] = [*items(status, "ephemeralContainerStatuses"), *started]
         _observe(pod)
-    return [text(each, "name") for each in new]
+    return [text(container, "name") for container in new]
 
 
 def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", message: str = "") -> None:
@@ -104,7 +104,7 @@ def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", messa
 
 
 def refuse(pod: Plain, change: Transition, message: str) -> None:
-    """Leave a pod pending that fits on no node. It does not fail, because its controller would replace it at once."""
+    """Leave a pod pending that fits on no node. Its controller would replace a failed one."""
     status = pod.setdefault("status", {})
     _set_condition(status, "PodScheduled", change.now, is_true=False, reason="Unschedulable", message=message)
 
@@ -117,8 +117,8 @@ def is_ended(pod: Plain) -> bool:
 def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
     """End a container with an exit code; when it was the last one, the pod ends, too."""
     status = pod.setdefault("status", {})
-    for each in _statuses(status, name):
-        _terminate(each, change.now, code, "")
+    for container_status in _statuses(status, name):
+        _terminate(container_status, change.now, code, "")
     _observe(pod)
     containers = items(status, "containerStatuses")
     if name not in {text(container, "name") for container in containers}:
@@ -134,16 +134,18 @@ def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
 def restart_container(pod: Plain, name: str, change: Transition, code: int, reason: str = "") -> None:
     """Start a container again, which has ended, or ends now with an exit code and a reason."""
     status = pod.setdefault("status", {})
-    for each in _statuses(status, name):
-        if "running" in part(each, "state"):
-            _terminate(each, change.now, code, reason)
-        last = part(each, "state").get("terminated") or part(each, "lastState").get("terminated")
-        each |= {
+    for container_status in _statuses(status, name):
+        if "running" in part(container_status, "state"):
+            _terminate(container_status, change.now, code, reason)
+        last = part(container_status, "state").get("terminated") or part(container_status, "lastState").get(
+            "terminated"
+        )
+        container_status |= {
             "state": {"running": {"startedAt": change.now}},
             "lastState": {"terminated": last} if last else {},
             "ready": True,
             "started": True,
-            "restartCount": each.get("restartCount", 0) + 1,
+            "restartCount": container_status.get("restartCount", 0) + 1,
             "containerID": change.new_id(),
         }
     status["phase"] = "Running"
@@ -156,12 +158,14 @@ def restart_container(pod: Plain, name: str, change: Transition, code: int, reas
 def crash_loop(pod: Plain, name: str, change: Transition, code: int) -> None:
     """End a container, which waits before it is started again: ``CrashLoopBackOff``."""
     status = pod.setdefault("status", {})
-    for each in _statuses(status, name):
-        if "running" in part(each, "state"):
-            _terminate(each, change.now, code, "")
-        last = part(each, "state").get("terminated") or part(each, "lastState").get("terminated")
+    for container_status in _statuses(status, name):
+        if "running" in part(container_status, "state"):
+            _terminate(container_status, change.now, code, "")
+        last = part(container_status, "state").get("terminated") or part(container_status, "lastState").get(
+            "terminated"
+        )
         message = f"{_CRASH_DELAY}={name} pod={pod_label(pod)}"
-        each |= {
+        container_status |= {
             "state": {"waiting": {"reason": "CrashLoopBackOff", "message": message}},
             "lastState": {"terminated": last} if last else {},
             "ready": False,
@@ -181,7 +185,7 @@ def evict(pod: Plain, change: Transition, message: str) -> None:
 
 def _started(container: Plain, change: Transition, *, is_init: bool) -> Plain:
     found = _running(container, change)
-    # An init container that restarts always is a sidecar, and goes on.
+    # An init container that restarts always is a sidecar, and keeps running.
     if is_init and container.get("restartPolicy") != "Always":
         _terminate(found, change.now, 0, "")
         found["ready"] = True
@@ -246,7 +250,7 @@ def _set_condition(status: Plain, kind: str, now: str, *, is_true: bool, reason:
     new: Plain = {"type": kind, "status": value, "lastProbeTime": None, "lastTransitionTime": now}
     if known is not None and text(known, "status") == value:
         new["lastTransitionTime"] = known.get("lastTransitionTime", now)
-    new |= {name: each for name, each in (("reason", reason), ("message", message)) if each}
+    new |= {name: value for name, value in (("reason", reason), ("message", message)) if value}
     status["conditions"] = [condition for condition in conditions if condition is not known] + [new]
 
 

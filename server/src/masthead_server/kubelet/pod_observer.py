@@ -1,4 +1,4 @@
-"""Observes a pod for those that are connected to it."""
+"""Observes a pod for the clients connected to it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class PodObserver:
     Args:
         runtime: The pods.
         pod: The pod.
-        on_restart: Called when a container has ended while its pod goes on.
+        on_restart: Called when a container has ended and its pod has not.
 
     Attributes:
-        ended: Set when the pod is gone or has ended.
+        ended: Set when the pod has been deleted or has ended.
     """
 
     def __init__(self, runtime: PodRuntime, pod: Plain, on_restart: Callable[[], object]) -> None:

@@ -52,7 +52,7 @@ _FIELDS: Final = {
 
 
 def choose_container(pod: Plain, name: str) -> str:
-    """Return the container that a request is about: the one that it names, or the only one.
+    """Return the container of a request: the named or the only one.
 
     Raises:
         StatusFailure: If the pod has no such container, or several to choose from.

@@ -1,7 +1,7 @@
 """``pods/portforward``: connections to the ports of a pod, many over one SPDY connection.
 
 For each forwarded connection, a client opens two streams, an error stream and a data stream, which have the same
-``requestID``. What is written to the error stream is why the forwarding failed.
+``requestID``. The error stream carries the reason of a failure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ForwardedStream(Protocol):
         """Read the next piece; empty when the client sends nothing more.
 
         Raises:
-            ConnectionError: If the client has reset the stream, or is gone.
+            ConnectionError: If the client has reset the stream, or has disconnected.
         """
         ...
 
@@ -45,7 +45,7 @@ class ForwardedStream(Protocol):
         """Send a piece; waits while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the stream is closed, or the client is gone.
+            ConnectionError: If the stream is closed, or the client has disconnected.
         """
         ...
 
@@ -53,7 +53,7 @@ class ForwardedStream(Protocol):
         """Send nothing more.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         ...
 
@@ -61,7 +61,7 @@ class ForwardedStream(Protocol):
         """End the stream in both directions.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         ...
 
@@ -230,7 +230,7 @@ async def forward(data: ForwardedStream, error: ForwardedStream, ports: PodPorts
         except _TargetError as broken:
             problem = ports.failure(port, str(broken))
         except ConnectionError:
-            pass  # the client has reset the stream, or is gone
+            pass  # the client has reset the stream, or has disconnected
         finally:
             ports.connected.discard(target)
             target.release()
@@ -250,7 +250,7 @@ async def _copy(data: ForwardedStream, target: TargetConnection) -> None:
 
     Raises:
         _TargetError: If the target breaks the connection.
-        ConnectionError: If the client resets the stream, or is gone.
+        ConnectionError: If the client resets the stream, or has disconnected.
     """
     try:
         async with asyncio.TaskGroup() as both:

@@ -1,8 +1,8 @@
-"""Port-forward over the channels of a WebSocket, as clients outside Go speak it: two channels for each port.
+"""Port-forward over the channels of a WebSocket, as clients outside Go speak it: two channels per port.
 
-The first byte of a message is its channel. Of the n-th port in the query, channel 2n has the bytes, and channel 2n+1 the
-reason of a failure. The first message of each channel is its port, two bytes long, the low one first. No channel can be
-ended by itself, so the connection is closed when all have ended.
+The first byte of a message is its channel. Of the n-th port in the query, channel 2n has the bytes, and channel 2n+1
+the reason of a failure. The first message of each channel is its port, two bytes long, the low one first. No channel
+can be ended alone, so the connection is closed when all have ended.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CHANNEL_PROTOCOLS", "ChannelSession", "parse_ports"]
 
 CHANNEL_PROTOCOLS: Final = frozenset({"", "v4.channel.k8s.io"})
-_MOST_PORTS: Final = 127
+_MAX_PORTS: Final = 127
 """Two channels each, of the 255 that a byte can name."""
 
 
@@ -34,27 +34,28 @@ def parse_ports(values: Iterable[str]) -> list[int]:
     """Read the ports in a query.
 
     Raises:
-        StatusFailure: If there is none, or an invalid one.
+        StatusFailure: If no port is given, or an invalid one.
     """
     ports: list[int] = []
     for value in values:
         if not value:
             raise bad_request('query parameter "port" cannot be empty')
-        for each in value.split(","):
-            if not (each.isascii() and each.isdecimal() and int(each[:6]) < 65536):
+        for number in value.split(","):
+            # The slice keeps `int` from a text of any length.
+            if not (number.isascii() and number.isdecimal() and int(number[:6]) < 65536):
                 raise bad_request(f"unable to parse {quoted(value)} as a port")
-            if not int(each):
+            if not int(number):
                 raise bad_request(f"port {quoted(value)} must be > 0")
-            ports.append(int(each))
+            ports.append(int(number))
     if not ports:
         raise bad_request('query parameter "port" is required')
-    if len(ports) > _MOST_PORTS:
-        raise bad_request(f"at most {_MOST_PORTS} ports can be forwarded")
+    if len(ports) > _MAX_PORTS:
+        raise bad_request(f"at most {_MAX_PORTS} ports can be forwarded")
     return ports
 
 
 class ChannelSession:
-    """The forwarded connections of one client, one for each port.
+    """The forwarded connections of one client, one per port.
 
     Args:
         carrier: What carries the messages.
@@ -118,7 +119,7 @@ class _Channel:
         await self._carrier.send(self._head + data)
 
     async def end(self) -> None:
-        """A channel has no end of its own; what the client sends is not read any more."""
+        """A channel cannot end alone; further bytes of the client are dropped."""
         self.received.clear()
 
     async def reset(self) -> None:

@@ -93,7 +93,7 @@ class PortForwardHandler:
             on_response: Called with the status code, right before the response begins.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         try:
             upgraded = await self._upgrade(incoming)
@@ -164,4 +164,4 @@ class PortForwardHandler:
 def subprotocols(incoming: Request) -> list[str]:
     """Return the subprotocols that the client of a WebSocket offers, in its order."""
     lines = incoming.headers.get_all("Sec-WebSocket-Protocol")
-    return [name for line in lines for each in line.split(",") if (name := each.strip())]
+    return [name for line in lines for field in line.split(",") if (name := field.strip())]

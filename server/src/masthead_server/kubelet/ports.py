@@ -66,12 +66,12 @@ class PortListener:
         return f"<PortListener {where}:{self._port}>"
 
     def close(self) -> None:
-        """Accept no more connections; those that are open go on. Closing twice does nothing."""
+        """Accept no more connections; open ones continue. Closing twice does nothing."""
         self._owner.discard(self)
 
     @property
     def precision(self) -> int:
-        """How much it says about its pods: the more, the earlier it is chosen."""
+        """Number of specified parts: the most precise listener wins."""
         return self._pattern.precision if isinstance(self._pattern, PodPattern) else 1
 
     def is_for(self, address: PortAddress) -> bool:
@@ -143,12 +143,12 @@ class Ports:
     def discard(self, listener: PortListener) -> None:
         """Let a listener accept no more connections."""
         with self._lock:
-            self._listeners = tuple(each for each in self._listeners if each is not listener)
+            self._listeners = tuple(other for other in self._listeners if other is not listener)
 
     def find(self, address: PortAddress) -> PortListener | None:
         """Return what listens on a port; None if nothing does."""
         fitting = [listener for listener in self._listeners if listener.is_for(address)]
-        return max(fitting, key=lambda each: each.precision) if fitting else None
+        return max(fitting, key=lambda listener: listener.precision) if fitting else None
 
     def stop(self) -> None:
         """Cancel the functions that serve a connection."""

@@ -62,7 +62,7 @@ class _Process(Generic[StdinT, OutputT]):
 
 @set_module("masthead.server")
 class ExecProcess(_Process[asyncio.StreamReader, "OutputStream"]):
-    """A command that a handler runs in place of a container: for coroutine functions.
+    """A command that a handler runs instead of a container: for coroutine functions.
 
     Attributes:
         namespace: The pod's namespace.
@@ -100,7 +100,7 @@ class ExecProcess(_Process[asyncio.StreamReader, "OutputStream"]):
 
 @set_module("masthead.server")
 class BlockingExecProcess(_Process["BlockingStdin", "BlockingOutput"]):
-    """A command that a handler runs in place of a container: for plain functions, each in a thread of its own.
+    """A command that a handler runs instead of a container: for plain functions, in one thread per command.
 
     It has the attributes of `ExecProcess`; reads and writes block.
     """
@@ -154,7 +154,7 @@ class BlockingOutput:
         """Write bytes, or text as UTF-8; blocks while the client reads too slowly.
 
         Raises:
-            BrokenPipeError: If the client is gone.
+            BrokenPipeError: If the client has disconnected.
         """
         _wait(self._stream.write(data), self._loop)
 

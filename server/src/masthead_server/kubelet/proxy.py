@@ -1,4 +1,4 @@
-"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: HTTP requests through the API server to what listens on a port."""
+"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: HTTP requests through the API server to a port."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ProxyHandler:
             on_response: Called with the status code, right before the response begins.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         try:
             if incoming.is_upgrade:
@@ -110,13 +110,13 @@ class ProxyHandler:
         target = self._target
         listener = self._ports.find(target.address)
         if listener is None or not target.is_up:
-            raise _refused(target)
+            raise _refuse_connection(target)
         try:
             return await listener.connect(make_protocol, _trusting() if target.scheme == "https" else None)
         except ssl.SSLError:
             raise _unreachable("http: server gave HTTP response to HTTPS client") from None
         except OSError:
-            raise _refused(target) from None
+            raise _refuse_connection(target) from None
 
     async def _relay(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         connection = await self._dial(TargetConnection)
@@ -181,7 +181,7 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-def _refused(target: ProxyTarget) -> StatusFailure:
+def _refuse_connection(target: ProxyTarget) -> StatusFailure:
     return _unreachable(f"dial tcp {target.host}: connect: connection refused")
 
 

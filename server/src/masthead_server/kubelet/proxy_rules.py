@@ -24,7 +24,7 @@ __all__ = [
 
 _SCHEMES: Final = frozenset({"", "http", "https"})
 _UNESCAPED: Final = "$&+,/:;=@~"
-"""What Go's URLs leave as it is in a path."""
+"""Characters that Go's URLs do not escape in a path."""
 _HOP_BY_HOP: Final = frozenset(
     {
         "connection",
@@ -39,7 +39,7 @@ _HOP_BY_HOP: Final = frozenset(
     }
 )
 _OF_THE_SERVER: Final = frozenset({"authorization", "expect"})
-"""Headers for the API server itself: what authenticates a client is not shown to pods."""
+"""Headers for the API server itself: pods must not see credentials."""
 
 
 class ProxyName(NamedTuple):
@@ -116,7 +116,7 @@ def forwarded_headers(
         is_upgrade: Whether it is to switch protocols, of which two of the headers speak.
     """
     headers = list(headers)
-    dropped = _named_in_connection(headers) | _HOP_BY_HOP | _OF_THE_SERVER
+    dropped = _parse_connection_options(headers) | _HOP_BY_HOP | _OF_THE_SERVER
     if is_upgrade:
         dropped -= {"connection", "upgrade"}
     before = [value for name, value in headers if name.lower() == "x-forwarded-for"]
@@ -145,7 +145,7 @@ def returned_headers(
         host: The client's Host header.
     """
     headers = list(headers)
-    dropped = _named_in_connection(headers) | _HOP_BY_HOP
+    dropped = _parse_connection_options(headers) | _HOP_BY_HOP
     # kube-apiserver has set this before it asks the target, whose own value is added.
     kept = [("Cache-Control", "no-cache, private")]
     for name, value in headers:
@@ -183,8 +183,8 @@ def unavailable(problem: str) -> StatusFailure:
     return StatusFailure(503, "ServiceUnavailable", problem)
 
 
-def _named_in_connection(headers: Iterable[tuple[str, str]]) -> frozenset[str]:
+def _parse_connection_options(headers: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The headers that concern one connection only, because its Connection header names them."""
     return frozenset(
-        each.strip().lower() for name, value in headers if name.lower() == "connection" for each in value.split(",")
+        field.strip().lower() for name, value in headers if name.lower() == "connection" for field in value.split(",")
     )

@@ -82,27 +82,27 @@ class ProxyTargets:
         # differs from kube-apiserver: where something listens, it can be reached without an address.
         if not _is_routable(ip) and (self._ports.find(address) is None or not is_up(pod)):
             raise bad_request("address not allowed")
-        return ProxyTarget(name.scheme, address, _joined(ip, port), is_up(pod))
+        return ProxyTarget(name.scheme, address, _join_host_port(ip, port), is_up(pod))
 
     def _of_node(self, name: ProxyName) -> ProxyTarget:
         node = self._load(_NODES, "", name.name)
         port = _number(name.port) if name.port else KUBELET_PORT
-        addresses = {text(each, "type"): text(each, "address") for each in items(part(node, "status"), "addresses")}
+        addresses = {text(entry, "type"): text(entry, "address") for entry in items(part(node, "status"), "addresses")}
         ip = addresses.get("InternalIP") or addresses.get("ExternalIP") or addresses.get("Hostname") or name.name
-        return ProxyTarget(name.scheme, PortAddress("", name.name, port), _joined(ip, port))
+        return ProxyTarget(name.scheme, PortAddress("", name.name, port), _join_host_port(ip, port))
 
     def _of_service(self, namespace: str, name: ProxyName, shown: str) -> ProxyTarget:
         service = self._load(_SERVICES, namespace, name.name)
         port_name = name.port
         if name.port.isdecimal():
-            found = [each for each in items(part(service, "spec"), "ports") if each.get("port") == int(name.port)]
+            found = [port for port in items(part(service, "spec"), "ports") if port.get("port") == int(name.port)]
             if not found:
                 raise unavailable(f"no service port {int(name.port)} found for service {quoted(name.name)}")
             port_name = text(found[0], "name")
         for endpoint in self._endpoints(service, port_name):
             address = PortAddress(namespace, endpoint.pod, endpoint.port)
             pod = self._try_load(_PODS, namespace, endpoint.pod)
-            return ProxyTarget(name.scheme, address, _joined(endpoint.ip, endpoint.port), is_up(pod))
+            return ProxyTarget(name.scheme, address, _join_host_port(endpoint.ip, endpoint.port), is_up(pod))
         raise unavailable(f"no endpoints available for service {quoted(shown)}")
 
     def _endpoints(self, service: Plain, port_name: str) -> Iterator[_Endpoint]:
@@ -113,18 +113,18 @@ class ProxyTargets:
         namespace, name = (text(part(service, "metadata"), field) for field in ("namespace", "name"))
         written = [*self._endpoints_objects(namespace, name), *self._slices(namespace, name)]
         if not written:
-            yield from self._selected(service, port_name)
+            yield from self._select_endpoints(service, port_name)
             return
         for addresses, ports in written:
-            numbers = [each.get("port") for each in ports if text(each, "name") == port_name]
+            numbers = [port.get("port") for port in ports if text(port, "name") == port_name]
             for pod, ip in addresses if numbers else ():
                 yield _Endpoint(pod, ip, int(numbers[0] or 0))
 
     def _endpoints_objects(self, namespace: str, name: str) -> Iterator[tuple[list[tuple[str, str]], list[Plain]]]:
         found = self._try_load(_ENDPOINTS, namespace, name)
         for subset in items(found or {}, "subsets"):
-            pods = [(text(part(each, "targetRef"), "name"), text(each, "ip")) for each in items(subset, "addresses")]
-            yield [each for each in pods if each[0]], items(subset, "ports")
+            pods = [(text(part(entry, "targetRef"), "name"), text(entry, "ip")) for entry in items(subset, "addresses")]
+            yield [pod for pod in pods if pod[0]], items(subset, "ports")
 
     def _slices(self, namespace: str, name: str) -> Iterator[tuple[list[tuple[str, str]], list[Plain]]]:
         for found in self._all(_SLICES, namespace):
@@ -136,12 +136,12 @@ class ProxyTargets:
                 for endpoint in items(found, "endpoints")
                 if part(endpoint, "conditions").get("ready") is not False
             ]
-            yield [each for each in pods if each[0]], items(found, "ports")
+            yield [pod for pod in pods if pod[0]], items(found, "ports")
 
-    def _selected(self, service: Plain, port_name: str) -> Iterator[_Endpoint]:
+    def _select_endpoints(self, service: Plain, port_name: str) -> Iterator[_Endpoint]:
         selector = part(part(service, "spec"), "selector")
         namespace = text(part(service, "metadata"), "namespace")
-        ports = [each for each in items(part(service, "spec"), "ports") if text(each, "name") == port_name]
+        ports = [port for port in items(part(service, "spec"), "ports") if text(port, "name") == port_name]
         if not selector or not ports:
             return
         for pod in self._all(_PODS, namespace):
@@ -213,5 +213,5 @@ def _is_routable(ip: str) -> bool:
     return not (address.is_loopback or address.is_unspecified or address.is_multicast or address.is_link_local)
 
 
-def _joined(ip: str, port: int) -> str:
+def _join_host_port(ip: str, port: int) -> str:
     return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"

@@ -55,7 +55,7 @@ async def relay_upgrade(
 
     Raises:
         StatusFailure: If the target does not respond as it should.
-        ConnectionError: If the client is gone.
+        ConnectionError: If the client has disconnected.
     """
     target = await dial(TargetConnection)
     try:
@@ -106,7 +106,7 @@ async def _ask(target: TargetConnection, request: bytes) -> _Head:
 
 
 async def _pass_on(incoming: Request, target: TargetConnection, head: _Head) -> None:
-    """Pass on what a target says that does not switch protocols, until it ends."""
+    """Pass on the response of a target that does not switch protocols."""
     lengths = [value for name, value in head.headers if name.lower() == "content-length" and value.isdecimal()]
     length = int(lengths[0]) if lengths else None
     headers = [pair for pair in head.headers if pair[0].lower() not in _FRAMING]

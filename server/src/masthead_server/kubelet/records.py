@@ -1,7 +1,7 @@
 """Log records in the format of container runtimes (CRI), and how the log endpoint shows them.
 
-A record is a line: a timestamp of 30 characters, ``stdout`` or ``stderr``, the tag ``F``, or ``P`` where the rest of the
-line follows in another record, and the content. So its content begins at a fixed position.
+A record is a line: a timestamp of 30 characters, ``stdout`` or ``stderr``, the tag ``F``, or ``P`` where the rest of
+the line follows in another record, and the content. So its content begins at a fixed position.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 __all__ = [
-    "LONGEST_RECORD",
+    "MAX_RECORD",
     "STDERR",
     "STDOUT",
     "LogFormatter",
@@ -26,18 +26,18 @@ __all__ = [
 
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"
-_LONGEST_CONTENT: Final = 16 * 1024
+_MAX_CONTENT: Final = 16 * 1024
 """Bytes of a line that make one record; the rest goes to further ones."""
 _TAG: Final = len("2006-01-02T15:04:05.000000000Z stdout ")
 _CONTENT: Final = _TAG + 2
 _STAMP: Final = len("2006-01-02T15:04:05.000000000Z")
-LONGEST_RECORD: Final = _LONGEST_CONTENT + _CONTENT + 1
+MAX_RECORD: Final = _MAX_CONTENT + _CONTENT + 1
 """Bytes of a record at most."""
 _FULL: Final = ord("F")
 
 
 def log_stamp(moment: datetime) -> str:
-    """Format a time as a log has it: with nanoseconds, in UTC."""
+    """Format a time for a log: with nanoseconds, in UTC."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}000Z"
 
 
@@ -45,27 +45,27 @@ def encode_records(data: bytes, stream: str, stamp: str) -> bytes:
     """Return the records of what a container has printed at one time; the last line may be incomplete."""
     *lines, rest = data.split(b"\n")
     full, partial = (f"{stamp} {stream} {tag} ".encode() for tag in "FP")
-    if len(data) <= _LONGEST_CONTENT or all(len(line) <= _LONGEST_CONTENT for line in lines):
+    if len(data) <= _MAX_CONTENT or all(len(line) <= _MAX_CONTENT for line in lines):
         encoded = b"".join([b"%b%b\n" % (full, line) for line in lines])
     else:
         encoded = b"".join(_long_records(lines, full, partial))
-    for start in range(0, len(rest), _LONGEST_CONTENT):
-        encoded += b"%b%b\n" % (partial, rest[start : start + _LONGEST_CONTENT])
+    for start in range(0, len(rest), _MAX_CONTENT):
+        encoded += b"%b%b\n" % (partial, rest[start : start + _MAX_CONTENT])
     return encoded
 
 
 def _long_records(lines: list[bytes], full: bytes, partial: bytes) -> Iterator[bytes]:
     for line in lines:
         start = 0
-        while len(line) - start > _LONGEST_CONTENT:
-            yield b"%b%b\n" % (partial, line[start : start + _LONGEST_CONTENT])
-            start += _LONGEST_CONTENT
+        while len(line) - start > _MAX_CONTENT:
+            yield b"%b%b\n" % (partial, line[start : start + _MAX_CONTENT])
+            start += _MAX_CONTENT
         yield b"%b%b\n" % (full, line[start:])
 
 
 def count_lines(records: bytes) -> int:
     """Count the complete lines of whole records."""
-    return sum(1 for each in records.split(b"\n") if each and each[_TAG] == _FULL)
+    return sum(1 for record in records.split(b"\n") if record and record[_TAG] == _FULL)
 
 
 def skip_lines(records: bytes, count: int) -> tuple[int, int]:
@@ -99,11 +99,11 @@ class LogFormatter:
 
     @property
     def is_full(self) -> bool:
-        """Whether the limit is reached, so that nothing more is shown."""
+        """Whether the limit is reached."""
         return self._left is not None and self._left <= 0
 
     def format(self, records: bytes) -> bytes:
-        """Return what is shown of whole records."""
+        """Format whole records."""
         shown = b"".join(self._contents(records.split(b"\n")))
         if self._left is not None:
             shown = shown[: max(0, self._left)]

@@ -92,7 +92,7 @@ class RemoteCommand:
             return internal_error(f"{_RUNTIME_ERROR}: {error}: unknown")
         except BrokenPipeError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is reported, and the server goes on
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is reported, and the server continues
             verb = "executing command in" if self.is_exec else "attaching to"
             _log.exception("%r failed: an error in its handler", process)
             return internal_error(f"error {verb} container: {describe(error)}")
@@ -150,7 +150,7 @@ class RemoteCommandConnecter:
         options.check_streams()
         if is_exec and not options.command:
             raise bad_request("you must specify at least one command for the container")
-        line = _line(pod, name, options, is_exec=is_exec)
+        line = _build_command_line(pod, name, options, is_exec=is_exec)
         problem = "" if is_running(pod, name) else f'container not found ("{name}")'
         return RemoteCommand(runtime, line, runtime.container(pod, name), options, is_exec, problem)
 
@@ -171,7 +171,7 @@ class WebSocketCommand:
         """Upgrade the connection, and run the command over it.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         try:
             socket = await open_websocket(incoming, self._protocol)
@@ -185,10 +185,10 @@ class WebSocketCommand:
         await self._command.run(streams)
 
 
-def _line(pod: Plain, container: str, options: RemoteCommandOptions, *, is_exec: bool) -> CommandLine:
+def _build_command_line(pod: Plain, container: str, options: RemoteCommandOptions, *, is_exec: bool) -> CommandLine:
     spec, meta = container_of(pod, container) or {}, metadata(pod)
     argv = options.command if is_exec else (*spec.get("command", ()), *spec.get("args", ()))
-    # Whether a container has a terminal is decided when it starts, whatever an attach says.
+    # Whether a container has a terminal is decided at its start, not by an attach.
     is_tty = options.tty if is_exec else spec.get("tty") is True
     env = environment_of(pod, container)
     return CommandLine(text(meta, "namespace"), text(meta, "name"), container, argv, env, is_tty)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["PodRuntime"]
 
 _PODS: Final = GroupVersionResource("", "v1", "pods")
-_MOST_THREADS: Final = 256
+_MAX_THREADS: Final = 256
 """How many plain functions run at the same time; further ones wait."""
 
 
@@ -46,7 +46,7 @@ class PodRuntime:
         self.main_handlers: HandlerRegistry = HandlerRegistry()
         self.ports: Ports = Ports()
         """What listens on the ports of pods and nodes."""
-        self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="masthead-kubelet")
+        self.threads: ThreadPoolExecutor = ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="masthead-kubelet")
         """Where handlers run that are plain functions."""
 
     def now(self) -> datetime:
@@ -80,7 +80,7 @@ class PodRuntime:
         return self.container(pod, ref.container or first_container(pod))
 
     def observe(self, served: ServedResource, record: Record) -> None:
-        """Take note of a write: the containers of a pod that is gone end."""
+        """Observe a write: the containers of a deleted pod end."""
         if served.table == self.served.table and record.is_deleted:
             self.containers.drop_pod(*self.served.split(record.key))
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SpdyConnection", "SpdyStream"]
 
-_MOST_QUEUED: Final = 8 * 1024 * 1024
+_MAX_QUEUED: Final = 8 * 1024 * 1024
 """Bytes that all streams of a connection may have unread before its client is held back."""
 _SLICE: Final = 32 * 1024
-"""Bytes that are parsed at once."""
+"""Bytes per step of the parser."""
 _LINGER: Final = 5.0
 """Seconds for a client to close a connection that has ended: closing it first might destroy what it has not read."""
 
@@ -47,7 +47,7 @@ class SpdyStream:
         """Read the next piece; empty when the client sends nothing more.
 
         Raises:
-            ConnectionError: If the client has reset the stream, or has gone.
+            ConnectionError: If the client has reset the stream, or has disconnected.
         """
         return await self.received.read()
 
@@ -55,7 +55,7 @@ class SpdyStream:
         """Send a piece; waits while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the stream is closed, or the client has gone.
+            ConnectionError: If the stream is closed, or the client has disconnected.
         """
         await self._owner.send(self.stream_id, data)
 
@@ -63,7 +63,7 @@ class SpdyStream:
         """Send nothing more; what the client sends can still be read. Ending twice does nothing.
 
         Raises:
-            ConnectionError: If the client has gone.
+            ConnectionError: If the client has disconnected.
         """
         if self._owner.session.is_writable(self.stream_id):
             await self._owner.send(self.stream_id, b"", fin=True)
@@ -72,7 +72,7 @@ class SpdyStream:
         """End the stream in both directions.
 
         Raises:
-            ConnectionError: If the client has gone.
+            ConnectionError: If the client has disconnected.
         """
         self.received.clear()
         self._owner.session.reset(self.stream_id, ResetStatus.CANCEL)
@@ -101,11 +101,11 @@ class SpdyConnection:
         self._streams: dict[int, SpdyStream] = {}
         """The streams on which the client may still send."""
         self._full: list[SpdyStream] = []
-        """Those that have been sent more than they should have unread."""
+        """Streams with more unread bytes than their window allows."""
         self._queued = 0
         self._has_room = asyncio.Event()
         self.ended = asyncio.Event()
-        """Set when the client has gone."""
+        """Set when the client has disconnected."""
         self._is_closing = False
 
     async def run(self) -> None:
@@ -117,7 +117,7 @@ class SpdyConnection:
                         self._handle(event)
                     await self.flush()
                     await self._wait_for_room()
-                    await asyncio.sleep(0)  # a frame may have eight bytes, and other clients wait meanwhile
+                    await asyncio.sleep(0)  # a frame may have eight bytes, and other clients wait
         except (ConnectionError, SpdyError):
             pass  # either way, there is no peer to notify
         finally:
@@ -129,7 +129,7 @@ class SpdyConnection:
         """Send a piece of a stream, and perhaps its end.
 
         Raises:
-            ConnectionError: If the stream is closed, or the client has gone.
+            ConnectionError: If the stream is closed, or the client has disconnected.
         """
         try:
             self.session.send_data(stream_id, data, fin=fin)
@@ -141,7 +141,7 @@ class SpdyConnection:
         """Send what the session has to send.
 
         Raises:
-            ConnectionError: If the client has gone.
+            ConnectionError: If the client has disconnected.
         """
         data = self.session.data_to_send()
         if data:
@@ -166,7 +166,7 @@ class SpdyConnection:
 
     async def _wait_for_room(self) -> None:
         while not self._is_closing and (
-            self._queued > _MOST_QUEUED or any(each.received.is_full for each in self._full)
+            self._queued > _MAX_QUEUED or any(stream.received.is_full for stream in self._full)
         ):
             self._has_room.clear()
             await self._has_room.wait()

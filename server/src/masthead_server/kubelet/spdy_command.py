@@ -1,6 +1,6 @@
 """The streams of a remote command over SPDY, which kubectl before 1.30 speaks, and later releases on request.
 
-The client opens one stream for each of stdin, stdout and stderr that it asks for, one for the Status, and with a terminal
+The client opens one stream per requested stdin, stdout and stderr, one for the Status, and with a terminal
 one for its sizes.
 """
 
@@ -62,7 +62,7 @@ class SpdyCommand:
             on_response: Called with the status code, right before the response begins.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         if self._command.problem:
             await send_error(incoming, build_text_response(500, self._command.problem), on_response)
@@ -126,7 +126,7 @@ class SpdyStreams:
     async def receive(self) -> None:
         """Feed what the client sends to stdin and sizes, until it goes away."""
         async with asyncio.TaskGroup() as group:
-            pumps = [group.create_task(each) for each in (self._pump_stdin(), self._pump_sizes())]
+            pumps = [group.create_task(pump) for pump in (self._pump_stdin(), self._pump_sizes())]
             await self._connection.ended.wait()
             for pump in pumps:
                 pump.cancel()
@@ -135,7 +135,7 @@ class SpdyStreams:
         """Send the Status that ends the command, and end all streams.
 
         Raises:
-            ConnectionError: If the client is gone.
+            ConnectionError: If the client has disconnected.
         """
         if self._protocol == _V4:
             await self._streams["error"].write(msgspec.json.encode(status))

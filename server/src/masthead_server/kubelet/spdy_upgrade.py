@@ -1,4 +1,4 @@
-"""Upgrades to SPDY/3.1: which protocol is spoken on the streams, and the responses of a kubelet that knows none of them."""
+"""Upgrades to SPDY/3.1: negotiation of the protocol on the streams, and the responses of a kubelet to unknown ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_spdy(request: ApiRequest) -> bool:
 
 
 def negotiate(wanted: Iterable[str], accepted: Sequence[str]) -> str | Response:
-    """Choose the first protocol that the client wants and the server knows; if there is none, return the refusal.
+    """Choose the first protocol of the client that the server knows, or return the refusal.
 
     Args:
         wanted: The client's header lines, each with one protocol or several.
@@ -36,10 +36,10 @@ def negotiate(wanted: Iterable[str], accepted: Sequence[str]) -> str | Response:
     lines = list(wanted)
     if not lines:
         return _refuse(400, f"header {_VERSION} does not exist in request")
-    names = [name for line in lines for each in line.split(",") if (name := each.strip())]
+    names = [name for line in lines for field in line.split(",") if (name := field.strip())]
     if not names:
         return _refuse(400, f"header {_VERSION} contains [{' '.join(lines)}], but no valid protocols")
-    if (chosen := next((each for each in names if each in accepted), None)) is not None:
+    if (chosen := next((name for name in names if name in accepted), None)) is not None:
         return chosen
     problem = f"client supports [{' '.join(names)}], server accepts [{' '.join(accepted)}]"
     response = _refuse(403, f"unable to negotiate protocol: {problem}")

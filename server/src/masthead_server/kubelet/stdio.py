@@ -15,7 +15,7 @@ __all__ = ["OutputStream", "StdinPipe", "TerminalSize", "TerminalSizes", "as_byt
 _STDIN_LIMIT: Final = 64 * 1024
 """Bytes of stdin after which the client has to wait until the command reads them."""
 _PIECE: Final = 32 * 1024
-"""Bytes of output that are sent at once, as a kubelet copies them."""
+"""Bytes of output per message, as a kubelet copies them."""
 
 
 @set_module("masthead.server")
@@ -89,7 +89,7 @@ class OutputStream:
         """Write bytes, or text as UTF-8; waits while the client reads too slowly.
 
         Raises:
-            BrokenPipeError: If the client is gone.
+            BrokenPipeError: If the client has disconnected.
         """
         whole = as_bytes(data)
         if len(whole) <= _PIECE:

@@ -35,7 +35,7 @@ SUCCESS: Final[Plain] = {"metadata": {}, "status": "Success"}
 """The Status of a command that ended with exit code 0."""
 KILLED: Final = 137
 """The exit code of a command that was killed with its container."""
-_MOST_CHARACTERS: Final = 65_535
+_MAX_CHARACTERS: Final = 65_535
 ResultT = TypeVar("ResultT")
 
 
@@ -80,7 +80,7 @@ class RemoteCommandOptions:
         """Make sure that there is a stream.
 
         Raises:
-            StatusFailure: If there is none.
+            StatusFailure: If no stream is requested.
         """
         if not (self.stdin or self.stdout or self.stderr):
             raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
@@ -90,7 +90,7 @@ class RemoteCommandStreams(Protocol):
     """The streams between a client and a command.
 
     Attributes:
-        stdin: What the client sends; ended at once if the client does not ask for stdin.
+        stdin: Input from the client; ended from the start if the client does not ask for stdin.
         sizes: The sizes of the client's terminal.
         stdout: What the command prints; dropped if the client does not ask for it.
         stderr: Likewise.
@@ -139,7 +139,7 @@ async def run_session(streams: RemoteCommandStreams, run: Callable[[], Awaitable
 
 
 async def _until_gone(doing: Awaitable[ResultT]) -> ResultT | None:
-    """Wait for something; returns None if the client went away meanwhile."""
+    """Wait for a result; returns None if the client disconnects first."""
     try:
         return await doing
     except ConnectionError:
@@ -179,6 +179,6 @@ def parse_terminal_size(message: object) -> TerminalSize | None:
     found = {name.lower(): value for name, value in cast("Plain", message).items()}
     numbers = [found.get("width", 0), found.get("height", 0)]
     for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MOST_CHARACTERS:
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_CHARACTERS:
             return None
     return TerminalSize(*numbers)

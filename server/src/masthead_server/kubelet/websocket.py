@@ -34,9 +34,9 @@ _MAX_RESIZE_BYTES: Final = 4096
 
 
 def choose_protocol(requested: str) -> str | None:
-    """Return the protocol to use with a client that sends this ``Sec-WebSocket-Protocol``; None if there is none."""
-    names = {each.strip() for each in requested.split(",")}
-    return next((each for each in (V5, V4) if each in names), None)
+    """Choose a protocol from the client's ``Sec-WebSocket-Protocol``; None if the server knows none of them."""
+    names = {name.strip() for name in requested.split(",")}
+    return next((protocol for protocol in (V5, V4) if protocol in names), None)
 
 
 async def open_websocket(incoming: Request, protocol: str) -> WebSocket:
@@ -44,7 +44,7 @@ async def open_websocket(incoming: Request, protocol: str) -> WebSocket:
 
     Raises:
         BadRequestError: If the handshake is invalid.
-        ConnectionError: If the client is gone.
+        ConnectionError: If the client has disconnected.
     """
     return await accept_websocket(incoming, protocol, max_size=_MAX_BYTES)
 
@@ -74,10 +74,10 @@ class WebSocketStreams:
             self.stdin.close()
 
     async def greet(self) -> None:
-        """Send an empty message, which shows the client that the connection stands.
+        """Send an empty message: the client learns that the connection is established.
 
         Raises:
-            BrokenPipeError: If the client is gone.
+            BrokenPipeError: If the client has disconnected.
         """
         options = self._options
         channel = _STDOUT if options.stdout else _STDERR if options.stderr else _ERROR
@@ -117,7 +117,7 @@ class WebSocketStreams:
         """Send the Status that ends the command, and close the connection.
 
         Raises:
-            BrokenPipeError: If the client is gone.
+            BrokenPipeError: If the client has disconnected.
         """
         await self._send(_ERROR, msgspec.json.encode(status))
         if self._receiver is not None:

@@ -31,13 +31,13 @@ class WebSocketStream:
         """Switch to a WebSocket with this subprotocol.
 
         Raises:
-            ConnectionError: If the client has gone.
+            ConnectionError: If the client has disconnected.
             BadRequestError: If the client's handshake is invalid.
         """
         return cls(await accept_websocket(incoming, protocol, max_size=_MAX_MESSAGE))
 
     async def receive(self) -> bytes:
-        """Return the next message; empty when the client has gone, or sends text, which has no meaning."""
+        """Return the next message; empty after the client has disconnected, or sends text, which has no meaning."""
         while (message := await self._socket.receive()) is not None:
             if message.opcode is not Opcode.BINARY:
                 return b""
@@ -49,7 +49,7 @@ class WebSocketStream:
         """Send one message; waits while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the client has gone.
+            ConnectionError: If the client has disconnected.
         """
         await self._socket.send(data)
 

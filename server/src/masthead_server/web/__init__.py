@@ -14,5 +14,6 @@
 | `frames`, `websocket` | frames of WebSockets; messages on a connection |
 | `client` | requests to webhooks and through proxies |
 
-Decisions are apart from I/O: `headers`, `request_head`, `head_meter`, `frames` and the heads in `response` know no socket.
+Decisions are apart from I/O: `headers`, `request_head`, `head_meter`, `frames` and the heads in `response` know no
+socket.
 """

@@ -1,4 +1,4 @@
-"""A bounded queue of bytes between one that receives them and one that reads them."""
+"""A bounded queue of bytes between a receiver and one reader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["QUEUE_LIMIT", "ByteQueue"]
 
 QUEUE_LIMIT: Final = 256 * 1024
-"""Bytes that may be queued before whoever sends them is held back."""
+"""Queued bytes above which the sender is held back."""
 
 
 class ByteQueue:
@@ -33,7 +33,7 @@ class ByteQueue:
 
     @property
     def is_full(self) -> bool:
-        """Whether whoever sends should wait."""
+        """Whether the sender should wait."""
         return self.size >= QUEUE_LIMIT
 
     def feed(self, piece: bytes | memoryview) -> bool:
@@ -46,14 +46,14 @@ class ByteQueue:
         return True
 
     def end(self, error: Exception | None = None) -> None:
-        """Add nothing more; the reader gets what is queued, and then the error, if there is one."""
+        """End the queue; the reader gets the queued bytes, then the error, if any."""
         if not self._has_ended:
             self._has_ended = True
             self._error = error
             self._wake()
 
     def clear(self, error: Exception | None = None) -> None:
-        """Drop what is queued and all that follows; the reader gets the error, if there is one, or the end."""
+        """Drop queued and further bytes; the reader gets the error, if any, or the end."""
         dropped, self.size = self.size, 0
         self._pieces.clear()
         self.end(error)

@@ -19,14 +19,14 @@ class ByteStream(Protocol):
     """A connection that carries bytes; how they are split has no meaning."""
 
     async def receive(self) -> bytes | memoryview:
-        """Return the next piece; empty when the client has gone."""
+        """Return the next piece; empty after the client has disconnected."""
         ...
 
     async def send(self, data: bytes) -> None:
         """Send a piece; waits while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the client has gone.
+            ConnectionError: If the client has disconnected.
         """
         ...
 
@@ -55,18 +55,18 @@ class ClientStream:
             self._connection.pause_reading()
 
     def end(self) -> None:
-        """The client has gone."""
+        """The client has disconnected."""
         self._received.end()
 
     async def receive(self) -> bytes | memoryview:
-        """Return the next bytes; empty when the client has gone."""
+        """Return the next bytes; empty after the client has disconnected."""
         return await self._received.read()
 
     async def send(self, data: bytes) -> None:
         """Send bytes; waits while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the client has gone.
+            ConnectionError: If the client has disconnected.
         """
         self._connection.write(data)
         await self._connection.drain()
@@ -82,7 +82,7 @@ class ClientStream:
 
 
 class TargetConnection(asyncio.Protocol):
-    """Bytes in both directions, each of which can end by itself; pieces are handed on without being copied."""
+    """Bytes in both directions, which end independently; pieces are passed on without a copy."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -93,7 +93,7 @@ class TargetConnection(asyncio.Protocol):
         self._error: Exception | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start."""
+        """Keep the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
@@ -160,7 +160,7 @@ class TargetConnection(asyncio.Protocol):
             self._transport.abort()
 
     def fail(self) -> None:
-        """Break the connection as its other side would: what was received is lost."""
+        """Break the connection as its other side would: received bytes are lost."""
         self._received.clear(ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)))
         self.release()
 

@@ -1,4 +1,4 @@
-"""Requests to other servers: webhooks, and what listens behind a proxy. Each has a connection of its own."""
+"""Requests to other servers, to webhooks and through proxies: one connection per request."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ClientResponse:
 
         Raises:
             MalformedResponseError: If it is invalid.
-            TruncatedResponseError: If there is none.
+            TruncatedResponseError: If the connection ends first.
         """
         while not self.code:
             if self._head_size > _MAX_HEAD:
@@ -166,11 +166,11 @@ async def exchange(
         connection: Where to send it.
         method: Its method.
         head: Its head.
-        body: Its body, framed as the head says.
+        body: Its body, with the framing that the head announces.
 
     Raises:
         MalformedResponseError: If the response is invalid.
-        TruncatedResponseError: If there is none.
+        TruncatedResponseError: If the connection ends first.
     """
     response = ClientResponse(connection, method)
     sending: asyncio.Task[None] | None = None

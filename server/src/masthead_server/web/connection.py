@@ -177,7 +177,7 @@ class HttpConnection(asyncio.Protocol):
         """Send bytes.
 
         Raises:
-            ConnectionError: If the client went away.
+            ConnectionError: If the client has disconnected.
         """
         transport = self.transport
         if transport is None or transport.is_closing():
@@ -188,7 +188,7 @@ class HttpConnection(asyncio.Protocol):
         """Wait while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the client went away.
+            ConnectionError: If the client has disconnected.
         """
         if not self.writing_paused:
             return
@@ -305,7 +305,7 @@ class HttpConnection(asyncio.Protocol):
         self._refuse(BadRequestError(431, TOO_LARGE))
 
     def _refuse(self, refusal: BadRequestError) -> None:
-        """Read no more. A malformed request is answered in its turn; one that is too large ends the connection."""
+        """Stop reading. A malformed request gets its response in turn; an oversized head ends the connection."""
         self._ignores_input = True
         self._stop_head_timer()
         if self._arriving is not None:

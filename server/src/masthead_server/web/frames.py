@@ -86,7 +86,7 @@ class FrameParser:
         self._size = 0
 
     def feed(self, data: bytes | memoryview) -> list[Message]:
-        """Return the messages and control frames that these bytes complete; `error` says whether that was the end."""
+        """Return the messages and control frames that these bytes complete, up to an `error`."""
         messages: list[Message] = []
         if self.error is None:
             self._received += data

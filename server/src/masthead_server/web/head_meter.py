@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["HeadMeter"]
 
 _FRAMING_PER_BYTE: Final = 16
-"""Bytes of framing that are allowed for each byte of a chunked body, as in Go."""
+"""Framing per byte of a chunked body, as in Go."""
 
 
 class HeadMeter:
@@ -57,7 +57,7 @@ class HeadMeter:
         return self._framing <= HEAD_LIMIT + _FRAMING_PER_BYTE * self._body
 
     def is_exceeded(self, connections: int) -> bool:
-        """Tell whether the client holds too much: by itself, or more than its share while all clients together do."""
+        """Tell whether the client exceeds its own limit, or its share while all clients together exceed theirs."""
         held = self._incomplete + self._waiting
         return held > HEAD_LIMIT or (self._budget.is_exceeded and held > self._budget.limit // max(1, connections))
 

@@ -84,18 +84,18 @@ class Request:
     @property
     def keep_alive(self) -> bool:
         """Whether another request may follow on the connection."""
-        # A client that was not told to send its body may send it, or the next request.
+        # Without a 100 Continue, the client may send its body next, or another request.
         return self._keep_alive and not self.body.expects_continue
 
     async def send(self, response: Response) -> None:
         """Respond in one piece.
 
         Raises:
-            ConnectionError: If the client went away.
+            ConnectionError: If the client has disconnected.
         """
         framing = choose_framing(self.method, self.head.version, response.code, len(response.body))
         self._keep_alive = self._keep_alive and not response.close
-        # What HEAD would have is told; 204 and 304 have neither body nor length.
+        # HEAD announces the length that GET would have; 204 and 304 have none.
         has_length = framing is Framing.LENGTH or (self.method == "HEAD" and response.code not in {204, 304})
         headers = [*response.headers, ("Content-Length", str(len(response.body)))] if has_length else response.headers
         data = self._encode(response.code, headers)
@@ -108,7 +108,7 @@ class Request:
     async def stream(
         self, code: int, headers: Sequence[tuple[str, str]], *, length: int | None = None, reason: str = ""
     ) -> ResponseStream:
-        """Begin a response whose body is sent piece by piece; the head is sent at once.
+        """Send the head of a response; its body follows piece by piece.
 
         Args:
             code: The status code.
@@ -117,7 +117,7 @@ class Request:
             reason: The text behind the code; the usual one if it is empty.
 
         Raises:
-            ConnectionError: If the client went away.
+            ConnectionError: If the client has disconnected.
         """
         framing = choose_framing(self.method, self.head.version, code, length)
         added: list[tuple[str, str]] = []
@@ -144,7 +144,7 @@ class Request:
             headers: Headers of the response, of which one names the protocol.
 
         Raises:
-            ConnectionError: If the client went away.
+            ConnectionError: If the client has disconnected.
         """
         self.is_switched = True
         data = encode_head(101, [*headers, ("Connection", "Upgrade"), ("Date", self.connection.server.date())])

@@ -18,7 +18,7 @@ _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class RequestBody:
-    """Holds what has arrived and was not read. One coroutine reads.
+    """Buffers unread pieces for one reader, and pauses the client when they pile up.
 
     Args:
         connection: Where it comes from.
@@ -30,8 +30,16 @@ class RequestBody:
     """
 
     __slots__ = (
-        "_connection", "_error", "_is_discarded", "_is_paused", "_pieces", "_size", "_waiter", "expects_continue", "is_complete",
-    )  # fmt: skip
+        "_connection",
+        "_error",
+        "_is_discarded",
+        "_is_paused",
+        "_pieces",
+        "_size",
+        "_waiter",
+        "expects_continue",
+        "is_complete",
+    )
 
     def __init__(self, connection: HttpConnection, *, expects_continue: bool) -> None:
         self.is_complete = False

@@ -1,7 +1,7 @@
 """The head of a request: which heads are refused, and how long the body behind one is.
 
-llhttp refuses what is malformed: bare line feeds, folded lines, control characters, spaces before a colon, a
-Content-Length that is no number, repeated, or beside a Transfer-Encoding. This module decides the rest.
+llhttp refuses malformed heads: bare line feeds, folded lines, control characters, spaces before a colon, and a
+Content-Length that is no number, repeated, or combined with a Transfer-Encoding. This module decides the rest.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RequestHead:
 
     Attributes:
         method: ``GET`` and so on.
-        target: What the client asks for, as it was sent.
+        target: Path and query, or a whole URL, as received.
         version: ``1.0`` or ``1.1``.
         headers: The headers.
         keep_alive: Whether the client may send another request on the connection.

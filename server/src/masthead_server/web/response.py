@@ -121,7 +121,7 @@ class ResponseStream:
         """Send a piece; waits while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the client went away.
+            ConnectionError: If the client has disconnected.
         """
         size = len(data)
         if not size:
@@ -142,7 +142,7 @@ class ResponseStream:
         """End the body. A body that is shorter than announced ends with the connection, so that the client notices.
 
         Raises:
-            ConnectionError: If the client went away.
+            ConnectionError: If the client has disconnected.
         """
         if self._framing is Framing.CHUNKED:
             self._connection.write(b"0\r\n\r\n")

@@ -23,7 +23,7 @@ __all__ = ["HttpServer"]
 
 
 class HttpServer:
-    """Makes an `HttpConnection` for each client.
+    """Creates an `HttpConnection` per client.
 
     Args:
         handler: Handles a request: when it returns, it has responded. It is cancelled when the client goes away.

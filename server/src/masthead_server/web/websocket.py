@@ -39,7 +39,7 @@ async def accept_websocket(request: Request, protocol: str, *, max_size: int) ->
 
     Raises:
         BadRequestError: If the handshake is invalid.
-        ConnectionError: If the client has gone.
+        ConnectionError: If the client has disconnected.
     """
     key = _check_handshake(request)
     headers = [("Upgrade", "websocket"), ("Sec-WebSocket-Accept", _answer_key(key))]
@@ -113,7 +113,7 @@ class WebSocket:
         """Send a binary message; waits while the client reads too slowly.
 
         Raises:
-            ConnectionError: If the client has gone, or the connection is closed.
+            ConnectionError: If the connection is closed.
         """
         if self.is_closed:
             raise ConnectionResetError("the connection is closed")
@@ -125,7 +125,8 @@ class WebSocket:
             if not self.is_closed:
                 self.is_closed = True
                 await self._stream.send(encode_close(code, reason))
-            # A connection that is closed while the client still sends is reset, which may cost the client the last bytes.
+            # A connection that is closed while the client still sends is reset, which may cost the client the last
+            # bytes.
             async with asyncio.timeout(_CLOSE_SECONDS):
                 while await self.receive() is not None:
                     pass

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead_server.kubelet.records import (
-    LONGEST_RECORD,
+    MAX_RECORD,
     STDERR,
     STDOUT,
     LogFormatter,
@@ -40,7 +40,7 @@ def test_what_was_printed_is_what_is_shown(pieces: list[bytes]) -> None:
 
     assert LogFormatter().format(records) == b"".join(pieces)
     assert count_lines(records) == b"".join(pieces).count(b"\n")
-    assert all(len(each) < LONGEST_RECORD for each in records.split(b"\n"))
+    assert all(len(each) < MAX_RECORD for each in records.split(b"\n"))
 
 
 @given(CONTENTS, st.integers(0, 5))

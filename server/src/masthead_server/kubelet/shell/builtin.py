@@ -33,7 +33,7 @@ _PIECE: Final = 32 * 1024
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 _PROMPT: Final = b"# "
-_MOST_LINES: Final = 64
+_MAX_LINES: Final = 64
 """Lines of a terminal that wait to be read."""
 _INTERACTIVE: Final = frozenset({"-i", "-l", "-", "-il", "-li"})
 
@@ -70,7 +70,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> 
 
     Raises:
         ExecutableNotFoundError: If there is no such command.
-        BrokenPipeError: If the client is gone.
+        BrokenPipeError: If the client has disconnected.
     """
     if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
         raise ExecutableNotFoundError(process.argv[0])
@@ -85,10 +85,10 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> 
 
 
 class _TerminalInput:
-    """The lines of a terminal; an end (Ctrl-D) ends one read, and the next one goes on."""
+    """The lines of a terminal; an end (Ctrl-D) ends one read, and the next one continues."""
 
     def __init__(self) -> None:
-        self._lines: asyncio.Queue[bytes] = asyncio.Queue(_MOST_LINES)
+        self._lines: asyncio.Queue[bytes] = asyncio.Queue(_MAX_LINES)
         self._rest = b""
         self._is_closed = False
 
@@ -119,7 +119,7 @@ class _TerminalOutput:
         """Print.
 
         Raises:
-            BrokenPipeError: If the client is gone.
+            BrokenPipeError: If the client has disconnected.
         """
         await self._stream.write(data.replace(b"\n", b"\r\n"))
 
@@ -169,7 +169,7 @@ class _Terminal:
 
     async def _run(self, group: asyncio.TaskGroup, doing: Coroutine[object, object, int]) -> tuple[int, bool]:
         """Run something in the foreground; returns the exit code, and whether the shell ends with it."""
-        self._running = running = group.create_task(_guarded(doing))
+        self._running = running = group.create_task(_catch_exit(doing))
         await asyncio.wait((running,))
         return (_INTERRUPTED, False) if running.cancelled() else running.result()
 
@@ -188,7 +188,7 @@ class _Terminal:
         await self._keys.close()
 
 
-async def _guarded(doing: Coroutine[object, object, int]) -> tuple[int, bool]:
+async def _catch_exit(doing: Coroutine[object, object, int]) -> tuple[int, bool]:
     try:
         return await doing, False
     except ShellExit as leaving:

@@ -24,7 +24,7 @@ __all__ = ["COMMANDS"]
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION: Final = re.compile(r"([0-9]*\.?[0-9]+)([smhd]?)")
-_LONGEST_SLEEP: Final = 10.0**9
+_MAX_SLEEP: Final = 10.0**9
 _BAD_USE: Final = 2
 
 
@@ -124,8 +124,8 @@ async def _sleep(arguments: list[str], io: CommandIO) -> int:
         if found is None and argument != "infinity":
             await io.complain(f"sleep: invalid number '{argument}'")
             return 1
-        seconds += float(found[1]) * _UNITS[found[2]] if found is not None else _LONGEST_SLEEP
-    await io.state.sleep(min(seconds, _LONGEST_SLEEP))
+        seconds += float(found[1]) * _UNITS[found[2]] if found is not None else _MAX_SLEEP
+    await io.state.sleep(min(seconds, _MAX_SLEEP))
     return 0
 
 

@@ -18,7 +18,7 @@ __all__ = ["cat", "chmod", "head", "ls", "mkdir", "rm", "tail", "touch", "wc"]
 
 _KINDS: Final = {Directory: "d", Symlink: "l", RegularFile: "-"}
 _DEFAULT_LINES: Final = 10
-_MOST_TAIL: Final = 8 * 1024 * 1024
+_MAX_TAIL: Final = 8 * 1024 * 1024
 """Bytes of a stream whose last lines are looked for."""
 
 
@@ -143,7 +143,7 @@ async def chmod(arguments: list[str], io: CommandIO) -> int:
         if re.fullmatch(r"[0-7]{1,5}", mode):
             node.mode = int(mode, 8) & 0o7777
         elif found := re.fullmatch(r"[ugoa]*([+-])([rwx]+)", mode):
-            bits = sum({"r": 0o444, "w": 0o222, "x": 0o111}[each] for each in set(found[2]))
+            bits = sum({"r": 0o444, "w": 0o222, "x": 0o111}[letter] for letter in set(found[2]))
             node.mode = node.mode | bits if found[1] == "+" else node.mode & ~bits
         else:
             await io.complain(f"chmod: invalid mode '{mode}'")
@@ -192,8 +192,8 @@ async def tail(arguments: list[str], io: CommandIO) -> int:
             await _skip(source, max(0, int(count) - 1), unit)
             await copy(source, io.stdout)
         else:
-            for each in await _last(source, int(count), unit):
-                await io.stdout.write(each)
+            for piece in await _last(source, int(count), unit):
+                await io.stdout.write(piece)
     return 0
 
 
@@ -203,13 +203,13 @@ async def _skip(source: Input, count: int, unit: str) -> None:
 
 
 async def _last(source: Input, count: int, unit: str) -> deque[bytes]:
-    """The last lines or bytes, of which no more are kept than are printed, or than the limit allows."""
+    """Read the last lines or bytes, and buffer no more than will be printed or than the limit allows."""
     kept: deque[bytes] = deque()
     size = 0
     while data := await (source.read_line() if unit == "n" else source.read(PIECE)):
         kept.append(data)
         size += len(data)
-        most = min(count, _MOST_TAIL) if unit == "c" else _MOST_TAIL
+        most = min(count, _MAX_TAIL) if unit == "c" else _MAX_TAIL
         while kept and ((unit == "n" and len(kept) > count) or size - len(kept[0]) >= most):
             size -= len(kept.popleft())
     if unit == "c" and kept and size > count:
@@ -228,6 +228,6 @@ async def wc(arguments: list[str], io: CommandIO) -> int:
             counts["w"] += len(data.split()) - (is_in_word and not data[:1].isspace())
             counts["c"] += len(data)
             is_in_word = not data[-1:].isspace()
-        shown = [str(counts[each]) for each in "lwc" if each in options or not options & set("lwc")]
+        shown = [str(counts[letter]) for letter in "lwc" if letter in options or not options & set("lwc")]
         await io.print(" ".join(shown + ([path] if path != "-" else [])))
     return 0

@@ -98,8 +98,8 @@ async def run_script(script: Script, io: CommandIO) -> int:
     Raises:
         ShellExit: If it exits the shell.
     """
-    for each in script:
-        io.state.status = await _run_and_or(each, io)
+    for chain in script:
+        io.state.status = await _run_and_or(chain, io)
         await asyncio.sleep(0)  # a loop of commands that wait for nothing must not hold other requests
     return io.state.status
 
@@ -122,7 +122,7 @@ async def _run_pipeline(pipeline: Pipeline, io: CommandIO) -> int:
 
 
 async def _run_pipes(commands: tuple[Command, ...], io: CommandIO) -> int:
-    """Run commands at once, each in a subshell; returns the exit code of the last."""
+    """Run commands concurrently, each in a subshell; returns the exit code of the last."""
     processes = io.state.processes
     if processes.used + len(commands) > processes.limit:
         await io.complain(f"{io.state.arguments[0]}: can't fork: Resource temporarily unavailable")
@@ -187,7 +187,7 @@ async def _run_command(command: Command, io: CommandIO) -> int:
 
 
 async def _run_group(group: CommandGroup, io: CommandIO) -> int:
-    own = await _redirected(group.redirects, io)
+    own = await _open_redirections(group.redirects, io)
     if own is None:
         return 1
     if not group.is_subshell:
@@ -228,7 +228,7 @@ async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
 
 async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
     words = _fields(command.words, io.state)
-    own = await _redirected(command.redirects, io)
+    own = await _open_redirections(command.redirects, io)
     if own is None:
         return 1
     if words and command.assignments:
@@ -243,7 +243,7 @@ async def run_command(words: list[str], io: CommandIO) -> int:
 
     Raises:
         ShellExit: If it exits the shell.
-        BrokenPipeError: If the reader has gone.
+        BrokenPipeError: If the reader has closed its end.
     """
     name, *arguments = words
     if name == "exit":
@@ -318,8 +318,8 @@ async def run_lines(io: CommandIO, prompt: str = "") -> int:
         await run_text(line.decode("utf-8", "replace"), io)
 
 
-async def _redirected(redirects: Iterable[Redirect], io: CommandIO) -> CommandIO | None:
-    """The streams of a command after its redirections; None if one of them failed, which was printed."""
+async def _open_redirections(redirects: Iterable[Redirect], io: CommandIO) -> CommandIO | None:
+    """Apply redirections to the streams of a command; None after an error, which has been printed."""
     for redirect in redirects:
         path = _text(redirect.target, io.state)
         try:
@@ -357,7 +357,7 @@ def _fields(words: Iterable[Word], state: ShellState) -> list[str]:
 
 def _split(word: Word, state: ShellState) -> list[str]:
     fields: list[list[str]] = []
-    is_open = False  # whether the last field goes on
+    is_open = False  # whether the last field continues
     for part in word:
         value = _value(part.text, state) if part.is_variable else part.text
         if part.is_quoted or not part.is_variable:

@@ -36,7 +36,7 @@ _IN_FORMAT: Final = re.compile(
     r"|%(?:(?P<percent>%)|(?P<flags>[-+ 0]*)(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?(?P<kind>[bsdiouxX]))"
 )
 _ENDS_OUTPUT: Final = "c"
-_MOST_WIDTH: Final = 65_536
+_MAX_WIDTH: Final = 65_536
 _UNSIGNED: Final = "ouxX"
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 
@@ -114,15 +114,15 @@ def _parse(form: str) -> list[str | _Directive]:
 def _directive(found: re.Match[str]) -> _Directive:
     kind, precision = found["kind"], found["precision"]
     letter = {"b": "s", "u": "d", "i": "d"}.get(kind, kind)
-    width = _bounded(found["width"]) if found["width"] else ""
-    exactly = "" if precision is None else f".{_bounded(precision)}"
+    width = _limit_width(found["width"]) if found["width"] else ""
+    exactly = "" if precision is None else f".{_limit_width(precision)}"
     return _Directive(f"%{found['flags']}{width}{exactly}{letter}", kind)
 
 
-def _bounded(digits: str) -> int:
+def _limit_width(digits: str) -> int:
     """A width or precision; too large ones would be a way to use all memory."""
     number = digits.lstrip("0") or "0"
-    return _MOST_WIDTH if len(number) > len(str(_MOST_WIDTH)) else min(int(number), _MOST_WIDTH)
+    return _MAX_WIDTH if len(number) > len(str(_MAX_WIDTH)) else min(int(number), _MAX_WIDTH)
 
 
 def _number(value: str, kind: str) -> int:

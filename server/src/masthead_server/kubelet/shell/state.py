@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 PIECE: Final = 64 * 1024
-"""Bytes that are copied at once."""
-_LONGEST_LINE: Final = 1024 * 1024
-_MOST_PROCESSES: Final = 256
-_MOST_TEXT: Final = 1024 * 1024
+"""Bytes per step of a copy."""
+_MAX_LINE: Final = 1024 * 1024
+_MAX_PROCESSES: Final = 256
+_MAX_TEXT: Final = 1024 * 1024
 """Characters of a word, and of all variables together."""
 
 
@@ -43,14 +43,14 @@ class ShellOutput(Protocol):
         """Print.
 
         Raises:
-            BrokenPipeError: If the reader has gone.
+            BrokenPipeError: If the reader has closed its end.
             OSError: If the file system is full.
         """
         ...
 
 
 class NullOutput:
-    """Drops what is printed."""
+    """Drops all output."""
 
     async def write(self, data: bytes, /) -> None:
         """Drop it."""
@@ -100,7 +100,7 @@ class Input:
     async def read_line(self) -> bytes:
         """Read a line with its newline; without one at the end, and where the line is too long."""
         line = self._buffer
-        while b"\n" not in line and len(line) < _LONGEST_LINE:
+        while b"\n" not in line and len(line) < _MAX_LINE:
             piece = await self._read(PIECE)
             if not piece:
                 break
@@ -132,7 +132,7 @@ async def copy(source: Input, target: ShellOutput) -> None:
     """Copy all of an input, piece by piece.
 
     Raises:
-        BrokenPipeError: If the reader has gone.
+        BrokenPipeError: If the reader has closed its end.
         OSError: If the file system is full.
     """
     while data := await source.read(PIECE):
@@ -161,7 +161,7 @@ class ShellState:
     cwd: str = "/"
     arguments: tuple[str, ...] = ("sh",)
     status: int = 0
-    processes: Budget = field(default_factory=lambda: Budget(_MOST_PROCESSES))
+    processes: Budget = field(default_factory=lambda: Budget(_MAX_PROCESSES))
 
     def fork(self) -> ShellState:
         """Return a copy whose changes are not seen here."""
@@ -173,7 +173,7 @@ class ShellState:
         Raises:
             OSError: If it is too long.
         """
-        joined, left = list[str](), _MOST_TEXT
+        joined, left = list[str](), _MAX_TEXT
         for part in parts:
             left -= len(part)
             if left < 0:
@@ -188,7 +188,7 @@ class ShellState:
             OSError: If all variables together are too long.
         """
         old = len(self.env.get(name, ""))
-        if sum(map(len, self.env)) + sum(map(len, self.env.values())) - old + len(name) + len(value) > _MOST_TEXT:
+        if sum(map(len, self.env)) + sum(map(len, self.env.values())) - old + len(name) + len(value) > _MAX_TEXT:
             raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
         self.env[name] = value
 

@@ -1,7 +1,7 @@
 """The syntax of the built-in shell: text becomes a list of pipelines. Nothing here runs anything.
 
-It has what one-line commands need: quotes, variables, redirections, pipes, ``;``, ``&&``, ``||``, ``!`` and assignments, and
-the compound commands ``if``, ``while``, ``until``, ``for`` and ``{ }``.
+It has what one-line commands need: quotes, variables, redirections, pipes, ``;``, ``&&``, ``||``, ``!`` and
+assignments, and the compound commands ``if``, ``while``, ``until``, ``for`` and ``{ }``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REDIRECTS: Final = re.compile(r"2>&1|1>&2|>&2|&>|[12]?>>?|<")
 _ENDS_WORD: Final = frozenset(" \t\r\n\f\v<>|&;()")
 """A digit before ``>`` is a part of the operator only where a word begins."""
 _ENDS: Final = frozenset({"then", "else", "elif", "fi", "do", "done", "}"})
-_MOST_NESTED: Final = 50
+_MAX_NESTED: Final = 50
 
 
 class ShellSyntaxError(Exception):
@@ -124,7 +124,7 @@ Command: TypeAlias = SimpleCommand | CommandGroup | If | WhileLoop | ForLoop
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Commands that run at once, each reading what the one before prints."""
+    """Commands that run concurrently, each reading the output of the previous one."""
 
     commands: tuple[Command, ...]
     is_negated: bool = False
@@ -156,9 +156,9 @@ def parse(text: str) -> Script:
 
 
 def command_names(script: Script) -> Iterator[str]:
-    """Iterate over the names of all commands of a script; one that begins with a variable is empty."""
+    """Iterate over the names of all commands of a script; a name that begins with a variable is empty."""
     for chain in script:
-        for pipeline in (chain.first, *(each for _, each in chain.rest)):
+        for pipeline in (chain.first, *(pipeline for _, pipeline in chain.rest)):
             for command in pipeline.commands:
                 yield from _names(command)
 
@@ -228,7 +228,7 @@ def _word(text: str, position: int) -> tuple[Word, int]:
             position = plain.end()
         else:
             raise _substitution()
-    return _joined(parts), position
+    return _join(parts), position
 
 
 def _double_quoted(text: str, position: int) -> tuple[list[Part], int]:
@@ -274,7 +274,7 @@ def _substitution() -> ShellSyntaxError:
     return ShellSyntaxError("command substitution is not a part of this shell")
 
 
-def _joined(parts: list[Part]) -> Word:
+def _join(parts: list[Part]) -> Word:
     """Join literal parts that are next to each other."""
     joined: list[Part] = []
     for part in parts:
@@ -318,7 +318,7 @@ class _Parser:
     def script(self, ends: frozenset[str]) -> Script:
         """Read a list up to one of these keywords, a closing parenthesis, or the end."""
         self._depth += 1
-        if self._depth > _MOST_NESTED:
+        if self._depth > _MAX_NESTED:
             raise ShellSyntaxError("nested too deeply")
         found: list[AndOr] = []
         while True:

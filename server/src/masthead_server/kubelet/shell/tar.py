@@ -1,7 +1,7 @@
 """``tar`` of the built-in shell: creates, extracts and lists archives, piece by piece.
 
-It takes the options that ``kubectl cp`` uses, and common ones: ``c``, ``x``, ``t``, ``f``, ``C``, ``h``, ``m``, ``v``; ``p`` and long
-options about owners and permissions are accepted. Archives are not compressed.
+It takes the options that ``kubectl cp`` uses, and common ones: ``c``, ``x``, ``t``, ``f``, ``C``, ``h``, ``m``, ``v``;
+``p`` and long options about owners and permissions are accepted. Archives are not compressed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["run_tar"]
 
 _BLOCK: Final = 512
 _END: Final = bytes(2 * _BLOCK)
-_MOST_HEADER: Final = 1024 * 1024
+_MAX_HEADER: Final = 1024 * 1024
 """Bytes of a header with a long name, or of extended headers."""
 _FAILED: Final = 2
 _ENCODING: Final = "utf-8"
@@ -77,7 +77,7 @@ def _long_option(options: _Options, name: str, value: str, rest: list[str]) -> _
     if name in {"directory", "file"}:
         value = value or (rest.pop(0) if rest else "")
         return replace(options, folder=value) if name == "directory" else replace(options, archive=value)
-    return options  # the others are about owners, permissions and warnings, which are not kept here
+    return options  # the others concern owners, permissions and warnings, which this filesystem does not have
 
 
 def _letters(options: _Options, letters: str, rest: list[str]) -> _Options:
@@ -176,7 +176,7 @@ async def _add(name: str, node: Node, target: ShellOutput) -> None:
 
 
 async def _add_content(file: RegularFile, size: int, target: ShellOutput) -> None:
-    """Write a file of the size that its header says, whatever is written to it meanwhile."""
+    """Write a file with the size in its header, even if it grows or shrinks during the copy."""
     position = 0
     while position < size:
         data = file.read(position, min(PIECE, size - position)) or bytes(min(PIECE, size - position))
@@ -192,7 +192,7 @@ async def _read(options: _Options, folder: str, source: Input, io: CommandIO) ->
     while (info := await _next_header(source)) is not None:
         name = info.name
         is_wanted = not options.operands or any(
-            name == each or name.startswith(f"{each}/") for each in map(_cleaned, options.operands)
+            name == operand or name.startswith(f"{operand}/") for operand in map(_clean_path, options.operands)
         )
         if options.mode == "t" and is_wanted:
             await io.print(f"{name}/" if info.isdir() else name)
@@ -210,7 +210,7 @@ async def _read(options: _Options, folder: str, source: Input, io: CommandIO) ->
     return 0
 
 
-def _cleaned(name: str) -> str:
+def _clean_path(name: str) -> str:
     return name.strip("/")
 
 
@@ -227,16 +227,16 @@ async def _next_header(source: Input) -> tarfile.TarInfo | None:
             raise _ArchiveError("This does not look like a tar archive") from None
         if info.type in {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}:
             field_name = "path" if info.type == tarfile.GNUTYPE_LONGNAME else "linkpath"
-            extended[field_name] = _decoded((await _payload(source, info.size)).rstrip(b"\0"))
+            extended[field_name] = _decode_text((await _payload(source, info.size)).rstrip(b"\0"))
         elif info.type in {tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE}:
-            extended |= _extended(await _payload(source, info.size))
+            extended |= _read_extended_header(await _payload(source, info.size))
         elif info.type == tarfile.XGLTYPE:
             await _payload(source, info.size)
         else:
-            return _completed(info, extended)
+            return _complete_header(info, extended)
 
 
-def _completed(info: tarfile.TarInfo, extended: dict[str, str]) -> tarfile.TarInfo:
+def _complete_header(info: tarfile.TarInfo, extended: dict[str, str]) -> tarfile.TarInfo:
     info.name = extended.get("path", info.name).rstrip("/")
     info.linkname = extended.get("linkpath", info.linkname)
     if "size" in extended:
@@ -251,15 +251,15 @@ def _completed(info: tarfile.TarInfo, extended: dict[str, str]) -> tarfile.TarIn
 
 
 async def _payload(source: Input, size: int) -> bytes:
-    if not 0 <= size <= _MOST_HEADER:
+    if not 0 <= size <= _MAX_HEADER:
         raise _ArchiveError("Malformed extended header: too large")
-    data = await source.read_exactly(_padded(size))
-    if len(data) < _padded(size):
+    data = await source.read_exactly(_pad_to_block(size))
+    if len(data) < _pad_to_block(size):
         raise _ArchiveError("Unexpected EOF in archive")
     return data[:size]
 
 
-def _extended(data: bytes) -> dict[str, str]:
+def _read_extended_header(data: bytes) -> dict[str, str]:
     """Parse the records of an extended header: ``length name=value``, and a newline."""
     found: dict[str, str] = {}
     position = 0
@@ -269,16 +269,16 @@ def _extended(data: bytes) -> dict[str, str]:
             raise _ArchiveError("Malformed extended header: invalid length")
         record = data[position + len(length) + 1 : position + int(length) - 1]
         name, _, value = record.partition(b"=")
-        found[_decoded(name)] = _decoded(value)
+        found[_decode_text(name)] = _decode_text(value)
         position += int(length)
     return found
 
 
-def _decoded(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return data.decode(_ENCODING, _ERRORS)
 
 
-def _padded(size: int) -> int:
+def _pad_to_block(size: int) -> int:
     return -(-size // _BLOCK) * _BLOCK
 
 
@@ -325,10 +325,10 @@ async def _extract_file(info: tarfile.TarInfo, path: str, source: Input, files: 
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), info.name) from None
         left -= len(data)
         await asyncio.sleep(0)
-    await source.read_exactly(_padded(info.size) - info.size)
+    await source.read_exactly(_pad_to_block(info.size) - info.size)
 
 
 async def _skip(source: Input, size: int) -> None:
-    left = _padded(size)
+    left = _pad_to_block(size)
     while left and (data := await source.read(min(left, PIECE))):
         left -= len(data)

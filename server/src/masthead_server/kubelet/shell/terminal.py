@@ -1,6 +1,6 @@
 """A terminal for the built-in shell: echo, line editing, and the signals of Ctrl-C and Ctrl-D.
 
-A client with a terminal sends every key as it is pressed. A kernel's line discipline turns that into lines; this is what of
+A client with a terminal sends every key press. A kernel's line discipline turns that into lines; this is what of
 it an interactive shell needs.
 """
 
@@ -16,7 +16,7 @@ _ERASE: Final = frozenset({0x08, 0x7F})
 _KILL: Final = 0x15
 _RETURN: Final = frozenset({0x0A, 0x0D})
 _ESCAPE: Final = 0x1B
-_LONGEST: Final = 4095
+_MAX_LENGTH: Final = 4095
 """Bytes of a line, as in Linux."""
 
 
@@ -24,7 +24,8 @@ class LineDiscipline:
     """Turns keys into lines. Nothing here waits.
 
     Attributes:
-        lines: What the last keys completed: lines, with their newlines, and empty ones for Ctrl-D at the start of a line.
+        lines: What the last keys completed: lines, with their newlines, and empty ones for Ctrl-D at the start of a
+            line.
         is_interrupted: Whether Ctrl-C was among the last keys.
     """
 
@@ -68,7 +69,7 @@ class LineDiscipline:
             shown = b"\b \b" * len(self._line)
             self._line.clear()
             return shown
-        if len(self._line) >= _LONGEST:
+        if len(self._line) >= _MAX_LENGTH:
             return b"\a"
         self._line.append(key)
         return bytes((key,))
