@@ -236,6 +236,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._controller.cache_reader": ["CacheReader"],
         "masthead._controller.controller": ["Controller", "ControllerOptions"],
         "masthead._controller.declarations": [
+            "CheckedSelection",
             "Declaration",
             "KindLike",
             "Mapper",
@@ -586,6 +587,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._client.proxy_verbs": ["ProxyVerbs", "ResourceProxy"],
         "masthead._client.read_verbs": ["ReadVerbs"],
         "masthead._client.resource": ["ResourceClient"],
+        "masthead._client.resource_target": ["ResourceTarget"],
         "masthead._client.restarts": ["RestartVerbs"],
         "masthead._client.reviews": ["Reviews"],
         "masthead._client.scales": ["Scales"],
@@ -599,7 +601,6 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         ],
         "masthead._client.stream_verbs": ["AttachVerbs", "ExecVerbs"],
         "masthead._client.subresources": ["ScaleVerbs", "StatusVerbs"],
-        "masthead._client.resource_target": ["ResourceTarget"],
         "masthead._client.typed": ["TypedResource"],
     },
     "masthead.aio.discovery": {

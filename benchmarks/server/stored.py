@@ -9,6 +9,7 @@ store. The benchmark measures the whole process besides.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 from typing import TYPE_CHECKING
@@ -39,8 +40,10 @@ def empty_store() -> Callable[[ApiRequest], bytes]:
     cluster.add_first_namespaces()
     rest = Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
 
+    loop = asyncio.new_event_loop()
+
     def handle(request: ApiRequest) -> bytes:
-        response = rest.handle(request, read_request_info(request))
+        response = loop.run_until_complete(rest.respond(request, read_request_info(request)))
         if not isinstance(response, ApiResponse) or response.code not in {200, 201}:
             raise RuntimeError(f"{request.method} {request.path} was not answered as it should be: {response}")
         return response.body

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from masthead._controller.cache_reader import CacheReader as CacheReader
     from masthead._controller.controller import Controller as Controller
     from masthead._controller.controller import ControllerOptions as ControllerOptions
+    from masthead._controller.declarations import CheckedSelection as CheckedSelection
     from masthead._controller.declarations import Declaration as Declaration
     from masthead._controller.declarations import KindLike as KindLike
     from masthead._controller.declarations import Mapper as Mapper
@@ -53,6 +54,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         __name__,
         {
             "CacheReader": "masthead._controller.cache_reader",
+            "CheckedSelection": "masthead._controller.declarations",
             "Controller": "masthead._controller.controller",
             "ControllerOptions": "masthead._controller.controller",
             "Declaration": "masthead._controller.declarations",

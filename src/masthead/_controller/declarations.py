@@ -76,6 +76,7 @@ class ObjectSelection(TypedDict, total=False):
     field_selector: FieldSelection | None
 
 
+@set_module("masthead.controller")
 class CheckedSelection(TypedDict):
     """A valid selection."""
 
