@@ -50,7 +50,7 @@ class Credentials(Protocol):
         """Renew the credential after a 401; return whether a retry may succeed.
 
         Args:
-            refused: The ``Authorization`` of that request. If the current one differs, it was renewed meanwhile.
+            refused: The ``Authorization`` of that request. If the current one differs, another call has renewed it.
 
         Raises:
             AuthError: If renewal fails.

@@ -59,9 +59,10 @@ class _CachedCredential:
 class ExecPlugin:
     """Runs an exec credential plugin and caches the ExecCredential that it prints.
 
-    Guarantees: only one run at a time; concurrent callers share its outcome. A credential is cached until shortly before
-    its expirationTimestamp or, without one, until the server rejects it. If the plugin fails, all waiting callers get an
-    AuthError; the failure is not cached, and the next call runs the plugin again. No request is sent without the
+    Guarantees: only one run at a time; concurrent callers share its outcome. A credential is cached until shortly
+        before
+    its expirationTimestamp or, without one, until the server rejects it. If the plugin fails, all waiting callers get
+    an AuthError; the failure is not cached, and the next call runs the plugin again. No request is sent without the
     credential.
 
     Cancellation: cancelling the caller that started a run kills the plugin, and the first waiting caller runs it again.
@@ -198,7 +199,7 @@ class ExecPlugin:
         return SecretValue({**self._environ.reveal(), **self._env.reveal(), **ours})
 
     def _secrets(self) -> Iterator[str]:
-        """Return what is redacted from the plugin's stderr: its arguments (except option names) and variables."""
+        """Return the texts to redact from the plugin's stderr: its arguments (except option names) and variables."""
         yield from self._env.reveal().values()
         for argument in self._args.reveal():
             yield argument.partition("=")[2] if argument.startswith("-") else argument

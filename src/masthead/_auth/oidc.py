@@ -49,7 +49,7 @@ class _Claims(msgspec.Struct):
 
 
 class _ProviderMetadata(msgspec.Struct):
-    """The provider's discovery document. The default authentication method is the one that the specification defines."""
+    """The provider's discovery document. The default authentication method is the specification's."""
 
     issuer: str
     token_endpoint: str
@@ -98,7 +98,7 @@ class OidcToken:
     callers get an AuthError, and the next call tries again.
 
     Cancellation: a renewal is cancelled with the caller that started it. As a refresh token may be valid for one use
-    only, an exchange that has started is completed and its tokens are kept before the cancellation propagates.
+    only, an exchange that has started is completed and its tokens are stored before the cancellation propagates.
 
     Threads: belongs to one event loop.
 
@@ -313,7 +313,7 @@ def _renewal_of(token: Secret, issued_at: datetime) -> datetime | None:
     try:
         return renewal_time(expiry_of(token), issued_at)
     except ValueError:
-        return _LONG_AGO  # not a token: renew at once
+        return _LONG_AGO  # not a token: renew immediately
 
 
 def _is_private(url: str) -> bool:

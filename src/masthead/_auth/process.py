@@ -59,7 +59,7 @@ class _OutputCollector(asyncio.SubprocessProtocol):
         else:
             stderr = self.stderr.reveal()
             stderr += data
-            # The end is kept, because a program says last why it fails.
+            # Keep the end: a program prints the reason of its failure last.
             del stderr[:-_STDERR_KEPT]
 
     def process_exited(self) -> None:
@@ -81,7 +81,7 @@ async def run(
 ) -> ProcessResult:
     """Run a program until it has exited and its output is closed.
 
-    A program that is not interactive gets no input and a process group of its own. The whole group is killed if it
+    A program that is not interactive gets no input and its own process group. The whole group is killed if it
     prints too much, takes too long, or if the caller is cancelled. An interactive program uses the terminal for input
     and stderr. To read from there it must stay in our process group, so only the program itself is killed.
 
@@ -126,7 +126,7 @@ async def run(
 
 
 def _kill(transport: asyncio.SubprocessTransport, *, with_group: bool) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has exited meanwhile
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # the program has exited
         if with_group and sys.platform != "win32":
             os.killpg(transport.get_pid(), signal.SIGKILL)
         else:

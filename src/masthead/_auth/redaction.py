@@ -20,7 +20,7 @@ def redact(text: str, secrets: Iterable[str], *, limit: int) -> str:
 
     Args:
         text: The text.
-        secrets: The values to remove; empty and very short ones are kept.
+        secrets: The values to remove; empty and very short ones stay.
         limit: The maximum number of characters.
     """
     # The longest first: one secret may be a prefix of another.

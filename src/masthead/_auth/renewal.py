@@ -51,7 +51,8 @@ class RenewalLock:
     Guarantees: renewals do not overlap. A caller that waited for a renewal gets its outcome, success or failure, and
     does not start another. Failures are not cached: the next call tries again.
 
-    Cancellation: a renewal is cancelled with the caller that started it; the first waiting caller then starts another. A
+    Cancellation: a renewal is cancelled with the caller that started it; the first waiting caller then starts another.
+        A
     cancelled waiter does not affect the others.
 
     Threads: belongs to one event loop.

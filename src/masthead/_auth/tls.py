@@ -123,9 +123,9 @@ def _pair(certificate: _TextSource, key: _TextSource) -> _Reloaded[Certificate]:
 class TlsContexts:
     """Creates the TLS context for new connections: the same object, until a certificate changes.
 
-    Files are checked when a connection is opened, at most every five seconds. They may be replaced by rename, by symlink
-    or in place. An invalid file, or a certificate that does not match its key, is logged and the previous one stays in
-    use. Only the first load raises.
+    Files are checked when a connection is opened, at most every five seconds. They may be replaced by rename, by
+    symlink or in place. An invalid file, or a certificate that does not match its key, is logged and the previous one
+    stays in use. Only the first load raises.
 
     Args:
         ca_file: The trusted certificate authorities, in PEM.
@@ -197,7 +197,7 @@ class TlsContexts:
             self._trusted = self._authorities.look()
         if self._pair is not None:
             self._shown = self._pair.look()
-        # Last, so that after an error the files are looked at again at once.
+        # Last, so that the next call checks the files again after an error.
         self._looked = now
 
     def _make(self, trusted: str | None, shown: Certificate | None) -> ssl.SSLContext:

@@ -114,8 +114,8 @@ class BasicAuth(AnonymousCredentials):
 class TokenFile(AnonymousCredentials):
     """A token in a file that is rotated by another process, as the kubelet does for service account tokens.
 
-    The file is checked every ten seconds, and at once when the server rejects the token. It is read if it has changed,
-    and every minute in any case. While it cannot be read, the last valid token stays in use.
+    The file is checked every ten seconds, and immediately when the server rejects the token. It is read if it has
+    changed, and every minute in any case. While it cannot be read, the last valid token stays in use.
 
     Args:
         path: The file.

@@ -64,9 +64,9 @@ class ApplySet:
             Path("deploy/"), namespace="default", apply_set="configmaps/web", prune=True, field_manager="me"
         )
 
-    A parent object in the cluster represents the set; a ConfigMap or a Secret is created if it does not exist. The format is
-    that of ``kubectl apply --prune --applyset``. A set that another tool manages is refused, as by kubectl; to continue one
-    of kubectl's sets, pass ``kubectl/v1.36`` as `tooling`.
+    A parent object in the cluster represents the set; a ConfigMap or a Secret is created if it does not exist. The
+    format is that of ``kubectl apply --prune --applyset``. A set that another tool manages is refused, as by kubectl;
+    to continue one of kubectl's sets, pass ``kubectl/v1.36`` as `tooling`.
 
     Attributes:
         parent: The parent object: ``configmaps/web``, ``secrets/web``, ``widgets.example.com/web``; a name alone is a
@@ -289,7 +289,8 @@ def _tool_of(tooling: str) -> str:
 
 
 def _parse_kind(text: str) -> GroupKind:
-    """Parse a kind as annotations write it: ``Deployment.apps``, ``ConfigMap``; or a resource, from the old annotation."""
+    """Parse a kind as annotations write it: ``Deployment.apps``, ``ConfigMap``; or a resource, from the old
+    annotation."""
     kind, _, group = text.partition(".")
     return GroupKind(group, kind)
 

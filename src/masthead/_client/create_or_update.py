@@ -57,7 +57,8 @@ def retry_schedule(attempts: int | Attempts) -> Attempts:
 def is_retried(error: Exception, errors: tuple[type[Exception], ...]) -> bool:
     """Whether `retry_on` retries after an error of these classes.
 
-    An apply that conflicts with other managers conflicts again, so `ApplyConflictError` is retried only if it is listed itself.
+    An apply that conflicts with other managers conflicts again, so `ApplyConflictError` is retried only if it is listed
+    itself.
     """
     # differs from client-go: its RetryOnConflict retries such an apply as well.
     return not isinstance(error, ApplyConflictError) or ApplyConflictError in errors

@@ -155,7 +155,8 @@ class DiffResult(Sequence[ObjectDiff]):
         show_secrets: bool = False,
         context: int = 3,
     ) -> str:
-        """Return all differences as one text; empty if there are none. The arguments are those of `ObjectDiff.format`."""
+        """Return all differences as one text; empty if there are none. The arguments are those of
+        `ObjectDiff.format`."""
         return "".join(
             diff.format(
                 color=color,

@@ -16,7 +16,8 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def separate_json(text: str | bytes) -> str | bytes:
-    """Put ``---`` between JSON objects that follow each other at the beginning of a text; any other text is returned as it is.
+    """Put ``---`` between JSON objects that follow each other at the beginning of a text; any other text is returned as
+    it is.
 
     Objects that begin a line keep the numbers of their lines.
 

@@ -1,7 +1,8 @@
 """Unified diffs of long texts, in bounded time.
 
-`difflib` takes minutes if every second of 20,000 lines differs, because it searches for the longest match again and again.
-This module matches lines that are unique on both sides first (a patience diff); `difflib` compares only the gaps between them::
+`difflib` takes minutes if every second of 20,000 lines differs, because it searches for the longest match again and
+again. This module matches lines that are unique on both sides first (a patience diff); `difflib` compares only the gaps
+between them::
 
     common start │ gap │ unique line │ gap │ unique line │ gap │ common end
                    └ a small gap: difflib; a large one: split again at lines that are unique in it, or replaced as a whole

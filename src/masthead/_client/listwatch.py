@@ -59,8 +59,8 @@ class ListWatchOptions:
         send_initial_events: Whether a watch is to start with the current objects, and a bookmark behind them.
         key: Only the object of this key, as far as the source can select; it may return more.
         read_timeout: Seconds without a byte after which a watch counts as dead; None for the client's default.
-        timeout: Seconds after which the response must have begun, credentials not counted; None for the client's default,
-            which is never exceeded.
+        timeout: Seconds after which the response must have begun, credentials not counted; None for the client's
+            default, which is never exceeded.
     """
 
     resource_version: str = ""
@@ -167,8 +167,8 @@ class WatchConnection(Generic[T]):
 class ListWatch(Generic[T]):
     """Lists and watches a resource of a client, in one namespace or in all, filtered by selectors.
 
-    Returned by the ``list_watch`` method of a resource. It remembers, together with everything else that uses the client,
-    whether the server supports initial events (``sendInitialEvents``).
+    Returned by the ``list_watch`` method of a resource. It remembers, together with everything else that uses the
+    client, whether the server supports initial events (``sendInitialEvents``).
 
     One instance belongs to one event loop; requests may overlap.
     """

@@ -76,8 +76,8 @@ class LogFollower:
             restarts: Whether to go on with the next instance when the container is started again.
             is_patient: Whether to try again also if the log could not be opened even once.
             get_view: Reads the pod; the source's own way by default.
-            still_exists: Tells, before the log is requested again, whether the pod is still there, and no other one of its
-                name; by default that is not asked.
+            still_exists: Tells, before the log is requested again, whether the pod is still there, and no other one of
+                its name; by default that is not asked.
         """
         self._source = source
         self._options = options

@@ -49,7 +49,8 @@ class LogGroup:
     """Which logs are merged, and how.
 
     Attributes:
-        pods: Yields the pods, and with `LogQuery.follow` their changes; it is called again when these cannot be resumed.
+        pods: Yields the pods, and with `LogQuery.follow` their changes; it is called again when these cannot be
+            resumed.
         source: The log of a container, by namespace, pod and container.
         containers: Which containers of a pod are meant.
         options: Which part of each log.
@@ -286,7 +287,8 @@ class _Run:
             follower.close()
 
     def _suspect(self, uid: str) -> None:
-        """The server does not have a pod that the watch has. If the watch does not tell soon that it is gone, it never will.
+        """The server does not have a pod that the watch has. If the watch does not tell soon that it is gone, it never
+        will.
 
         A new server at the same address has another history. A watch that resumes at a version of
         the old one gets no changes until the new one has become as long.

@@ -6,8 +6,8 @@
     a task per log ──lines──> its own buffer ──┼──> the reader
     a task per log ──pauses while it is full ──┘
 
-A log that floods fills its own buffer and pauses, and with it its connection, so that the node writes no faster than the
-reader reads. The others have their turn all the same.
+A log that floods fills its own buffer and pauses, and with it its connection, so that the node writes no faster than
+the reader reads. The others have their turn all the same.
 """
 
 from __future__ import annotations

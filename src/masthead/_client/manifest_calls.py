@@ -36,8 +36,8 @@ async def apply_one(client: ManifestClient, manifest: Manifest, options: Manifes
     """Apply one manifest.
 
     Returns:
-        The object as the server stored it, or would store it. None for a dry run of an object whose kind or namespace the
-        same manifests create: the server cannot dry-run it.
+        The object as the server stored it, or would store it. None for a dry run of an object whose kind or namespace
+        the same manifests create: the server cannot dry-run it.
 
     Raises:
         MastheadError: As any apply.

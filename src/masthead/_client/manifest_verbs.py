@@ -77,8 +77,8 @@ class ManifestVerbs(Clientset):
                 `ApplySet`.
             prune: Delete members of the apply set that are not in the manifests.
             wait_for_crds: Wait until the kinds of applied definitions are served.
-            wait: Wait until all objects are ready, as `wait_for_manifests` does, and pruned objects are gone; not after a dry
-                run.
+            wait: Wait until all objects are ready, as `wait_for_manifests` does, and pruned objects are gone; not after
+                a dry run.
             wait_timeout: Seconds to wait for that; None for the client's default timeout.
             on_applied: Called with each object as soon as it is applied, and what was done to it: for progress. It is
                 called on the client's event loop, and must neither block nor call the client.
@@ -171,8 +171,8 @@ class ManifestVerbs(Clientset):
             if diff.has_changes:
                 print(diff.format())
 
-        The server computes the new objects in a dry run; nothing is stored. Conflicts with other managers do not end it: the
-        difference of such an object has the conflict, and shows the effect of `force`.
+        The server computes the new objects in a dry run; nothing is stored. Conflicts with other managers do not end
+        it: the difference of such an object has the conflict, and shows the effect of `force`.
 
         Args:
             source: As for `apply_manifests`.
@@ -181,7 +181,8 @@ class ManifestVerbs(Clientset):
             force: Take over fields that other managers own; for server-side apply.
             field_validation: How the server treats unknown fields.
             client_side: Compare with what `ResourceClient.apply_client_side` would do.
-            apply_set: The apply set of which the objects would become members; the result includes members to be pruned.
+            apply_set: The apply set of which the objects would become members; the result includes members to be
+                pruned.
             timeout: Timeout of each call, in seconds.
 
         Returns:

@@ -126,7 +126,8 @@ async def delete_manifests(
         timeout: Timeout of each call, in seconds.
 
     Returns:
-        The objects that existed: as the server has them if their deletion is in progress, otherwise as in the manifests.
+        The objects that existed: as the server has them if their deletion is in progress, otherwise as in the
+        manifests.
 
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.

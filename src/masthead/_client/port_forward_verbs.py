@@ -110,9 +110,9 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
                 print(f"http://127.0.0.1:{http}, and a database on port {postgres}")
 
         A number is a port of the pod, with any free local port. A text is what kubectl takes: ``"8080"`` for the same
-        local port, ``"8888:8080"`` for another one, ``":8080"`` for any free one; a name in place of the last number is a
-        named port. A service's port is translated to the one behind it. A service or a workload leads to one of its pods
-        that run, preferably ready.
+        local port, ``"8888:8080"`` for another one, ``":8080"`` for any free one; a name in place of the last number is
+        a named port. A service's port is translated to the one behind it. A service or a workload leads to one of its
+        pods that run, preferably ready.
 
         Args:
             name: The name of the pod, the service or the workload.
@@ -120,7 +120,8 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             more: More ports; the block then gets a tuple of local ports.
             local_port: The local port, if it is only one; any free one by default.
             unix_path: Listen on a Unix socket in place of a port; the block then gets its path.
-            address: The IP addresses to listen on. All of them have to be free, but of ``localhost`` either 127.0.0.1 or
+            address: The IP addresses to listen on. All of them have to be free, but of ``localhost`` either 127.0.0.1
+                or
                 ::1 may be missing.
             reconnect: Whether to go on with another pod, or with the next one of the same name, when this one is gone.
                 Without, `PortForward.wait` then raises an error.
@@ -178,8 +179,8 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
     async def open_socket(self, name: str, port: int | str, *, timeout: float | None = None) -> socket.socket:
         """Connect to a port of a pod, and return a connected socket, for any library that takes one.
 
-        The event loop of the client carries its bytes; so the socket is for other threads, or for a library that does not
-        block. Close the socket to end the connection. A failure of the connection is logged, and closes the socket.
+        The event loop of the client carries its bytes; so the socket is for other threads, or for a library that does
+        not block. Close the socket to end the connection. A failure of the connection is logged, and closes the socket.
 
         Args:
             name: The name of the pod, the service or the workload.

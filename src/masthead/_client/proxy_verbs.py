@@ -40,13 +40,13 @@ T = TypeVar("T", bound=Object)
 class ResourceProxy:
     """HTTP requests through the API server to a port of a pod, of a service or of a node.
 
-    A response is returned whatever its status: `ProxyResponse.raise_for_status` makes errors of error statuses. What the
-    API server itself refuses is raised as a `StatusError`: no such pod, no permission, no endpoint, or nothing that
+    A response is returned whatever its status: `ProxyResponse.raise_for_status` makes errors of error statuses. What
+    the API server itself refuses is raised as a `StatusError`: no such pod, no permission, no endpoint, or nothing that
     listens. It is recognised by the Status in its body, so that a backend's own response is raised, too, if it is a
     Status of an API server.
 
-    Redirects are returned, not followed. The API server takes an ``Authorization`` header for the client's credential, and
-    removes it: the backend never gets one.
+    Redirects are returned, not followed. The API server takes an ``Authorization`` header for the client's credential,
+    and removes it: the backend never gets one.
     """
 
     def __init__(self, rest: RestClient, base: Callable[[], Awaitable[Call]]) -> None:
@@ -241,8 +241,8 @@ class ProxyVerbs(BaseResource[T], Generic[T]):
             print(response.status, response.text)
 
         Args:
-            name: The object's name; with a port, ``web:8080``, which may be a port's name of a service; with ``https`` to
-                the backend, ``https:web:443``.
+            name: The object's name; with a port, ``web:8080``, which may be a port's name of a service; with ``https``
+                to the backend, ``https:web:443``.
 
         Raises:
             NameFormatError: If it has another form.

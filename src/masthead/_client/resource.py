@@ -62,7 +62,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         Args:
             obj: The name, and the fields to own.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values; its ``conflicts`` lists
@@ -119,8 +120,9 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     ) -> T:
         """Hand the fields that client-side apply has set over to a field manager of server-side apply.
 
-        Call this once, before server-side apply is first used on an object that was applied client-side: the first apply then
-        has no conflicts with client-side apply, and removes fields that it no longer contains. It cannot be undone.
+        Call this once, before server-side apply is first used on an object that was applied client-side: the first
+        apply then has no conflicts with client-side apply, and removes fields that it no longer contains. It cannot be
+        undone.
 
         ::
 

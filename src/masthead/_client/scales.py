@@ -75,7 +75,8 @@ class Scales:
             resource: The resource.
             name: The object's name.
             patch: The patch.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
         """
         return await self._of(resource).patch_scale(name, patch, **options)
 
@@ -92,7 +93,8 @@ class Scales:
             resource: The resource.
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

@@ -55,7 +55,8 @@ class StatusVerbs(WriteBase[T], Generic[T]):
         Args:
             name: The object's name.
             patch: The patch.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
         """
         return await self._patch(name, patch, PatchParameters(**options), subresource="status")
 
@@ -64,7 +65,8 @@ class StatusVerbs(WriteBase[T], Generic[T]):
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
@@ -155,7 +157,8 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         Args:
             name: The object's name.
             patch: The patch.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
         """
         return await self._patch_scale(name, patch, PatchParameters(**options))
 
@@ -167,7 +170,8 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         Args:
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

@@ -44,8 +44,8 @@ def validate(
         old: The object before an update, for rules about changes.
 
     Returns:
-        What the server would refuse, as the causes of its `UnprocessableError`; empty if it is valid. A field that the kind
-        does not have is among them, although a server only warns of it, unless it is asked to be strict.
+        What the server would refuse, as the causes of its `UnprocessableError`; empty if it is valid. A field that the
+        kind does not have is among them, although a server only warns of it, unless it is asked to be strict.
 
     Raises:
         ArgumentError: If the definition does not define the object's kind and version, or none is given and the kind

@@ -84,7 +84,7 @@ def with_scheme(server: str, *, has_tls: bool) -> str:
     differs from client-go: there, a server on another machine gets ``http`` if nothing about TLS is configured.
 
     Args:
-        server: The server, as it is configured.
+        server: The configured server.
         has_tls: Whether an authority or a client certificate is configured, or that none is verified.
     """
     if not (found := _HOST_AND_PORT.fullmatch(server)):
@@ -114,7 +114,8 @@ def without_userinfo(url: str) -> tuple[str, str, Secret]:
 def without_token(url: str, token: str) -> str:
     """Remove a token from the end of a URL, where the embedded server's kubeconfig has it for Go's clients.
 
-    They send no token without TLS. We do, to a server on this machine, and so need not write it where addresses are shown.
+    They send no token without TLS. We do, to a server on this machine, so that addresses in messages need not contain
+    it.
     """
     return url.removesuffix(f"/~{quote(token, safe='')}") if token else url
 

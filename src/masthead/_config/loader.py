@@ -121,7 +121,7 @@ def list_contexts(
         The contexts; empty if there is no kubeconfig, as in a pod.
 
     Raises:
-        ConfigError: If the given kubeconfig is missing or empty, or one that was found is invalid.
+        ConfigError: If the given kubeconfig is missing or empty, or another kubeconfig is invalid.
     """
     hidden = kubeconfig = conceal(kubeconfig)
     found, _ = _read(hidden, os.environ if environ is None else environ, home)

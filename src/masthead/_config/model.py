@@ -161,13 +161,13 @@ class Config:
 
         Config(server="https://10.0.0.1:6443", token="...", ca_file="ca.crt")
 
-    Paths and secrets may be given as strings; secrets are never shown. User and password in the server's URL are moved
-    out of it, and used only if no other credential is given. A path segment that begins with ``~``, where the embedded server's
-    kubeconfig has a token, is masked in reprs and messages.
+    Paths and secrets may be given as strings; messages and reprs hide secrets. User and password in the server's URL
+    are moved out of it, and used only if no other credential is given. A path segment that begins with ``~``, where the
+    embedded server's kubeconfig has a token, is masked in reprs and messages.
 
     Attributes:
-        server: The API server's URL, optionally with a path. ``host:port`` is completed: ``https`` if anything about TLS
-            is configured, else ``http`` for this machine only.
+        server: The API server's URL, optionally with a path. ``host:port`` is completed: ``https`` if anything about
+            TLS is configured, else ``http`` for this machine only.
         namespace: The default namespace.
         ca_file: The trusted certificate authority, in PEM; read again when it changes.
         ca_data: The same, as PEM text. With neither, the system's authorities are trusted.

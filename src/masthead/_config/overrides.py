@@ -37,7 +37,7 @@ class Overrides(TypedDict, total=False):
         insecure: True: do not verify certificates, and drop the loaded authority. False: verify them in any case.
         ca_file: The trusted certificate authority, instead of the loaded one.
         token: A bearer token, instead of the user's token, password or exec plugin. As with kubectl, a client
-            certificate is kept, and a server that supports client certificates evaluates it first.
+            certificate stays, and a server that supports client certificates evaluates it first.
         impersonate: The user to impersonate.
         allow_plain_http: Whether credentials may be sent without TLS to servers that are not on this machine.
     """

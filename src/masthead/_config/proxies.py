@@ -21,8 +21,8 @@ _PORTS: Final = {"https": 443, "http": 80}
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     """Return the URL of the proxy for a server; empty for none.
 
-    ``HTTPS_PROXY`` or ``HTTP_PROXY`` is used, by the server's scheme, then ``ALL_PROXY``; each also in lower case, which
-    comes second. ``NO_PROXY`` lists the hosts that are reached directly, separated by commas:
+    ``HTTPS_PROXY`` or ``HTTP_PROXY`` is used, by the server's scheme, then ``ALL_PROXY``; each also in lower case,
+    which comes second. ``NO_PROXY`` lists the hosts that are reached directly, separated by commas:
 
     =====================  ==========================================================
     ``*``                  every host

@@ -1,4 +1,4 @@
-"""Validation of a configuration: all problems at once, without secrets in the messages."""
+"""Validation of a configuration: reports all problems together, without secrets in the messages."""
 
 from __future__ import annotations
 

@@ -39,9 +39,9 @@ def write_user_tokens(
 ) -> None:
     """Write an OpenID Connect user's new tokens to a kubeconfig; an empty token leaves the old one unchanged.
 
-    The rest of the file is preserved except for comments and layout, and so are its owner and mode. The file is replaced
-    atomically, unless it belongs to another user: then it is written in place. It is locked as kubectl locks it. Blocks
-    for at most a second: in a coroutine, use a thread.
+    The rest of the file is preserved except for comments and layout, and so are its owner and mode. The file is
+    replaced atomically, unless it belongs to another user: then it is written in place. It is locked as kubectl locks
+    it. Blocks for at most a second: in a coroutine, use a thread.
 
     Args:
         kubeconfig: The file.

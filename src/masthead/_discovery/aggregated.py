@@ -98,8 +98,9 @@ def is_aggregated(content_type: str) -> bool:
 def read_aggregated(body: bytes) -> DiscoveryResult:
     """Decode an aggregated discovery document.
 
-    Group-versions that the server marks as stale are kept, and reported as failures. A group-version with invalid
-    entries is reported as a failure too, with its valid entries kept. Entries without a group or version are skipped.
+    Group-versions that the server marks as stale are included, and reported as failures. A group-version with invalid
+    entries is reported as a failure too, with its valid entries included. Entries without a group or version are
+    skipped.
 
     Raises:
         DecodeError: If the document is invalid, or none of its entries can be decoded.
@@ -153,7 +154,7 @@ class _ResultBuilder:
         return DiscoveryResult(tuple(self.groups), tuple(self.resources), self.failures)
 
     def _add_version(self, group: str, given: msgspec.Raw) -> GroupVersion:
-        # The version alone first: once it is known, what is invalid can be reported as a failure of it.
+        # The version alone first: with it, invalid entries can be reported as a failure of that version.
         served = GroupVersion(group, _decoded(given, _VersionName).version)
         try:
             version = _decoded(given, _VersionDiscovery)
@@ -211,7 +212,7 @@ def _part(served: GroupVersion, given: _SubresourceDiscovery) -> Subresource:
 
 
 def _kind(served: GroupVersion, given: _ResponseKind | None) -> GroupVersionKind:
-    """Return the kind; without a group and version of its own, it has those of the resource."""
+    """Return the kind; without its own group and version, it has the resource's."""
     if given is None:
         return served.kind("")
     own = served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")

@@ -263,10 +263,10 @@ class DiscoveryClient:
         era = self._era
         fetcher = DiscoveryFetcher(self._documents, aggregated=self._aggregated, trust_disk=self._trusts_disk)
         found = await fetcher.run()
-        if era != self._era:  # invalidated meanwhile: valid for the waiting callers, but not to be cached
+        if era != self._era:  # invalidated during the fetch: valid for the waiting callers, but not to be cached
             return found
         if self._held is not None and self._held.found == found:
-            found = self._held.found  # keeps what was derived from it, such as an index
+            found = self._held.found  # with everything derived from it, such as an index
         lifetime = min(self._expiry, _EXPIRY_OF_FAILURES) if found.failures else self._expiry
         self._held = _CachedResult(
             found,

@@ -41,7 +41,7 @@ _NAME_LENGTH: Final = 60
 
 @set_module("masthead.discovery")
 class StoredDocument(msgspec.Struct, frozen=True):
-    """A document as it is stored.
+    """A stored document.
 
     Attributes:
         body: The response body.
@@ -74,12 +74,12 @@ def _wall_clock() -> datetime:
 
 @set_module("masthead.discovery")
 class DiskCache:
-    """Caches the documents of one server in a directory of its own.
+    """Caches the documents of one server in a separate directory.
 
     Guarantees: a reader sees a whole document or none; files are readable for their owner only; files that another
     user could have written are not read; file errors are never raised.
 
-    Threads: all methods may be called from any thread, and from several processes at once.
+    Threads: all methods may be called from any thread, and from several processes.
     """
 
     def __init__(self, directory: str | Path, *, server: str, now: Callable[[], datetime] = _wall_clock) -> None:
@@ -119,7 +119,7 @@ class DiskCache:
         try:
             self.directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.directory.mkdir(mode=0o700, exist_ok=True)
-            # mkdir accepts a directory that exists already, whoever created it.
+            # mkdir accepts an existing directory, also another user's.
             self._check_directory()
             self._replace(self._path_of(key), msgspec.msgpack.encode(file))
         except OSError as error:

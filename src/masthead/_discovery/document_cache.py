@@ -45,7 +45,8 @@ class DocumentCache:
     """Fetches documents, each only if it has changed.
 
     A cached document is revalidated by its ETag. A document whose URL contains a version never changes, and is not
-    requested again. The disk is read only if a document is not yet in memory; if a file is invalid, the server is asked.
+    requested again. The disk is read only if a document is not yet in memory; if a file is invalid, the server is
+    asked.
     """
 
     def __init__(self, rest: RestClient, *, expiry: float, cache: DiskCache | None, now: Callable[[], float]) -> None:
@@ -81,7 +82,7 @@ class DocumentCache:
         held = self._held.get(key) or await self._restored(key)
         if held is not None:
             is_young = held.is_from_disk and self._now() - held.validated_at < self._expiry
-            # What is at a URL that contains a version does not change.
+            # The document at a URL with a version never changes.
             if (trust_disk and is_young) or (version and held.version == version):
                 self._held[key] = held
                 return held

@@ -141,6 +141,6 @@ def _resource(
 
 
 def _kind(served: GroupVersion, given: _ApiResource) -> GroupVersionKind:
-    """Return the kind; without a group and version of its own, it has those of the resource."""
+    """Return the kind; without its own group and version, it has the resource's."""
     own = served if not (given.group or given.version) else GroupVersion(given.group or "", given.version or "")
     return own.kind(given.kind or "")

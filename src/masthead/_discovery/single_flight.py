@@ -20,8 +20,8 @@ class SingleFlight(Generic[T]):
     """Runs an operation once for all concurrent callers, like Go's ``singleflight``.
 
     Guarantees: runs do not overlap. A caller that arrives during a run shares its outcome, success or failure. A caller
-    that needs the state as of its own call (`after_now`) shares the next run instead, with all others that arrived
-    meanwhile. Nothing is cached: a later caller starts a new run.
+    that needs the state as of its own call (`after_now`) shares the next run instead, with all other callers that
+    arrived during this one. Nothing is cached: a later caller starts a new run.
 
     Cancellation: a run is cancelled with the caller that started it; the first waiting caller then starts another. A
     cancelled waiter does not affect the others.

@@ -10,8 +10,8 @@
 | `retries`, `deadline` | repeats attempts where that is safe, within the call's timeout |
 | `authenticator`, `lifetime` | the client's credentials, and the waits that its close ends |
 | `rate_limiter` | the client-side rate limit |
-| `response`, `response_stream` | responses: read at once, or streamed |
-| `proxied` | responses of what is behind the API server's proxy |
+| `response`, `response_stream` | responses, read whole or streamed |
+| `proxied` | responses of backends behind the API server's proxy |
 | `write_observer`, `call_guard` | the writes of a reconcile, and whether it may still make calls |
 | `warning_handler` | warnings of the server |
 | `settings` | the settings of a client |

@@ -124,7 +124,7 @@ class AttemptSender:
             # plugin.
             if not prepared.has_authorization:
                 authorization = await self._authenticator.authorize(deadline)
-            # After all waiting: the caller's right to act may have ended meanwhile.
+            # After all waiting: the caller's right to act may have ended during it.
             with admit_call(call.subject):
                 response = await self._send(prepared, authorization, deadline.left())
                 self.has_reached = True
@@ -194,7 +194,7 @@ async def _limit_time(call: Call, sending: Awaitable[TransportResponse], left: f
         async with asyncio.timeout(None if left == math.inf else left):
             return await sending
     except TimeoutError as error:
-        # Our own DeadlineError is a TimeoutError, too, and says more.
+        # Our own DeadlineError is a TimeoutError, too, with a better message.
         if isinstance(error, MastheadError):
             raise
     raise DeadlineError(
@@ -205,7 +205,7 @@ async def _limit_time(call: Call, sending: Awaitable[TransportResponse], left: f
 
 
 def with_subject(call: Call, error: TransportError, more: str = "") -> TransportError:
-    """Return the same error, with the call's subject in place of method and path."""
+    """Return the same error, with the call's subject instead of method and path."""
     message = str(error).removeprefix(f"{call.method} {call.path}: ")
     described = type(error)(f"{call.subject}: {message}{more}", verb=call.method, url=call.path)
     described.__cause__ = error.__cause__

@@ -1,4 +1,4 @@
-"""Obtains the credentials of calls, and renews those that the server rejected."""
+"""Obtains the credentials of calls, and renews rejected ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Authenticator"]
 class Authenticator:
     """The credentials of one client.
 
-    The time that they take does not count against a call's deadline: an interactive login has a timeout of its own.
+    The time to obtain credentials does not count against a call's deadline: an interactive login has its own timeout.
 
     Args:
         credentials: The source of the ``Authorization`` header.
@@ -32,7 +32,7 @@ class Authenticator:
 
         Raises:
             AuthError: If the credentials cannot be obtained.
-            ClosedError: If the client is closed meanwhile.
+            ClosedError: If the client closes during the wait.
         """
         start = deadline.now()
         authorization = await self._lifetime.run(self._credentials.authorization())
@@ -44,7 +44,7 @@ class Authenticator:
 
         Raises:
             AuthError: If the credentials cannot be obtained.
-            ClosedError: If the client is closed meanwhile.
+            ClosedError: If the client closes during the wait.
         """
         start = deadline.now()
         is_renewed = await self._lifetime.run(self._credentials.renew(rejected))

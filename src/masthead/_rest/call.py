@@ -76,7 +76,7 @@ class Call(RedactedRepr, frozen=True):
             A secret value can be a `Secret`, which is hidden in tracebacks.
         timeout: Timeout of the whole call, in seconds, retries included; None for the client's default,
             ``math.inf`` for no limit. Obtaining credentials is not counted: an interactive login has a
-            timeout of its own.
+            timeout itself.
         read_timeout: Seconds without a byte after which a stream is considered dead; None for the client's
             default, ``math.inf`` for no limit.
         attempts: The maximum number of attempts, the first included; None for the client's default.

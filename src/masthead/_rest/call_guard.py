@@ -1,8 +1,9 @@
 """Refuses the calls of work that must not act any more, such as a reconcile of a leader whose term is over.
 
-A coroutine may ignore its cancellation, and a thread cannot be cancelled. Both are harmless to the cluster once their calls
-are refused. The guard is a context variable, as `masthead._rest.write_observer` is: tasks inherit it from the work that starts
-them, and so do the calls that a reconciler's thread makes through the blocking façade, whichever client they use.
+A coroutine may ignore its cancellation, and a thread cannot be cancelled. Both are harmless to the cluster once their
+calls are refused. The guard is a context variable, as `masthead._rest.write_observer` is: tasks inherit it from the
+work that starts them, and so do the calls that a reconciler's thread makes through the blocking façade, whichever
+client they use.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class CallGuard:
         return self._is_revoked or not self._may_call()
 
     async def wait_for_idle(self, timeout: float) -> bool:
-        """Wait until no call is in flight, for so many seconds; returns whether there is none."""
+        """Wait for calls in flight to end; returns whether all ended in time."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
         # By looking again and again: calls may end on the loops of other clients.
@@ -90,6 +91,7 @@ def admit_call(subject: Subject) -> AbstractContextManager[None]:
 
 
 def explain_closed() -> str:
-    """Say why a closed client cannot be used: a manager has closed it, if the guard of the current context refuses calls."""
+    """Say why a closed client cannot be used: a manager has closed it, if the guard of the current context refuses
+    calls."""
     guard = call_guard.get()
     return "the client is closed; make a new one" if guard is None or not guard.refuses else _STOPPED

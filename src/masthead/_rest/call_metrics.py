@@ -36,7 +36,7 @@ class CallMetrics:
         self._is_broken = False
 
     async def measure(self, method: str, sending: Awaitable[TransportResponse]) -> TransportResponse:
-        """Send a request, and count it; one that is cancelled is not counted."""
+        """Send a request, and count it, unless it is cancelled."""
         now = asyncio.get_running_loop().time
         start = now()
         try:

@@ -52,7 +52,7 @@ def connect(
         config: The server's address and the credentials.
         settings: Timeouts, retries and limits.
         connections: The maximum number of open connections.
-        credentials: Used in place of the configured ones; None to use those.
+        credentials: Replace the configured ones; None to use those.
 
     Raises:
         AuthError: If the credentials cannot be used.

@@ -33,7 +33,7 @@ class ClientLifetime:
         """Sleep, as before a retry.
 
         Raises:
-            ClosedError: If the client is closed meanwhile.
+            ClosedError: If the client closes during the wait.
         """
         # Not a plain sleep: close() has to end it.
         try:
@@ -44,7 +44,7 @@ class ClientLifetime:
         raise ClosedError("the client was closed while a call waited to be sent; make a new one")
 
     async def run(self, work: Coroutine[object, None, T]) -> T:
-        """Wait for a coroutine; cancel it if the client is closed meanwhile.
+        """Wait for a coroutine; cancel it if the client closes during the wait.
 
         Raises:
             ClosedError: If the client is closed.

@@ -67,7 +67,7 @@ def resource_path(
     Raises:
         NameFormatError: If a part is empty, or not a single path segment.
     """
-    # Objects that are no strings are not hashable, perhaps; _collection says what they should be.
+    # A namespace of a wrong type may not be hashable; _collection raises the error for it.
     can_cache = isinstance(cast("object", namespace), str) and len(namespace) <= _MAX_CACHED
     path = (_cached_collection if can_cache else _collection)(resource, namespace)
     if name is not None:

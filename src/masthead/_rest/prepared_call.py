@@ -31,7 +31,7 @@ class PreparedCall(msgspec.Struct, frozen=True):
         headers: All headers but the client's own ``Authorization``.
         has_authorization: Whether the call brings an ``Authorization`` header, which replaces the client's credentials.
         accepts_not_modified: Whether the call has an ``If-None-Match`` header, so that a 304 is a success.
-        read_timeout: The read timeout of a stream; None for a call that is read at once.
+        read_timeout: The read timeout of a stream; None for a call whose response is read whole.
         is_upgrade: Whether the headers ask for another protocol.
     """
 
@@ -71,7 +71,7 @@ def prepare_call(
     Args:
         call: The call.
         client_headers: The headers of every call.
-        read_timeout: The read timeout of a stream, perhaps infinite; None for a call that is read at once.
+        read_timeout: The read timeout of a stream, perhaps infinite; None for a call whose response is read whole.
         is_upgrade: Whether the headers ask for another protocol.
 
     Raises:

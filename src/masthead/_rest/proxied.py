@@ -1,9 +1,9 @@
-"""Responses of what is behind the API server's proxy, distinguished from the API server's own refusals.
+"""Responses of backends behind the API server's proxy, distinguished from the API server's own refusals.
 
-The proxy passes a backend's response on with any status. If it refuses a request itself, because there is no such pod, no
-endpoint or no permission, or if it cannot reach the backend, it responds with a Status, as everywhere. So an error status
-with a Status of API version ``v1`` in its body is taken for the API server's. A backend that is an API server itself
-is the exception that cannot be distinguished.
+The proxy passes a backend's response on with any status. If it refuses a request itself, because there is no such pod,
+no endpoint or no permission, or if it cannot reach the backend, it responds with a Status, as everywhere. So an error
+status with a Status of API version ``v1`` in its body is taken for the API server's. A backend that is an API server
+itself is the exception that cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PeekedResponse:
 
         Raises:
             TransportError: If the response is lost before that is known.
-            ClosedError: If the response was closed meanwhile.
+            ClosedError: If the response was closed during the read.
         """
         if self.status < 400 or not is_json(self.header("Content-Type")):
             return False
@@ -100,7 +100,7 @@ class PeekedResponse:
 
 @set_module("masthead.streams")
 class ProxyResponse:
-    """The response of what is behind the API server's proxy, read to its end, whatever its status.
+    """The response of a backend behind the API server's proxy, read to its end, whatever its status.
 
     Attributes:
         status: The HTTP status code.

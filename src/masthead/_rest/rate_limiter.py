@@ -38,7 +38,7 @@ class RateLimit:
 
     Args:
         rate: Calls per second.
-        burst: How many calls may be sent at once after an idle time.
+        burst: The number of calls that may be sent without delay after an idle time.
 
     Raises:
         ArgumentError: If `rate` is not positive, or `burst` is less than 1.
@@ -64,7 +64,7 @@ class RateLimit:
 
     @property
     def burst(self) -> int:
-        """How many calls may be sent at once after an idle time."""
+        """The number of calls that may be sent without delay after an idle time."""
         return self._burst
 
     def reserve(self, now: float) -> Reservation:
@@ -103,8 +103,8 @@ class RateLimiter:
             left: Seconds left until the call's deadline.
 
         Raises:
-            DeadlineError: If the token comes after the deadline; raised at once.
-            ClosedError: If the client is closed meanwhile.
+            DeadlineError: If the token comes after the deadline; raised without waiting.
+            ClosedError: If the client closes during the wait.
         """
         limit = self._limit
         now = asyncio.get_running_loop().time()

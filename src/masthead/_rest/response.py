@@ -101,10 +101,10 @@ class Response(RedactedRepr, frozen=True):
 async def read_bounded(response: TransportResponse, limit: int = _READ) -> bytes:
     """Read the body of an error response up to a limit, and close the response.
 
-    A body that is cut short or times out is returned as far as it was read: the status is what matters.
+    A body that is cut short or times out is returned as far as it was read: only the status matters.
 
     Raises:
-        ClosedError: If the client is closed meanwhile.
+        ClosedError: If the client closes during the wait.
     """
     body = bytearray()
     try:

@@ -76,7 +76,7 @@ class ResponseStream:
                 yield found
 
     def close(self) -> None:
-        """Close the response, and discard what was not read. Closing twice does nothing."""
+        """Close the response, and discard unread bytes. Closing twice does nothing."""
         self._response.close()
 
     async def __aenter__(self) -> Self:

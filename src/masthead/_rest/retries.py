@@ -71,7 +71,7 @@ class RetryRunner:
             MastheadError: The error of the last attempt.
         """
         call = prepared.call
-        # A 401 refreshes credentials once, outside the retry policy; never those that the caller sent.
+        # A 401 refreshes credentials once, outside the retry policy; never the caller's own.
         may_renew = not prepared.has_authorization
         before: MastheadError | None = None
         attempt = 0
@@ -102,7 +102,7 @@ class RetryRunner:
 
     def _log_retry(self, call: Call, error: MastheadError, decision: retry.Retry) -> None:
         # A server that asks for a retry is normal operation; a lost connection is worth a warning. If the server
-        # was never reached, the error follows soon and says it all.
+        # was never reached, the error follows soon and suffices.
         is_lost = isinstance(error, TransportError) and self._sender.has_reached
         _log.log(
             logging.WARNING if is_lost else logging.INFO,

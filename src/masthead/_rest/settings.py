@@ -35,9 +35,9 @@ class RestSettings:
         attempts: The maximum number of attempts of a call, the first included; 1 for no retries.
         rate: Client-side rate limit in calls per second, or a `RateLimit` that several clients share; None for no
             limit, since servers have priority and fairness.
-        burst: How many calls may be sent at once before a `rate` in calls per second applies.
+        burst: The number of calls that may be sent before a `rate` in calls per second applies.
         user_agent: The ``User-Agent`` header; empty for masthead and its version.
-        max_response_bytes: The maximum size of a response that is read at once, compressed and decompressed;
+        max_response_bytes: The maximum size of a response that is read whole, compressed and decompressed;
             ``math.inf`` for no limit.
         on_warning: Called with each warning of the server; None to log each text once.
         metrics: Where to count requests; None for nowhere.
@@ -57,7 +57,7 @@ class RestSettings:
     metrics: Metrics | None = None
 
     def __post_init__(self) -> None:
-        # Types first: the comparisons below raise TypeError for what is no number.
+        # Types first: the comparisons below raise TypeError for other types.
         for name in _NUMBERS:
             given: object = getattr(self, name)
             is_limit = name == "rate" and isinstance(given, RateLimit | None)

@@ -1,8 +1,8 @@
 """Observes the successful writes of a context: how a controller knows which changes are its own.
 
-The observer is a context variable: it is inherited by the tasks that a reconcile starts, and by the calls that its own thread
-makes through the blocking façade, whichever client they use. Other threads do not inherit context variables: the blocking
-context of a reconcile, and its client, set the observer for the calls that are made through them.
+The observer is a context variable: it is inherited by the tasks that a reconcile starts, and by the calls that its own
+thread makes through the blocking façade, whichever client they use. Other threads do not inherit context variables: the
+blocking context of a reconcile, and its client, set the observer for the calls that are made through them.
 """
 
 from __future__ import annotations

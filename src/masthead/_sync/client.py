@@ -118,8 +118,8 @@ class Client(ManifestVerbs):
                 memory only.
             aggregated_discovery: Whether to ask for all groups at once. Servers before 1.26 cannot do that, and are
                 asked for one group after the other in any case.
-            check_watch_lists: Compare every watch-list with a plain list, those of informers included, which request the
-                state again if the two differ. For finding faults of servers: it costs more than it saves.
+            check_watch_lists: Compare every watch-list with a plain list, those of informers included, which request
+                the state again if the two differ. For finding faults of servers: it costs more than it saves.
             metrics: Where to count requests; None for nowhere.
 
         Raises:
@@ -284,8 +284,8 @@ class Client(ManifestVerbs):
             old: The object before an update, for rules about changes.
 
         Returns:
-            What the server would refuse, as the causes of its `UnprocessableError`; empty if it is valid. A field that the
-            kind does not have is among them, although a server only warns of it, unless it is asked to be strict.
+            What the server would refuse, as the causes of its `UnprocessableError`; empty if it is valid. A field that
+            the kind does not have is among them, although a server only warns of it, unless it is asked to be strict.
 
         Raises:
             ArgumentError: If the object has no apiVersion or kind.

@@ -50,12 +50,13 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             pods.copy_to("web", "site", "/usr/share/nginx/html")  # makes /usr/share/nginx/html/site
             pods.copy_to("web", "site/.", "/usr/share/nginx/html")  # what is in site
 
-        If the target is a directory, the copy goes into it, by the name of the source. Otherwise the copy gets the target's
-        name, in a directory that exists. Files are replaced, directories merged; a directory replaces neither a file nor a
-        link, and a file no directory. Links in a directory are copied as links; a source that is a link is followed.
+        If the target is a directory, the copy goes into it, by the name of the source. Otherwise the copy gets the
+        target's name, in a directory that exists. Files are replaced, directories merged; a directory replaces neither
+        a file nor a link, and a file no directory. Links in a directory are copied as links; a source that is a link is
+        followed.
 
-        It needs ``sh`` and ``tar`` in the container. Without ``tar``, a file is written by ``cat``, with the permissions that
-        new files get there.
+        It needs ``sh`` and ``tar`` in the container. Without ``tar``, a file is written by ``cat``, with the
+        permissions that new files get there.
 
         Args:
             name: The pod's name.
@@ -109,19 +110,20 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
 
             pods.copy_from("web", "/var/log/nginx", ".")  # makes ./nginx
 
-        If the target is a directory, the copy goes into it, by the name of the source. Otherwise the copy gets the target's
-        name, in a directory that exists. Files are replaced when they are complete, directories merged. A source that is a
-        link is followed.
+        If the target is a directory, the copy goes into it, by the name of the source. Otherwise the copy gets the
+        target's name, in a directory that exists. Files are replaced when they are complete, directories merged. A
+        source that is a link is followed.
 
-        The container is not trusted: whatever it sends, nothing is written outside of the copy, nor through a link in it.
-        A member of its archive that would be ends the copy. Links that lead out of the copy, devices, FIFOs and hard links
-        to such are left out, and named by an error at the end.
+        The container is not trusted: whatever it sends, nothing is written outside of the copy, nor through a link in
+        it. A member of its archive that would be ends the copy. Links that lead out of the copy, devices, FIFOs and
+        hard links to such are left out, and named by an error at the end.
 
         It needs ``tar`` in the container. Without it, a file is read by ``cat``, and gets the permissions of a new one.
 
         Args:
             name: The pod's name.
-            source: The path in the container, relative to its working directory; ``/data/.`` for all that is in ``/data``.
+            source: The path in the container, relative to its working directory; ``/data/.`` for all that is in
+                ``/data``.
             target: A path, or a file that is open for writing bytes, which gets the content of one file.
             container: The container; by default as for `exec`.
             preserve: Whether permissions and times of modification are kept; never owners, nor setuid bits.
@@ -131,8 +133,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             timeout: Timeout of the whole, in seconds; None for no limit.
 
         Raises:
-            CopyError: If the source cannot be read, the target not be written, or what comes is refused. Of a directory, the
-                files that were complete are there.
+            CopyError: If the source cannot be read, the target not be written, or what comes is refused. Of a
+                directory, the files that were complete are there.
             ExecTimeoutError: If it is not done in time.
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.

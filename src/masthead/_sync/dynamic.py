@@ -41,8 +41,8 @@ class DynamicResource(
 ):
     """The objects of a resource given by its name, as `Unstructured`.
 
-    It has every verb of `ResourceClient`, takes plain data as well as objects, and writes the status with `update_status`,
-    `patch_status` and `apply_status`. The verbs for single objects accept any subresource:
+    It has every verb of `ResourceClient`, takes plain data as well as objects, and writes the status with
+    `update_status`, `patch_status` and `apply_status`. The verbs for single objects accept any subresource:
     ``get("web", subresource="scale")``.
     """
 
@@ -106,7 +106,8 @@ class DynamicResource(
         Args:
             obj: The object to send, or plain data.
             subresource: The subresource; empty for the object itself.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.

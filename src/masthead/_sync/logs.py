@@ -25,8 +25,8 @@ class LogStream(StreamFacade[str]):
     The request is sent when the first line is read. A stream can be read once.
 
     A log that is followed goes on over lost connections, restarts of the API server and failures of the node: each line
-    is delivered once, whole, and in order. It ends when the container does, and raises `NotFoundError` if the pod is gone
-    when it is requested again. Only lines that the node itself has deleted meanwhile, by rotating or replacing the
+    is delivered once, whole, and in order. It ends when the container does, and raises `NotFoundError` if the pod is
+    gone when it is requested again. Only lines that the node itself has deleted meanwhile, by rotating or replacing the
     file, are lost.
 
     A line of more than 1 MiB is delivered in pieces of 1 MiB, so that memory is bounded whatever a container writes.

@@ -37,7 +37,8 @@ class PatchVerbs(BaseResource[T], Generic[T]):
             patch: ``Patch.merge({"spec": {"replicas": 3}})``, ``Patch.json([...])``,
                 ``Patch.strategic(...)``.
             subresource: Patch a subresource whose response is the object itself, such as ``status``.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             NotFoundError: If no object has that name.

@@ -25,8 +25,8 @@ class PodConnection(Facade[AsyncPodConnection]):
             print(connection.read(5))
 
     Cancellation:
-        Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written is
-        sent first.
+        Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written
+        is sent first.
     """
 
     @property

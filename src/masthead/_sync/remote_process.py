@@ -31,8 +31,8 @@ class RemoteProcess(Facade[AsyncRemoteProcess]):
                 print(line)
             code = process.wait()
 
-    Leaving the block before the process has ended closes the connection; that does not end the process: whether it goes on
-    is up to the container runtime.
+    Leaving the block before the process has ended closes the connection; that does not end the process: whether it goes
+    on is up to the container runtime.
 
     Threads: may be shared by any number of threads.
     """

@@ -52,7 +52,8 @@ class RemoteInput(Facade[AsyncRemoteInput]):
 class RemoteOutput(StreamFacade[bytes]):
     """What a process prints to stdout or stderr: iterate over its bytes as they arrive, or `read` all of them.
 
-    Both streams come over one connection. So if only one of them is read and the other grows by more than a megabyte, both
+    Both streams come over one connection. So if only one of them is read and the other grows by more than a megabyte,
+    both
     wait: read both, or ask for one only. A stream can be read once.
     """
 

@@ -70,7 +70,7 @@ class ResponseStream(Facade[AsyncResponseStream]):
         return Items(self._portal, self._async.batches(), limit=16)
 
     def close(self) -> None:
-        """Close the response, and discard what was not read. Closing twice does nothing."""
+        """Close the response, and discard unread bytes. Closing twice does nothing."""
         self._on_loop(self._async.close)
 
     def __enter__(self) -> Self:

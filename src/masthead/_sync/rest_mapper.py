@@ -20,8 +20,8 @@ class RestMapper(Facade[AsyncRestMapper]):
     """Maps names, kinds and categories to resources, like client-go's ``RESTMapper``.
 
     Guarantees: a resource that the server served at the time of the call is found, even if its definition was created a
-    second ago: a cache miss triggers one `DiscoveryClient.refresh`. If the group-version of a missing resource could not
-    be discovered, that error is raised instead of `UnknownKindError`.
+    second ago: a cache miss triggers one `DiscoveryClient.refresh`. If the group-version of a missing resource could
+    not be discovered, that error is raised instead of `UnknownKindError`.
 
     Threads: may be shared by any number of threads.
     """

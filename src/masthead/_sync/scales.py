@@ -62,7 +62,8 @@ class Scales(Facade[AsyncScales]):
             resource: The resource.
             name: The object's name.
             patch: The patch.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
         """
         return self._portal.call(self._async.patch(resource, name, patch, **options))
 
@@ -79,7 +80,8 @@ class Scales(Facade[AsyncScales]):
             resource: The resource.
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

@@ -52,7 +52,8 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             result = pods.exec("web", ["sh", "-c", "echo $HOSTNAME"])
             print(result.text)
 
-        Once the command has started, each of its errors is a `RemoteCommandError`, which has what was printed until then.
+        Once the command has started, each of its errors is a `RemoteCommandError`, which has what was printed until
+        then.
 
         Args:
             name: The pod's name.
@@ -66,11 +67,12 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             timeout: Timeout of the whole, in seconds; None for no limit. The command may go on in the container.
 
         Raises:
-            ExecError: If the container runtime could not run the command to its end, or `check` and its exit code is not 0.
+            ExecError: If the container runtime could not run the command to its end, or `check` and its exit code is
+                not 0.
             ExecTimeoutError: If it does not end in time, or its connection falls silent.
             ExecOutputTooLargeError: If it prints more than `max_output`.
             ExecProtocolError: If the connection is lost before its end, or cannot send the end of `stdin`.
-            ExecClosedError: If the client is closed meanwhile.
+            ExecClosedError: If the client closes during the wait.
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If no connection can be made.
@@ -128,8 +130,8 @@ class ExecVerbs(BaseResource[T], Generic[T]):
     def exec_interactive(self, name: str, command: Sequence[str] = ("sh",), *, container: str | None = None) -> int:
         """Run a command at the local terminal until it ends, such as a shell, and return its exit code.
 
-        The terminal is in raw mode meanwhile, so that Ctrl-C reaches the command; changes of its size are passed on. It is
-        restored afterwards, whatever happens.
+        The terminal is in raw mode meanwhile, so that Ctrl-C reaches the command; changes of its size are passed on. It
+        is restored afterwards, whatever happens.
 
         Args:
             name: The pod's name.

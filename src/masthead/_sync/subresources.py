@@ -50,7 +50,8 @@ class StatusVerbs(BaseResource[T], Generic[T]):
         Args:
             name: The object's name.
             patch: The patch.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
         """
         return self._portal.call(self._async.patch_status(name, patch, **options))
 
@@ -59,7 +60,8 @@ class StatusVerbs(BaseResource[T], Generic[T]):
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
@@ -96,7 +98,8 @@ class ScaleVerbs(BaseResource[T], Generic[T]):
         Args:
             name: The object's name.
             patch: The patch.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
         """
         return self._portal.call(self._async.patch_scale(name, patch, **options))
 
@@ -106,7 +109,8 @@ class ScaleVerbs(BaseResource[T], Generic[T]):
         Args:
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see `PatchOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
+                `PatchOptions`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

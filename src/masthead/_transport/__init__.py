@@ -8,8 +8,8 @@
 | `request_head` | encodes request lines and headers |
 | `connection` | one connection: requests and responses, timeouts and flow control |
 | `coalescer` | larger reads of busy streams |
-| `parser`, `incoming_response` | parses bytes into a response, and holds what has arrived so far |
-| `body`, `decompression` | response bodies: read at once or streamed, decompressed step by step |
+| `parser`, `incoming_response` | parses bytes into a response, and holds the arrived part |
+| `body`, `decompression` | response bodies: read whole or streamed, decompressed step by step |
 | `pool` | the connection pool |
 | `dialer` | connects to a server; `proxy`, `tunnel` and `socks` through a proxy, `address` parses addresses |
 | `sockets` | sockets with keepalive |

@@ -66,5 +66,5 @@ class ServerAddress:
 
 
 def bracketed(host: str) -> str:
-    """A host as it is written before a port: IPv6 addresses in brackets."""
+    """Format a host for a URL: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host

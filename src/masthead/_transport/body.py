@@ -1,4 +1,4 @@
-"""Response bodies: read at once or streamed, decompressed on the way."""
+"""Response bodies: read whole or streamed, decompressed on the way."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class HttpResponse:
             DeadlineError: If the timeout expires.
             ProtocolError: If the body is cut short.
             ResponseTooLargeError: If the body exceeds the transport's limit, compressed or decompressed.
-            ClosedError: If the response was closed meanwhile.
+            ClosedError: If the response was closed during the read.
         """
         limit = self._failures.max_response_bytes
         # The usual case: the body arrived together with the head.
@@ -76,7 +76,7 @@ class HttpResponse:
         return whole
 
     async def _gather(self, limit: float) -> bytes:
-        """The rest of the body as it was sent."""
+        """Collect the rest of the body, still compressed."""
         response = self._response
         try:
             whole = await response.gather(limit)
@@ -104,7 +104,7 @@ class HttpResponse:
         Raises:
             DeadlineError: If the read timeout expires.
             ProtocolError: If the body is cut short.
-            ClosedError: If the response was closed meanwhile.
+            ClosedError: If the response was closed during the read.
         """
         return self
 

@@ -6,7 +6,7 @@ reading the same bytes in 1,500 reads. So while a stream is busy, the kernel is 
 readable only once there is enough (``SO_RCVLOWAT``), and a timer takes that back as soon as less arrives::
 
              several busy windows in a row
-    EAGER ─────────────────────────────────> GATHERING ──bytes arrived, timer goes on──┐
+    EAGER ─────────────────────────────────> GATHERING ──bytes arrived, timer continues┐
       ^                                       │     ^                                  │
       └───nothing arrived within a window─────┘     └──────────────────────────────────┘
 
@@ -38,7 +38,7 @@ _BUSY_WINDOWS: Final = 4
 _LOW_WATER_MARK: Final = 2**16
 """How many bytes to gather. Larger reads save little more, and would make the kernel enlarge the socket's buffer."""
 _FIRST_KERNEL: Final = (4, 18)
-"""The first Linux that wakes a poller when the mark is lowered below what has arrived already."""
+"""The first Linux that wakes a poller when the mark is lowered below the number of buffered bytes."""
 
 
 class OptionSocket(Protocol):
@@ -110,14 +110,14 @@ class ReadCoalescer:
         if self._arrived:
             self._wait()
             return
-        # Less than the mark arrived. It is read now; if it is enough for a busy window, gathering goes on at once.
+        # Less than the mark arrived. It is read now; if it is enough for a busy window, gathering continues.
         self._timer = None
         self._began, self._arrived = self._loop.time(), 0
         self._busy_windows = _BUSY_WINDOWS - 1
         self._set_mark(1)
 
     def _set_mark(self, nbytes: int) -> None:
-        with suppress(OSError):  # closed meanwhile
+        with suppress(OSError):  # the socket was closed
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, nbytes)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Connection", "ConnectionOwner"]
 
 _READ_SIZE: Final = 2**16
-"""How many bytes are read at once. A buffer of our own halves the cost of a small response: without, the loop allocates
+"""The size of the read buffer. A buffer of our own halves the cost of a small response: without, the loop allocates
 a quarter of a megabyte for each."""
 _MAX_READ_SIZE: Final = 2**18
 """How many, once a read has filled the buffer: a server that sends that much has more. Saves 2 µs an event."""
@@ -77,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         is_open: Whether it can be used.
         is_reused: Whether the exchange is not its first one.
         is_counted: Whether the exchange counts against the pool's limit; streams do not.
-        is_paused: Whether reading is paused, until the reader has taken what has arrived.
+        is_paused: Whether reading is paused, until the reader has taken the buffered bytes.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Connection(asyncio.BufferedProtocol):
     async def drain(self, response: IncomingResponse) -> None:
         """Wait while too many bytes are buffered, unless the upgraded connection is over."""
         if self._transport is not None and self._transport.is_closing():
-            # Writing has failed. The loop says so in its next turn, which a task that only writes would never let come.
+            # Writing has failed. The loop reports it in its next turn, which a task that only writes would never allow.
             await asyncio.sleep(0)
         if self._unsent is not None and response is self._response:
             # Shielded: one writer that is cancelled must not wake the others.
@@ -185,7 +185,7 @@ class Connection(asyncio.BufferedProtocol):
         self.abort()
         response.fail(fault, cause)
         self._owner.done(self)
-        # Also where the caller gave up: a short timeout or a cancellation says little, but seconds of silence do.
+        # Also where the caller gave up: a short timeout or a cancellation proves little; seconds of silence do.
         is_unanswered = not response.is_begun and self._loop.time() - self._last_read >= _SUSPICIOUS_SILENCE
         if fault is TransportFault.READ_TIMEOUT or is_unanswered:
             self._owner.suspect()
@@ -198,7 +198,7 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()
 
     def abort(self) -> None:
-        """Close it at once: a graceful TLS shutdown might take long."""
+        """Close it without a TLS shutdown: a graceful TLS shutdown might take long."""
         self.is_open = False
         self._cancel_timer()
         if self._coalescer is not None:
@@ -311,7 +311,7 @@ class Connection(asyncio.BufferedProtocol):
     def _due(self) -> float:
         if self._response is None:
             return self._last_read + self._idle
-        # A paused connection reads nothing, so its silence says nothing about the server.
+        # A paused connection reads nothing, so its silence proves nothing.
         return self._deadline if self.is_paused else min(self._deadline, self._last_read + self._read_timeout)
 
     def _read_by_pausing_peer(self) -> int | None:
@@ -332,7 +332,8 @@ class Connection(asyncio.BufferedProtocol):
         self._timer_at = math.inf
 
     def _on_timer(self) -> None:
-        # By the timer's own time, not by the clock: a loop that was blocked has to read first what arrived meanwhile.
+        # By the timer's own time, not by the clock: a loop that was blocked has to read the bytes that arrived during
+        # the block first.
         now, due, response = self._timer_at, self._due(), self._response
         self._cancel_timer()
         if now < due:

@@ -28,14 +28,14 @@ class TransportRequest:
     Attributes:
         method: The HTTP method.
         target: The escaped path and query.
-        headers: Headers besides those that the transport adds itself (``Host``, lengths,
+        headers: Headers, without those of the transport (``Host``, lengths,
             ``Accept-Encoding``), as pairs, because some occur more than once. Credentials are Secrets, and
             are revealed where the bytes are written. The repr leaves all of them out.
         body: The body, a secret value if it holds credentials; None for none.
         timeout: Timeout of the whole exchange in seconds, the response's body included; None for no limit.
         read_timeout: For a stream, how many seconds may pass without a byte from the server; infinite for no limit.
             None for a call, which takes a place in the pool.
-        is_upgrade: Whether the headers ask for another protocol. It is sent on a connection of its own, never twice, and
+        is_upgrade: Whether the headers ask for another protocol. It is sent on a separate connection, never twice, and
             past a proxy that forwards requests; the response to it is an `UpgradedResponse` if its status is 101.
     """
 
@@ -72,7 +72,7 @@ class TransportResponse(Protocol):
             DeadlineError: If the timeout expires.
             ProtocolError: If the body is cut short.
             ResponseTooLargeError: If the body exceeds the transport's limit.
-            ClosedError: If the response was closed meanwhile.
+            ClosedError: If the response was closed during the read.
         """
         ...
 
@@ -82,7 +82,7 @@ class TransportResponse(Protocol):
         Raises:
             DeadlineError: If the read timeout expires.
             ProtocolError: If the body is cut short.
-            ClosedError: If the response was closed meanwhile.
+            ClosedError: If the response was closed during the read.
         """
         ...
 
@@ -101,7 +101,7 @@ class UpgradedResponse(TransportResponse, Protocol):
         Raises:
             DeadlineError: If the read timeout expires.
             ProtocolError: If the connection is lost.
-            ClosedError: If it was closed meanwhile.
+            ClosedError: If it was closed during the wait.
         """
         ...
 
@@ -115,12 +115,12 @@ class UpgradedResponse(TransportResponse, Protocol):
         ...
 
     async def drain(self) -> None:
-        """Wait until the peer has read most of what was written.
+        """Wait until the peer has read most of the written bytes.
 
         Raises:
             DeadlineError: If the read timeout expires.
             ProtocolError: If the connection is lost.
-            ClosedError: If it was closed meanwhile.
+            ClosedError: If it was closed during the wait.
         """
         ...
 

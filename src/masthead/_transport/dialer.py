@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Dialer"]
 
 _ATTEMPT_S: Final = 3.0
-"""Seconds until a connection that was not answered is tried anew."""
+"""Seconds after which an unanswered connection attempt is repeated."""
 _HEAD_START_S: Final = 0.25
 """How long one address is tried before the next one is tried as well (RFC 8305)."""
 
@@ -154,8 +154,8 @@ class Dialer:
     async def _connect(self, address: AddressInfo) -> socket.socket:
         """Connect, until the caller gives up.
 
-        Systems repeat a lost packet after 1, 3, 7 and 15 s. A new attempt begins before these pauses get long, so that a
-        network that recovers is noticed within two seconds.
+        Systems repeat a lost packet after 1, 3, 7 and 15 s. A new attempt begins before these pauses get long, so that
+        a network that recovers is noticed within two seconds.
         """
         while True:
             patience = asyncio.timeout(_ATTEMPT_S)
@@ -204,7 +204,7 @@ class Dialer:
         proxy: Proxy,
         agent: str,
     ) -> None:
-        """Open a tunnel through an HTTP or HTTPS proxy, and start TLS inside it if the server has it."""
+        """Open a tunnel through an HTTP or HTTPS proxy, and start TLS inside it for a TLS server."""
         loop = asyncio.get_running_loop()
         tunnel = Tunnel(loop, proxy)
         transport = await self._attach(reached, tunnel, outer, proxy.host, proxy.place)
@@ -241,7 +241,7 @@ def _dial_errors(place: str) -> Generator[None]:
         yield
     except OSError as error:
         raise DialError(unreachable(place, error), error) from None
-    except ValueError:  # the name cannot be encoded: an empty label, or one that is too long
+    except ValueError:  # the name cannot be encoded: an empty or overlong label
         raise DialError(f"{place} is not a valid name; check the address, and tls-server-name") from None
 
 

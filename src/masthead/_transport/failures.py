@@ -1,6 +1,6 @@
 """Faults of exchanges, and the errors that explain them.
 
-Only errors of the operating system and of OpenSSL are kept as causes. The parser's may repeat what was sent,
+Only errors of the operating system and of OpenSSL become causes. The parser's may repeat sent bytes,
 and that may hold credentials.
 """
 
@@ -42,7 +42,7 @@ __all__ = [
 _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
 LONGEST_PAUSE: Final = 600.0
-"""How many seconds a peer that is there may read nothing behind an upgrade."""
+"""Seconds for which a live peer may read nothing behind an upgrade."""
 _BROKE_OFF: Final = "closed the connection during the handshake; check that the API server listens on that port"
 _BY_ERRNO: Final = {
     errno.ECONNREFUSED: "refused the connection; check that the API server runs there and that the port is right",
@@ -103,7 +103,7 @@ class TransportFault(enum.Enum):
     READ_TIMEOUT = enum.auto()
     """The read timeout expired."""
     UNREAD = enum.auto()
-    """The peer is there, but reads nothing behind an upgrade."""
+    """The peer is alive, but reads nothing behind an upgrade."""
     LATE = enum.auto()
     """The timeout of the whole exchange expired."""
     TOO_LARGE = enum.auto()

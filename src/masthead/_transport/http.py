@@ -76,8 +76,8 @@ class HttpTransport:
         connections: The maximum number of connections in use, streams not counted; 0 for no limit.
         connect_timeout: The connect timeout in seconds, the wait for the pool included.
         idle: The idle timeout of a connection in seconds.
-        max_response_bytes: The maximum size of a body that is read at once, compressed and decompressed;
-            ``math.inf`` for no limit. A stream is decompressed only as far as it is read.
+        max_response_bytes: The maximum size of a body that is read whole, compressed and decompressed;
+            ``math.inf`` for no limit. A stream is decompressed as the caller reads it.
 
     Raises:
         ConfigError: If an address is invalid.

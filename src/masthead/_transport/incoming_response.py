@@ -20,7 +20,7 @@ class IncomingResponse:
     """The part of a response that has arrived so far.
 
     A fault is stored, not raised here, so that the reader gets it after all bytes that arrived before it, and
-    in a frame of its own.
+    in its own frame.
 
     Attributes:
         status: The HTTP status code; 0 until the whole head has arrived.
@@ -29,7 +29,7 @@ class IncomingResponse:
         is_complete: Whether the whole response has arrived.
         fault: Why no more will arrive, if it is not complete.
         cause: The operating system's error of the fault.
-        held: How many bytes wait for the reader, apart from those that `gather` collects.
+        held: How many bytes wait for the reader, without those that `gather` collects.
         is_too_large: Whether more arrived than `gather` allows.
     """
 

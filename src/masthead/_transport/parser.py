@@ -142,7 +142,7 @@ class Parser:
             response.is_complete = True
 
     def on_body(self, piece: bytes) -> None:
-        """A piece of the body, perhaps of one that must not be there."""
+        """A piece of the body, perhaps of a response without one."""
         response = self._response
         if response is None or response.is_complete:
             self.can_reuse = False

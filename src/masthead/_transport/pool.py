@@ -61,7 +61,7 @@ class ConnectionPool:
             counts: Whether it counts against the limit; a stream does not.
 
         Returns:
-            A connection that has become idle meanwhile; None if the caller must dial one. In both cases it
+            A connection that became idle during the wait; None if the caller must dial one. In both cases it
             counts as in use until `done` or `leave` is called.
         """
         if counts:

@@ -25,19 +25,21 @@ AddressInfo: TypeAlias = "tuple[socket.AddressFamily | int, socket.SocketKind | 
 
 # client-go pings an HTTP/2 connection after 30 s without a byte and waits 15 s for the response. HTTP/1.1 has no
 # ping, so TCP keepalive does the same; without it, a watch over a dead link would wait for a quarter of an hour.
-# Together shorter than the silence limit of watches, so that a dead link is found before a watch is reopened for its silence.
+# Together shorter than the silence limit of watches, so that a dead link is found before a watch is reopened for its
+# silence.
 _IDLE_S: Final = 10
 _INTERVAL_S: Final = 5
 _PROBES: Final = 3
 _USER_TIMEOUT_MS: Final = (_IDLE_S + _INTERVAL_S * _PROBES) * 1000
 
 _TCP_INFO: Final = struct.Struct("=56xI60xQ16xI")
-"""Of Linux's ``struct tcp_info``: the milliseconds since the last acknowledgement, the acknowledged and the unsent bytes."""
+"""Of Linux's ``struct tcp_info``: the milliseconds since the last acknowledgement, the acknowledged and the unsent
+bytes."""
 _LONGEST_PROBE_S: Final = 150
-"""The kernel asks a peer with a closed window at least every two minutes whether it is there."""
+"""The kernel probes a peer with a closed window at least every two minutes."""
 
 _TURNS: Final = 20
-"""How many iterations the loop gets to close what was shut down. A handful is enough, with TLS too."""
+"""The number of loop iterations for closing sockets that were shut down. A handful is enough, with TLS too."""
 
 # By name, since no platform has all of these. Darwin calls the idle time TCP_KEEPALIVE.
 _TCP_OPTIONS: Final = {
@@ -76,14 +78,14 @@ def let_peer_pause(connected: socket.socket) -> None:
     """
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     if option is not None:
-        with suppress(OSError, ValueError):  # it is closed already; uvloop says ValueError
+        with suppress(OSError, ValueError):  # it is closed already; uvloop raises ValueError
             connected.setsockopt(socket.IPPROTO_TCP, option, 0)
 
 
 def read_by_pausing_peer(connected: socket.socket) -> int | None:
-    """How many bytes a peer has read so far that is there, but leaves others unread; None if it is not pausing.
+    """Return how many bytes a live peer has read, if it leaves others unread; None if it does not.
 
-    What it would answer to may be among the unread ones, so that its silence says nothing. None also if the system does not
+    The unread bytes may hold our ping, so the peer's silence proves nothing. None also if the system does not
     say.
     """
     option = getattr(socket, "TCP_INFO", None)

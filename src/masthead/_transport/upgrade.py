@@ -18,7 +18,7 @@ class HttpUpgrade(HttpResponse):
         Raises:
             DeadlineError: If the read timeout expires.
             ProtocolError: If the connection is lost.
-            ClosedError: If it was closed meanwhile.
+            ClosedError: If it was closed during the wait.
         """
         response = self._response
         while True:
@@ -40,12 +40,12 @@ class HttpUpgrade(HttpResponse):
         return self._response.is_backed_up
 
     async def drain(self) -> None:
-        """Wait until the peer has read most of what was written.
+        """Wait until the peer has read most of the written bytes.
 
         Raises:
             DeadlineError: If the read timeout expires.
             ProtocolError: If the connection is lost.
-            ClosedError: If it was closed meanwhile.
+            ClosedError: If it was closed during the wait.
         """
         await self._response.drain()
         if self._response.fault is not None:

@@ -101,8 +101,8 @@ class WebSocket:
 
     Guarantees:
         What the peer sends is read only as fast as `receive` is called, but for half a megabyte; `send` waits while the
-        peer does not read. Pings are answered while `receive` is called. A peer that sends nothing for the read timeout,
-        not even an answer to our pings, is dead.
+        peer does not read. Pings are answered while `receive` is called. A peer that sends nothing for the read
+        timeout, not even an answer to our pings, is dead.
 
     Cancellation:
         Cancelling `receive` loses nothing. A cancelled `send` was sent, or will be.
@@ -199,13 +199,13 @@ class WebSocket:
             self.abort()
 
     def abort(self) -> None:
-        """Drop the connection at once."""
+        """Drop the connection without a close handshake."""
         self._is_closed = True
         self._timer.cancel()
         self._upgraded.close()
 
     async def _read(self) -> None:
-        """Read a slice of what has arrived; at the end, the state is closed."""
+        """Read a slice of the received bytes; at the end, the state is closed."""
         if self._is_receiving:
             raise RuntimeError("a WebSocket has one receiver; another task waits for its messages already")
         self._is_receiving = True
@@ -298,7 +298,8 @@ class WebSocket:
             self._timer = self._loop.call_later(self._ping_interval, self._ping)
 
     def _answer(self) -> None:
-        """Send pongs, and the answer to a close. Of too many pongs for a peer that does not read, the last are left out."""
+        """Send pongs, and the answer to a close. Of too many pongs for a peer that does not read, the last are left
+        out."""
         if not self._upgraded.is_backed_up:
             self._unread_pongs = 0
         if self._frames.state is not OPEN:
@@ -311,7 +312,7 @@ class WebSocket:
 
     def _flush(self) -> None:
         for data in self._frames.data_to_send():
-            if data:  # empty stands for the end of our side, which follows from closing
+            if data:  # empty means the end of our side, which follows from closing
                 self._upgraded.write(data)
 
 
@@ -327,7 +328,8 @@ class FrameLengths:
         self._payload_left = 0
 
     def are_minimal(self, data: bytes) -> bool:
-        """Whether all lengths in the next bytes of the connection are minimal. After a False, nothing more may be asked.
+        """Whether all lengths in the next bytes of the connection are minimal. After a False, nothing more may be
+        asked.
 
         Args:
             data: Bytes of unmasked frames, which may begin and end anywhere.

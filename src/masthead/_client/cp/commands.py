@@ -1,4 +1,5 @@
-"""The commands that copy: what GNU's tar and busybox's both understand. No name ever reaches a shell as part of a script."""
+"""The commands that copy: what GNU's tar and busybox's both understand. No name ever reaches a shell as part of a
+script."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ __all__ = [
 ]
 
 DONE: Final = b"done"
-"""What commands that write print when they have succeeded. Their exit code alone is no proof: API servers report success if
-the connection to the node breaks, which it may do when a command fails without having read all of its stdin."""
+"""What commands that write print when they have succeeded. Their exit code alone is no proof: API servers report
+success if the connection to the node breaks, which it may do when a command fails without having read all of its
+stdin."""
 _PROBE: Final = """\
 if [ -d "$1" ]; then echo directory; place=$3; else place=$1; fi
 if [ -d "$2" ]; then echo parent; fi
@@ -105,7 +107,8 @@ def unpack(directory: str, *, preserve: bool, size: int | None = None) -> list[s
     Args:
         directory: Where.
         preserve: Whether permissions and times of modification are those of the archive.
-        size: The size of the archive, if stdin cannot be closed: tar would wait for its end, though the archive has one.
+        size: The size of the archive, if stdin cannot be closed: tar would wait for its end, though the archive has
+            one.
     """
     options = "-xpof" if preserve else "--no-same-permissions -xmof"
     tar = f'tar {options} - -C "$1" {_CONFIRM}'

@@ -1,4 +1,5 @@
-"""Local files and directories that a copy writes. Nothing is ever written outside of them, nor through a link in them."""
+"""Local files and directories that a copy writes. Nothing is ever written outside of them, nor through a link in
+them."""
 
 from __future__ import annotations
 

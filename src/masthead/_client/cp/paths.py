@@ -112,8 +112,8 @@ def member_parts(name: bytes) -> tuple[bytes, ...]:
 def leads_out(link: bytes, depth: int) -> bool:
     """Whether a symbolic link may lead out of the copy.
 
-    A link that climbs after it has descended counts, too: through another link it might arrive anywhere. So what remains
-    stays inside by itself, and through any number of its like.
+    A link that climbs after it has descended counts, too: through another link it might arrive anywhere. So what
+    remains stays inside by itself, and through any number of its like.
 
     Args:
         link: What it points to.

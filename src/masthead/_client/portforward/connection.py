@@ -37,8 +37,8 @@ class PodConnection:
             print(await connection.read(5))
 
     Cancellation:
-        Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written is
-        sent first.
+        Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written
+        is sent first.
     """
 
     def __init__(self, resolver: Callable[[], Awaitable[PodResolver]]) -> None:

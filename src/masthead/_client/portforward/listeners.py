@@ -63,8 +63,8 @@ class Listener:
 def listen_on_port(addresses: Sequence[ListenAddress], port: int, title: str) -> Listener:
     """Listen on a port of some addresses; on the same one of all of them, if it is 0.
 
-    differs from client-go: there, a port of ``localhost`` may be in use on one of its two addresses. Whoever connects to
-    that one would then reach another program.
+    differs from client-go: there, a port of ``localhost`` may be in use on one of its two addresses. Whoever connects
+    to that one would then reach another program.
 
     Raises:
         PortForwardError: If an address cannot be bound, or none of those that are optional.

@@ -47,8 +47,8 @@ class RemoteProcess:
                 print(line)
             code = await process.wait()
 
-    Leaving the block before the process has ended closes the connection; that does not end the process: whether it goes on
-    is up to the container runtime.
+    Leaving the block before the process has ended closes the connection; that does not end the process: whether it goes
+    on is up to the container runtime.
 
     Threads: belongs to one event loop.
     """

@@ -56,7 +56,8 @@ def file_pieces(file: IO[bytes]) -> Iterator[bytes]:
 def _buffered(file: io.BufferedReader) -> bytes:
     """Take what a file has read ahead for its program, without blocking.
 
-    There is no way to ask how much that is: `peek` reads if it is nothing. So the raw file says meanwhile that there is nothing.
+    There is no way to ask how much that is: `peek` reads if it is nothing. So the raw file says meanwhile that there is
+    nothing.
     """
     attributes = vars(file.raw)
     attributes["readinto"] = _read_nothing

@@ -29,7 +29,8 @@ _MESSAGE_SIZE: Final = 2**15
 class RemoteOutput:
     """What a process prints to stdout or stderr: iterate over its bytes as they arrive, or `read` all of them.
 
-    Both streams come over one connection. So if only one of them is read and the other grows by more than a megabyte, both
+    Both streams come over one connection. So if only one of them is read and the other grows by more than a megabyte,
+    both
     wait: read both, or ask for one only. A stream can be read once.
     """
 

@@ -29,9 +29,10 @@ _DEADLY: Final = ("SIGTERM", "SIGHUP", "SIGQUIT")
 class Terminal:
     """The terminal of this process, in raw mode within its ``with`` block.
 
-    What is typed goes on as it is: Ctrl-C reaches the remote process, not this one. The terminal is restored when the block
-    is left, and if SIGTERM, SIGHUP or SIGQUIT end the process meanwhile, provided that the block runs in the main thread.
-    A handler that the program has for one of these runs with the terminal restored; if it returns, raw mode goes on.
+    What is typed goes on as it is: Ctrl-C reaches the remote process, not this one. The terminal is restored when the
+    block is left, and if SIGTERM, SIGHUP or SIGQUIT end the process meanwhile, provided that the block runs in the main
+    thread. A handler that the program has for one of these runs with the terminal restored; if it returns, raw mode
+    goes on.
 
     Args:
         source: The file descriptor to read from; that of stdin by default.
