@@ -355,8 +355,8 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
-    "Any thread may call `record`, also signal handlers and finalizers; everything else belongs to the client's event\n        loop.": (
-        "Any number of threads may use it at the same time; `record` may also be called in signal handlers and finalizers."
+    "Any thread may call `record`, also signal handlers and finalizers; all else belongs to the client's event loop.": (
+        "Any number of threads may use it at the same time; signal handlers and finalizers may call `record`, too."
     ),
     "One instance belongs to one event loop; calls may be made at the same time.": (
         "Any number of threads may use it at the same time."

@@ -57,9 +57,9 @@ class EventRecorder:
         counted. A server without ``events.k8s.io/v1`` gets core/v1 Events.
 
     Threads:
-        Any thread may call `record`, also signal handlers and finalizers; everything else belongs to the client's event
-        loop. Events recorded before the start are written after it. If the client is closed first, the recorder has two
-        seconds for the remaining Events.
+        Any thread may call `record`, also signal handlers and finalizers; all else belongs to the client's event loop.
+        Events recorded before the start are written after it. If the client is closed first, the recorder has two seconds
+        for the remaining Events.
     """
 
     def __init__(

@@ -40,8 +40,9 @@ class EventRecorder(RecorderFacade):
         counted. A server without ``events.k8s.io/v1`` gets core/v1 Events.
 
     Threads:
-        Any number of threads may use it at the same time; `record` may also be called in signal handlers and finalizers. Events recorded before the start are written after it. If the client is closed first, the recorder has two
-        seconds for the remaining Events.
+        Any number of threads may use it at the same time; signal handlers and finalizers may call `record`, too.
+        Events recorded before the start are written after it. If the client is closed first, the recorder has two seconds
+        for the remaining Events.
     """
 
     def __init__(

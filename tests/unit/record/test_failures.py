@@ -332,7 +332,7 @@ async def test_stop_ends_in_time_if_the_server_does_not_respond(caplog: pytest.L
         await it.recorder.stop(timeout=3)
         assert 2.9 < now() - begin < 3.1
         assert it.recorder.counts.failed == 20
-    assert any("20 Events were not written before it was closed" in each for each in logged(caplog, logging.WARNING))
+    assert any("20 Events were not written before it stopped" in each for each in logged(caplog, logging.WARNING))
 
 
 @in_virtual_time
