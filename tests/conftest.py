@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    import pytest
 
 # The same examples every time, so that builds are deterministic. HYPOTHESIS_PROFILE=random generates new ones.
 # The time to draw examples depends on the machine, not on the code.

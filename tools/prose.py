@@ -53,7 +53,7 @@ _PHRASES: Final = re.compile(
     re.IGNORECASE,
 )
 _PARTICIPLE: Final = re.compile(r"_[a-z]+ed|_?(?:made|found|given|kept|told|known|shown|drawn|written|taken|left|sent)")
-_SUPERLATIVE: Final = re.compile(r"_?(?:MOST|LONGEST|DEEPEST|LARGEST|FEWEST|SHORTEST)(?:_|$)")
+_SUPERLATIVE: Final = re.compile(r"_?(?:MOST|LONGEST|MAX_DEPTH|LARGEST|FEWEST|SHORTEST)(?:_|$)")
 _NO_PROSE: Final = re.compile(r"#\s*(?:noqa|type:|pyright:|ruff:|fmt:|!)")
 _CODE_FENCE: Final = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _INLINE_CODE: Final = re.compile(r"`[^`\n]*`")

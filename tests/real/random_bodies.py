@@ -29,7 +29,7 @@ VALUES: Final[tuple[object, ...]] = (
     *(0, 1, -1, 80, 2**31, 2**40, 1.5, 1e3),
     *(True, False, [], {}, [None], ["a"], [1], [{}], {"a": None}, {"a": "b"}, {"a": 1}, {"a": {}}),
 )
-DEEPEST: Final = 9
+MAX_DEPTH: Final = 9
 
 
 class RandomBodies:
@@ -79,7 +79,7 @@ class RandomBodies:
 
     def _changed(self, type_: GoValue, value: object, depth: int) -> object:
         random = self._random
-        if depth > DEEPEST or random.random() < 0.12:
+        if depth > MAX_DEPTH or random.random() < 0.12:
             return self._any()
         if isinstance(type_, GoStruct) and type_.fields:
             made = value if isinstance(value, dict) else {}

@@ -101,7 +101,7 @@ ODD: tuple[Any, ...] = (
     {"": ""},
 )
 OFTEN = frozenset({"spec", "template", "containers", "name", "selector", "metadata", "labels", "matchLabels", "ports"})
-DEEPEST = 9
+MAX_DEPTH = 9
 
 
 class OddObjects:
@@ -115,7 +115,7 @@ class OddObjects:
         found: dict[str, Any] = {}
         for wire, field in shape.fields_of(cls).items():
             share = 0.9 if wire in OFTEN else 0.35 / (1 + depth / 3)
-            if depth < DEEPEST and self._chance.random() < share:
+            if depth < MAX_DEPTH and self._chance.random() < share:
                 found[wire] = self._value(field.shape, depth + 1)
         return found
 

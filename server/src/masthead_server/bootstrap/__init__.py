@@ -1,5 +1,5 @@
-"""What every cluster has from its first moment: roles, priorities, flow control, and the Service ``kubernetes``.
+"""The objects of every new cluster: roles, priorities, flow control, and the Service ``kubernetes``.
 
-`objects.bootstrap_objects` lists them; `masthead_server.controllers.bootstrap` stores them, and restores those that a
-running kube-apiserver restores.
+`objects.bootstrap_objects` lists them; `masthead_server.controllers.bootstrap` stores them, and restores the objects
+that a running kube-apiserver restores.
 """

@@ -1,6 +1,7 @@
 """The rules of the bootstrap ClusterRoles of the controllers of kube-controller-manager.
 
-A rule is written as ``verbs | API groups | resources | resource names`` or as ``verbs @ URLs``; the core group as ``core``.
+A rule is written as ``verbs | API groups | resources | resource names`` or as ``verbs @ URLs``; the core group as
+``core``.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def flow_schemas(now: str) -> Iterator[Plain]:
         if method:
             spec["distinguisherMethod"] = {"type": method}
         spec["rules"] = [_rule(subjects, resources, urls)]
-        yield {"metadata": _metadata(name), "spec": spec, "status": {"conditions": [_found(level, now)]}}
+        yield {"metadata": _metadata(name), "spec": spec, "status": {"conditions": [_condition_of_level(level, now)]}}
 
 
 def _level(name: str, spec: Plain) -> Plain:
@@ -152,7 +152,7 @@ def _resource_rule(written: str) -> Plain:
     return rule
 
 
-def _found(level: str, now: str) -> Plain:
+def _condition_of_level(level: str, now: str) -> Plain:
     return {
         "type": "Dangling",
         "status": "False",

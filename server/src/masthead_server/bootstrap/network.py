@@ -1,4 +1,4 @@
-"""How clients within a cluster reach its API server: the Service ``kubernetes``, its endpoints, and the service network."""
+"""How clients within a cluster reach its API server: the Service ``kubernetes``, its endpoints, the service network."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def cluster_roles() -> Iterator[Plain]:
         rules = [_rule(aggregated_rule) for aggregated_rule in _aggregated_rules(name)]
         yield {"metadata": _metadata(name), "rules": rules, "aggregationRule": selector}
     for name, written in {**CLUSTER_ROLES, **CONTROLLER_ROLES}.items():
-        yield {"metadata": _metadata(name), "rules": [_rule(each) for each in written]}
+        yield {"metadata": _metadata(name), "rules": [_rule(rule) for rule in written]}
 
 
 def cluster_role_bindings() -> Iterator[Plain]:
@@ -117,7 +117,7 @@ def cluster_role_bindings() -> Iterator[Plain]:
     for name, subjects in _CLUSTER_BINDINGS.items():
         yield _binding(_metadata(name), "ClusterRole", name, subjects)
     for name in CONTROLLER_ROLES:
-        # A controller runs with the service account of its own name.
+        # A controller runs with the service account of the same name.
         account = f"ServiceAccount {name.rpartition(':')[2]}"
         yield _binding(_metadata(name), "ClusterRole", name, (account,))
 
@@ -159,7 +159,7 @@ def _metadata_at(key: str) -> Plain:
 
 
 def _rule(written: str) -> Plain:
-    """Read a rule; `cluster_roles` says how it is written."""
+    """Parse a rule; see `cluster_roles` for the format."""
     verbs, _, urls = written.partition(" @ ")
     if urls:
         return {"verbs": verbs.split(), "nonResourceURLs": urls.split()}

@@ -26,8 +26,8 @@ _BATCH: Final = 200
 class EventExpiryController:
     """Removes expired Events, with or without finalizers, as etcd removes keys with a lease.
 
-    All Events have the same lifetime, so that they expire in the order of their last writes, and one timer is enough. The
-    lifetime of Events found at the start of the server begins then.
+    All Events have the same lifetime, so that they expire in the order of their last writes, and one timer is enough.
+    The lifetime of Events found at the start of the server begins then.
 
     Args:
         client: The cluster state, and its clock.

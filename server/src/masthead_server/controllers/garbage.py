@@ -1,9 +1,9 @@
 """The garbage collector: deletes objects whose owners no longer exist.
 
 It decides as kube-controller-manager does. An owner is *solid* if it exists and does not wait for its dependents;
-*absent* if no object of its kind, name and uid exists; *waiting* if it is in foreground deletion. An object with a solid
-owner stays, and loses its references to the others. An object without a solid owner is deleted, in the foreground if an
-owner waits for it. Owners of kinds that the server does not serve count as solid.
+*absent* if no object of its kind, name and uid exists; *waiting* if it is in foreground deletion. An object with a
+solid owner stays, and loses its references to the others. An object without a solid owner is deleted, in the foreground
+if an owner waits for it. Owners of kinds that the server does not serve count as solid.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class GarbageCollector:
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Update the graph, and enqueue the affected objects.
 
-        These are owners that an object no longer names, the dependents of a deleted object, and objects with owners, or with
-        finalizers and a deletion timestamp.
+        These are owners that an object no longer names, the dependents of a deleted object, and objects with owners, or
+        with finalizers and a deletion timestamp.
         """
         served, ref, record = write
         due = self._update_references(write)

@@ -26,8 +26,8 @@ _MAX_BACKOFF: Final = 60.0
 class ReconcileQueue(Generic[KeyT]):
     """Reconciles keys in the running event loop, a batch at a time.
 
-    A key that is added several times before its turn is reconciled once. Only ready keys count as work: a key that waits for
-    a delay, or for the journal to recover, does not keep the server from being idle.
+    A key that is added several times before its turn is reconciled once. Only ready keys count as work: a key that
+    waits for a delay, or for the journal to recover, does not keep the server from being idle.
 
     Args:
         clock: The server's.

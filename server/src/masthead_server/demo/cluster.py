@@ -25,8 +25,9 @@ NODES: Final = ("node-1", "node-2", "node-3", "node-4")
 _FaultPlan: TypeAlias = Mapping[str, Callable[["Faults"], "Fault"]]
 """Faults by description, and how each is injected."""
 
-# A fault of a stream hits the next watch that is opened; so each of these hits the watch that replaces the broken one. They
-# are those of the mirror, which has one namespace; the watches of the controllers have all, and end with the restart.
+# A fault of a stream hits the next watch that is opened; so each of these hits the watch that replaces the broken one.
+# They are those of the mirror, which has one namespace; the watches of the controllers have all, and end with the
+# restart.
 _FIRST_HALF: Final[_FaultPlan] = {
     "429 for a watch of pods, with Retry-After of a second": lambda faults: faults.throttle(
         retry_after=1, verb="watch", resource="pods", namespace="default"

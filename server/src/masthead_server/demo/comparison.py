@@ -20,5 +20,5 @@ def differences(what: str, copy: Mapping[str, T], server: Mapping[str, T]) -> It
         elif key not in server:
             yield f"{what} still has {key}"
         elif copy[key] != server[key]:
-            mine, theirs = (each[key].metadata.resource_version for each in (copy, server))
+            mine, theirs = (objects[key].metadata.resource_version for objects in (copy, server))
             yield f"{what} has {key} at version {mine}, and the server at {theirs}"

@@ -1,4 +1,4 @@
-"""What is kept true, whoever changes the cluster: three controllers, as operators have them."""
+"""Three controllers that enforce rules, like those of operators, against every other writer."""
 
 from __future__ import annotations
 

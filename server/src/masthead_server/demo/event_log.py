@@ -15,20 +15,20 @@ _KEPT: Final = 200
 
 
 class EventLog:
-    """Prints lines, each with the seconds since the start, or keeps them for a view.
+    """Prints lines with the seconds since the start, or collects them for a view.
 
-    Faults report nothing themselves, so new ones are printed before every line: the consequences of a fault never stand
-    above it.
+    Faults report nothing themselves, so new ones are printed before every line: the consequences of a fault never
+    appear above it.
 
     Threads: may be called from any thread.
 
     Args:
-        is_printed: Whether lines are printed, and not only kept.
+        is_printed: Whether lines are printed, or only collected.
 
     Attributes:
         faults: Returns the names of new faults.
         lines: The last lines.
-        is_broken: Whether the reader of the printed lines has gone.
+        is_broken: Whether the reader of the printed lines has closed its end.
     """
 
     def __init__(self, *, is_printed: bool = True) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import masthead
 
 _KEPT: Final = 200
-"""How many lags the shown one is taken from, and how many writes and notifications wait for their counterpart."""
+"""The number of lags behind the median, and the limit for writes and notifications without a counterpart."""
 
 
 class LagMeter:
@@ -31,7 +31,7 @@ class LagMeter:
 
     @contextmanager
     def sending(self) -> Generator[Callable[[masthead.Object], None]]:
-        """Take the time of a write; give what is yielded the object that the server returns."""
+        """Record the time of a write; assign the object that the server returns to the yielded value."""
         began = time.monotonic()
         yield lambda obj: self._match(self._sent, self._seen, obj, began)
 
@@ -41,7 +41,7 @@ class LagMeter:
 
     @property
     def recent(self) -> float | None:
-        """The median of recent lags, in seconds; None if there is none."""
+        """The median of recent lags, in seconds; None without lags."""
         with self._lock:
             lags = sorted(self._lags)
         return lags[len(lags) // 2] if lags else None

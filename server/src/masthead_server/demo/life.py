@@ -70,7 +70,7 @@ class ClusterLife:
             action()
 
     def end(self) -> None:
-        """Repair what was broken on purpose."""
+        """Repair the damage that `life` has done on purpose."""
         if self._failed_node:
             self._recover_node()
 

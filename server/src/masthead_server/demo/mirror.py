@@ -95,7 +95,7 @@ class MirroredResource(Generic[T]):
 
     def catch_up(self, last: T) -> None:
         """Wait until the cache has an object that was just written, and the handler its event."""
-        with contextlib.suppress(masthead.DeadlineError):  # the comparison reports what is missing
+        with contextlib.suppress(masthead.DeadlineError):  # the comparison reports missing objects
             self.informer.wait_for_version(last, timeout=_WITHIN)
         self.reporter.wait_for_event(last)
 

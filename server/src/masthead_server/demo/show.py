@@ -1,8 +1,8 @@
 """The whole demo: ``masthead demo [--seconds 20] [--seed 1] [--plain]``.
 
-An API server starts in this process. Deployments roll, pods come, move and go, and a node fails, while connections break,
-requests fail, resource versions expire, and the server is restarted. Informers mirror all of it, and controllers keep three
-things true. In the end, caches, handlers and controllers are compared with the server, object by object.
+An API server starts in this process. Deployments roll, pods come, move and go, and a node fails, while connections
+break, requests fail, resource versions expire, and the server is restarted. Informers mirror all of it, and controllers
+keep three things true. In the end, caches, handlers and controllers are compared with the server, object by object.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _PAUSE: Final = threading.Event()
 
 def main(arguments: Sequence[str]) -> int:
     """Run the demo; returns 0 if everything is in sync in the end, and 1 otherwise."""
-    chosen = _parsed(arguments)
+    chosen = _parse_arguments(arguments)
     is_terminal = is_drawable(sys.stdout, os.environ.get("TERM", ""), shutil.get_terminal_size())
     can_draw = is_terminal and not chosen.plain and importlib.util.find_spec("rich") is not None
     log = EventLog(is_printed=not can_draw)
@@ -88,9 +88,9 @@ class Show:
     Args:
         cluster: The cluster.
         client: A client of it.
-        log: What happens.
-        seed: Decides what happens.
-        is_drawn: Whether it is shown live, or printed as lines.
+        log: The history.
+        seed: Decides the course of events.
+        is_drawn: Whether it is drawn live, or printed as lines.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Show:
             app.running_in_thread(config, metrics_bind="0", probe_bind="0") as runtime,
         ):
             with self._drawing(mirror):
-                # Whoever has seen enough still gets the proof.
+                # An interrupted demo still ends with the comparison.
                 with suppress(KeyboardInterrupt):
                     self._live(mirror, runtime, seconds)
                 is_watching = self._catch_up(mirror, runtime)
@@ -159,13 +159,13 @@ class Show:
         mirror.deployments.catch_up(self._life.touch())
         for pod in self._client.core_v1.pods("default").list():
             mirror.pods.catch_up(pod)
-        is_watching = self._reopened(mirror, runtime)
+        is_watching = self._wait_for_open_watches(mirror, runtime)
         if self._view is not None:
             self._draw(self._view, mirror, runtime)
         return is_watching
 
-    def _reopened(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> bool:
-        """Wait until all watches are open: one that has stalled is noticed only after a moment."""
+    def _wait_for_open_watches(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> bool:
+        """Wait until all watches are open: a stalled watch is detected only after a moment."""
         for _ in range(_TIMEOUT * _WRITES_A_SECOND):
             if _is_watching(mirror, runtime):
                 return True
@@ -176,7 +176,7 @@ class Show:
         """Whether the controllers have nothing left to do, and every pod runs."""
         pods = list(self._client.core_v1.pods("default").list())
         is_quiet = all(not pod.metadata.deletion_timestamp and pod.status.phase == "Running" for pod in pods)
-        wanted = sum(each.spec.replicas or 0 for each in self._client.apps_v1.deployments("default").list())
+        wanted = sum(deployment.spec.replicas or 0 for deployment in self._client.apps_v1.deployments("default").list())
         return is_quiet and len(pods) == wanted and runtime.is_idle
 
     def _wait(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> None:
@@ -207,10 +207,10 @@ class Show:
         wrong += _compare(mirror.deployments, self._client.apps_v1.deployments("default").list())
         wrong += self._broken_promises()
         survived = self._cluster.faults_so_far()
-        for each in survived:
-            write_line(f"survived: {each}")
-        for each in wrong:
-            write_line(f"differs: {each}")
+        for fault in survived:
+            write_line(f"survived: {fault}")
+        for problem in wrong:
+            write_line(f"differs: {problem}")
         verdict = "NOT in sync" if wrong else "in sync"
         write_line(
             f"{verdict}: {counted(mirror.objects, 'object')}, {counted(mirror.events, 'event')}, "
@@ -219,25 +219,29 @@ class Show:
         return 1 if wrong else 0
 
     def _broken_promises(self) -> list[str]:
-        """What the controllers should have kept true, and is not."""
-        budgets = {each.metadata.name: each for each in self._client.policy_v1.pod_disruption_budgets("default").list()}
-        ready = {each.metadata.name for each in self._client.core_v1.nodes().list() if is_ready(each)}
+        """The rules of the controllers that do not hold."""
+        budgets = {
+            budget.metadata.name: budget for budget in self._client.policy_v1.pod_disruption_budgets("default").list()
+        }
+        ready = {node.metadata.name for node in self._client.core_v1.nodes().list() if is_ready(node)}
         pods = self._client.core_v1.pods("default").list()
         broken = [f"pod {pod.metadata.name} has no ready node" for pod in pods if pod.spec.node_name not in ready]
-        for each in self._client.apps_v1.deployments("default").list():
-            found, wanted = budgets.get(each.metadata.name), wanted_budget(each)
+        for deployment in self._client.apps_v1.deployments("default").list():
+            found, wanted = budgets.get(deployment.metadata.name), wanted_budget(deployment)
             if found is None or found.spec.min_available != wanted.spec.min_available:
-                broken.append(f"deployment {each.metadata.name} has not the disruption budget that it should have")
+                broken.append(
+                    f"deployment {deployment.metadata.name} has not the disruption budget that it should have"
+                )
         return broken
 
 
 def _is_watching(mirror: ClusterMirror, runtime: ManagerRuntime) -> bool:
     """Whether all watches are open: those of the mirror, and those of the controllers."""
-    return mirror.is_healthy and all(each.is_healthy for each in runtime.factory.health.values())
+    return mirror.is_healthy and all(health.is_healthy for health in runtime.factory.health.values())
 
 
 class _LogHandler(logging.Handler):
-    """Shows what the package logs among what happens, and not beside it."""
+    """Adds the log records of the package to the history."""
 
     def __init__(self, log: EventLog) -> None:
         super().__init__(logging.WARNING)
@@ -270,7 +274,7 @@ def _compare(mirrored: MirroredResource[T], listed: Iterable[T]) -> list[str]:
     ]
 
 
-def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = ArgumentParser(prog="masthead demo", description="Informers and controllers at work, under faults.")
     parser.add_argument("--seconds", type=_duration, default=20.0, help="how long the cluster lives (default: 20)")
     parser.add_argument("--seed", type=int, default=1, help="decides what happens (default: 1)")

@@ -44,10 +44,10 @@ _STYLES: Final = {
 _BAR: Final = "■"
 _STEADY: Final = " Running "
 _WORDS: Final = {r"\bRunning\b": "green", r"\bPending\b": "yellow", r"\bTerminating\b": "magenta"}
-_MOST_HEIGHT: Final = 40
+_MAX_HEIGHT: Final = 40
 _LEAST_HEIGHT: Final = 10
 _LEAST_PODS: Final = 6
-"""Rows that the pods need at least: a border, the heading, two pods, and how many there are beside them."""
+"""The minimum number of rows for pods: a border, the heading, two pods, and the number of hidden pods."""
 _BORDERS: Final = 2
 _SIDES: Final = 4
 """Columns of a panel that are not its content."""
@@ -55,10 +55,10 @@ _SIDES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is shown as a number.
+    """The numbers of the view.
 
     Attributes:
-        queue_depth: How many keys wait in the queues of the controllers.
+        queue_depth: The number of keys in the queues of the controllers.
         reconciles: How often a controller has run.
         survived: How many faults are over.
         is_failing: Whether a watch is broken at the moment.
@@ -71,11 +71,11 @@ class Figures:
 
 
 class LiveView:
-    """Draws the demo until its block is left; the terminal is then as it was, with the last picture above the prompt.
+    """Draws the demo until its block is left; the terminal is then restored, with the last picture above the prompt.
 
     Args:
         mirror: The caches.
-        log: What happened.
+        log: The history.
         lag: The time from a write to its notification.
         console: The terminal; another one in tests and recordings.
     """
@@ -99,12 +99,12 @@ class LiveView:
         self._live.__exit__(kind, error, trace)
 
     def update(self, nodes: Iterable[masthead.Object], figures: Figures) -> None:
-        """Draw what is there now."""
+        """Draw the current state."""
         self._live.update(self.picture(nodes, figures), refresh=True)
 
     def picture(self, nodes: Iterable[masthead.Object], figures: Figures) -> RenderableType:
         """The picture of this moment, no higher than the terminal."""
-        height = max(_LEAST_HEIGHT, min(self._console.height - 1, _MOST_HEIGHT))
+        height = max(_LEAST_HEIGHT, min(self._console.height - 1, _MAX_HEIGHT))
         header = self._header(figures)
         # In a narrow terminal, the figures take two lines, and go on to do so when they become shorter.
         width = self._console.width
@@ -142,7 +142,7 @@ class LiveView:
         return (count - before) / (now - then) if now > then else 0.0
 
     def _cluster(self, nodes: Iterable[masthead.Object], height: int) -> RenderableType:
-        """The panels of the cluster: pods have what the others leave, and those that do not fit are counted."""
+        """The panels of the cluster: pods get the remaining rows, and hidden pods are counted."""
         panels: list[RenderableType] = []
         for title, lines in (
             ("kubectl get deployments", _as_kubectl(self._mirror.deployments.cached(), height)),
@@ -156,7 +156,7 @@ class LiveView:
         return Group(*panels, _panel("kubectl get pods", pods))
 
     def _bars(self, nodes: Iterable[masthead.Object]) -> list[Text]:
-        by_node, named = self._mirror.pods_by("node"), {each.metadata.name or "": each for each in nodes}
+        by_node, named = self._mirror.pods_by("node"), {node.metadata.name or "": node for node in nodes}
         width = max(map(len, named), default=0)
         return [
             Text.assemble(
@@ -175,7 +175,7 @@ class LiveView:
 
 
 class _Sized:
-    """A layout of a fixed height: by itself, it would fill the terminal."""
+    """A layout of a fixed height; rich's own layout would fill the terminal."""
 
     def __init__(self, layout: Layout, height: int) -> None:
         self._layout = layout
@@ -204,11 +204,11 @@ def _as_kubectl(objects: Mapping[str, masthead.Object], height: int) -> list[Tex
     head, *rows = str(printers.table(found)).rstrip("\n").split("\n")
     room = height - 1
     if len(rows) > room:
-        # What is going on is of more interest than what runs.
+        # A pod in transition is of more interest than a running one.
         by_interest = sorted(range(len(rows)), key=lambda at: _STEADY in rows[at])
         shown = [rows[at] for at in sorted(by_interest[: room - 1])]
         rows = [*shown, f"... and {len(rows) - len(shown)} more"]
-    lines = [Text(each) for each in (head, *rows)]
+    lines = [Text(row) for row in (head, *rows)]
     for line in lines:
         for words, style in _WORDS.items():
             line.highlight_regex(words, style)

@@ -20,25 +20,21 @@ __all__ = ["refused_conflicts"]
 
 
 def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
-    """Return the error of an apply that would change fields of other managers: 409 with a cause for each field, up to a limit.
-
-    Args:
-        conflicts: The conflicts, at least one. Those of one manager keep their order.
-    """
+    """Return the error of an apply that would change fields of other managers: 409 with a cause for each field."""
     # kube-apiserver sorts the managers in the message, but not the causes.
     ordered = sorted(conflicts, key=lambda each: each.key)
     causes: list[Plain] = []
     lines: list[str] = []
     left, last = MAX_TEXT, None
-    for each in ordered[:MAX_FINDINGS]:
-        manager, path = _shown(each.key), path_text(each.path)
+    for conflict in ordered[:MAX_FINDINGS]:
+        manager, path = _format_manager(conflict.key), path_text(conflict.path)
         left -= len(manager) + len(path)
         if left < 0 and causes:
             break
         causes.append({"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path})
-        if each.key != last:
+        if conflict.key != last:
             lines.append(f"conflicts with {manager}:")
-            last = each.key
+            last = conflict.key
         lines.append(f"- {path}")
     if len(ordered) == 1:
         message = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
@@ -47,7 +43,7 @@ def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
     return StatusFailure(409, "Conflict", message, details={"causes": causes})
 
 
-def _shown(key: ManagerKey) -> str:
+def _format_manager(key: ManagerKey) -> str:
     """A manager in messages: ``"kubectl" with subresource "scale" using apps/v1``."""
     manager = quoted(key.manager)
     if key.subresource:

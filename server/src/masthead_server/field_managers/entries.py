@@ -30,7 +30,7 @@ UPDATE: Final = "Update"
 _FIELDS_V1: Final = "FieldsV1"
 _EPOCH: Final = "1970-01-01T00:00:00Z"
 """The time by which an entry without a time is sorted."""
-_MOST_UPDATERS: Final = 10
+_MAX_UPDATERS: Final = 10
 _OLD_UPDATES: Final = "ancient-changes"
 
 
@@ -39,9 +39,9 @@ class ManagedFields(NamedTuple):
 
     Attributes:
         managers: The fields of each manager.
-        times: When each manager last changed something; None if that is not known.
-        stored: The entries that were read from a stored object, with their sets. An entry whose set does not change is
-            written again as it is.
+        times: The time of each manager's last change; None if unknown.
+        stored: The entries of the stored object, with their sets. An entry with an unchanged set is written back
+            unchanged.
     """
 
     managers: Managers
@@ -96,10 +96,10 @@ def write_entries(fields: ManagedFields) -> list[Plain]:
 
 
 def merge_oldest(fields: ManagedFields) -> None:
-    """Merge the oldest updates of each version into one entry, in place, until there are no more than the server keeps."""
+    """Merge the oldest updates of each version into one entry, in place, down to the server's limit."""
     managers, times = fields.managers, fields.times
     updaters = [key for key in managers if key.operation == UPDATE]
-    surplus = len(updaters) - _MOST_UPDATERS
+    surplus = len(updaters) - _MAX_UPDATERS
     if surplus <= 0:
         return
     first: dict[str, ManagerKey] = {}

@@ -96,7 +96,7 @@ class FieldManager:
             _set_entries(meta, _entries_of(live))
             return
         try:
-            fields = self._updated(live, new, sent, manager, now)
+            fields = self._update_entries(live, new, sent, manager, now)
         except (ArgumentError, StatusFailure, UnidentifiedItemError):
             return
         _set_entries(meta, write_entries(fields))
@@ -124,7 +124,7 @@ class FieldManager:
         old = self._old(live)
         fields = read_stored(_entries_of(live))
         if not fields.managers:
-            fields = self._tracked(self._blank, old, fields, _FIRST, now)
+            fields = self._track_changes(self._blank, old, fields, _FIRST, now)
         key = ManagerKey(manager, APPLY, "", self._subresource)
         try:
             merged, managers = self._updater.apply(old, config, fields.managers, key, force=force)
@@ -138,7 +138,7 @@ class FieldManager:
         times = fields.times if merged is None else {**fields.times, key: now}
         entries = write_entries(fields._replace(managers=managers, times=times)) if managers else []
         is_changed = merged is not None or live is None
-        # What nothing was merged into stays as it is stored: converting it twice might lose something.
+        # Without a merge, the stored form is returned: converting it twice might lose something.
         found = (old if merged is None else merged) if is_changed else cast("Plain", live)
         if manager == KUBECTL:
             found = with_last_applied(found, config)
@@ -149,14 +149,14 @@ class FieldManager:
         allowed = still_applied(old, self.versions.type_of(self._api_version))
         return [conflict for conflict in refused.conflicts if conflict.path not in allowed]
 
-    def _updated(
+    def _update_entries(
         self, live: Plain | None, new: Plain, sent: list[Plain] | None, manager: str, now: str
     ) -> ManagedFields:
         before = self._before(_entries_of(live), sent)
         # The managers of an existing object without entries are unknown, so its changes are not tracked.
         if not before.managers and live is not None:
             return before
-        return self._tracked(self._old(live), self.versions.from_storage(new), before, manager, now)
+        return self._track_changes(self._old(live), self.versions.from_storage(new), before, manager, now)
 
     def _changes_nothing(self, live: Plain, new: Plain, sent: list[Plain] | None) -> bool:
         """Tell quickly whether a write changes neither the object nor its managers, as is frequent."""
@@ -164,10 +164,10 @@ class FieldManager:
         if not self.versions.is_fixed or not (self._subresource or sent is None or sent == stored):
             return False
         # Entries of other versions may be dropped, even if nothing else changes.
-        if any(each["apiVersion"] != self._api_version for each in stored):
+        if any(entry["apiVersion"] != self._api_version for entry in stored):
             return False
         # A write through the scale can leave a manager two entries, which the next write joins.
-        keys = {(each.get("manager"), each.get("operation"), each.get("subresource")) for each in stored}
+        keys = {(entry.get("manager"), entry.get("operation"), entry.get("subresource")) for entry in stored}
         if len(keys) != len(stored):
             return False
         return new == without_managed_fields(live)
@@ -177,7 +177,7 @@ class FieldManager:
         return self._blank if live is None else self.versions.from_storage(without_managed_fields(live))
 
     def _before(self, stored: list[Plain], sent: list[Plain] | None) -> ManagedFields:
-        """Return the managers before a write: those that the client sent, if that is allowed and they are valid."""
+        """Return the managers before a write: those of the request, if the verb allows that and they are valid."""
         if self._subresource or sent is None or sent == stored:
             return read_stored(stored)
         if is_reset(sent):
@@ -187,7 +187,7 @@ class FieldManager:
         except DecodeError:
             return read_stored(stored)
 
-    def _tracked(self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str) -> ManagedFields:
+    def _track_changes(self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str) -> ManagedFields:
         current = self._key(_CURRENT)
         is_reconciled = before.is_stored and self.versions.is_fixed
         managers = self._updater.update(old, new, before.managers, current, is_reconciled=is_reconciled)

@@ -1,7 +1,7 @@
 """The annotation of client-side apply, which `kubectl apply --server-side` takes over.
 
-Client-side apply is an update by another manager. So that the first server-side apply does not conflict with it, the manager
-``kubectl`` takes over the fields that still have the values of the annotation.
+Client-side apply is an update by another manager. So that the first server-side apply does not conflict with it, the
+manager ``kubectl`` takes over the fields that still have the values of the annotation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def still_applied(live: Plain, of: MergeType) -> FieldSet:
     if not isinstance(config, dict):
         return FieldSet()
     applied = cast("Plain", config)
-    # Of an object in which an item stands twice, kube-apiserver does not find out what is still there.
+    # If a list has an item twice, kube-apiserver does not detect removed items.
     if applied.get("apiVersion") != live["apiVersion"] or type_errors(applied, of) or type_errors(live, of):
         return FieldSet()
     change = compare(applied, live, of)
@@ -51,12 +51,12 @@ def still_applied(live: Plain, of: MergeType) -> FieldSet:
 
 
 def with_last_applied(found: Plain, config: Plain) -> Plain:
-    """Return an object whose annotation, if it has one, holds a configuration; an annotation that is too large is dropped."""
+    """Return an object whose annotation, if any, holds a configuration; an annotation beyond the limit is dropped."""
     meta = part(found, "metadata")
     before = part(meta, "annotations")
     if not before.get(_LAST_APPLIED):
         return found
-    annotations = {**before, _LAST_APPLIED: _written(config)}
+    annotations = {**before, _LAST_APPLIED: _encode_config(config)}
     if annotations == before:
         return found
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
@@ -65,7 +65,7 @@ def with_last_applied(found: Plain, config: Plain) -> Plain:
     return {**found, "metadata": {**meta, "annotations": annotations}}
 
 
-def _written(config: Plain) -> str:
+def _encode_config(config: Plain) -> str:
     """Write a configuration as Go's encoder does, without the annotation itself."""
     meta = part(config, "metadata")
     annotations = {key: each for key, each in part(meta, "annotations").items() if key != _LAST_APPLIED}

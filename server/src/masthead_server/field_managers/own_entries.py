@@ -1,7 +1,7 @@
-"""The managedFields of the objects that every cluster has.
+"""The managedFields of bootstrap objects.
 
-The entries are those that `FieldManager` computes. It needs the schemas of all kinds, though, and loading these would take
-most of the time in which a server starts. These objects need only a few facts.
+The entries equal those of `FieldManager`. That needs the schemas of all kinds, though, and loading them would take most
+of a server's start time. Bootstrap objects need only a few facts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 _NOT_OWNED: Final = frozenset(
     {"metadata.name", "metadata.namespace", "metadata.generation", "spec.clusterIPs", "spec.ipFamilies"}
 )
-"""The fields that no manager owns, and those that the server sets later."""
+"""The fields without a manager, and the fields that the server sets later."""
 
 
 def own_entry(

@@ -1,8 +1,8 @@
-"""Reset fields: the fields that a write to a resource or subresource cannot change, so that its manager does not own them.
+"""Reset fields: the fields that a write to a resource or subresource cannot change, and its manager does not own.
 
 Most kinds follow one rule: a write of the object resets the status, and a write of the status resets the spec. The
-tables here have the exceptions that kube-apiserver's registries declare. Fields that a kind does not declare are owned by
-their writers, even if the write does not change them, such as the containers that ``pods/resize`` leaves alone.
+tables here have the exceptions that kube-apiserver's registries declare. Fields that a kind does not declare are owned
+by their writers, even if the write does not change them, such as the containers that ``pods/resize`` leaves alone.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def reset_filters(served: ServedResource, subresource: str) -> Filters:
 def _custom_filters(served: ServedResource, version: DefinitionVersion, subresource: str) -> Filters:
     if subresource == "status":
         keep = _without(_METADATA, _SPEC)
-        return {each.gvk.api_version: keep for each in version.definition.versions.values() if each.has_status}
+        return {served.gvk.api_version: keep for served in version.definition.versions.values() if served.has_status}
     # For the object itself, kube-apiserver declares reset fields only in the version of the request.
     return {served.api_version: _without(_STATUS)} if version.has_status and not subresource else {}
 

@@ -62,8 +62,8 @@ class ScaleEntries:
     def of_parent(self, scale_entries: list[Plain]) -> list[Plain]:
         """Return the entries of the object after a write of its scale.
 
-        A manager that has updated the object has another identity in the scale, so its ownership of the replicas comes back
-        as an entry of its own, without a time, as in kube-apiserver.
+        A manager that has updated the object has another identity in the scale. So its ownership of the replicas
+        returns as a separate entry without a time, as in kube-apiserver.
 
         Args:
             scale_entries: The entries of the scale after the write.
@@ -104,4 +104,4 @@ def _replica_paths(served: ServedResource) -> Mapping[str, Path | None]:
 
 
 def _path(text: str) -> Path:
-    return tuple(f"f:{each}" for each in text.removeprefix(".").split("."))
+    return tuple(f"f:{name}" for name in text.removeprefix(".").split("."))

@@ -31,7 +31,7 @@ def schema_name(gvk: GroupVersionKind) -> str:
 
 
 class CustomDefinitions(Definitions):
-    """The schemas of custom resources and of their lists, beside those of Kubernetes' own types.
+    """The schemas of custom resources and of their lists, in addition to those of Kubernetes' own types.
 
     Args:
         resources: The resources; built-in ones are ignored.

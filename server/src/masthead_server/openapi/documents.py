@@ -35,8 +35,8 @@ def document_of(
 
     Args:
         paths: The paths.
-        definitions: Where schemas are looked up.
-        group_versions: Those that the kinds of options and events are listed for, beside the core group.
+        definitions: Resolves references to schemas.
+        group_versions: The group-versions, besides the core group, of the kinds of options and events.
         info: Title and version.
 
     Raises:
@@ -57,7 +57,7 @@ def with_shared_kinds(schemas: dict[str, Schema], group_versions: Iterable[Group
     found = dict(schemas)
     for name in _OF_EVERY_GROUP & schemas.keys():
         own = schemas[name].kinds[0]
-        kinds = dict.fromkeys((own, *(each.kind(own.kind) for each in added)))
+        kinds = dict.fromkeys((own, *(group_version.kind(own.kind) for group_version in added)))
         found[name] = msgspec.structs.replace(schemas[name], kinds=tuple(kinds))
     return found
 

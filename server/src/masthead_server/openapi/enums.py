@@ -123,7 +123,7 @@ _VALUES: Final[Mapping[str, str]] = {
     "v1.UnsatisfiableConstraintAction": "DoNotSchedule|ScheduleAnyway",
     "v1.ValidationAction": "Audit|Deny|Warn",
     "v1.VolumeBindingMode": "Immediate|WaitForFirstConsumer",
-    "v1.Signal": "|".join(sorted([*_REAL_TIME, *(f"SIG{each}" for each in _SIGNALS.split())])),
+    "v1.Signal": "|".join(sorted([*_REAL_TIME, *(f"SIG{signal}" for signal in _SIGNALS.split())])),
 }
 """The values of each type, which is written with its version."""
 
@@ -131,7 +131,7 @@ _VALUES: Final[Mapping[str, str]] = {
 class DocumentedDefinitions(Definitions):
     """The schemas of Kubernetes' own types with the values of enumerated fields, by their full names.
 
-    Threads: any number may use it; two that need a schema at once may both make it.
+    Threads: any number may use it; two threads that need a schema at the same time may both build it.
     """
 
     def __init__(self) -> None:
@@ -155,17 +155,17 @@ def _with_values(name: str, schema: Schema) -> Schema:
     module = module_of(package)
     fields: Mapping[str, GoField] = fields_of(module, short) if module else {}
     changed = {
-        wire: _enumerated(schema.properties[wire], values)
+        wire: _add_values(schema.properties[wire], values)
         for wire, field in fields.items()
         if wire in schema.properties and (values := _VALUES.get(field.type.rpartition("]")[2]))
     }
     return replace(schema, properties={**schema.properties, **changed}) if changed else schema
 
 
-def _enumerated(schema: Schema, values: str) -> Schema:
+def _add_values(schema: Schema, values: str) -> Schema:
     """Return the schema of a field, of the items of a list, or of the values of a map."""
     if schema.items is not None:
-        return replace(schema, items=_enumerated(schema.items, values))
+        return replace(schema, items=_add_values(schema.items, values))
     if isinstance(schema.additional_properties, Schema):
-        return replace(schema, additional_properties=_enumerated(schema.additional_properties, values))
+        return replace(schema, additional_properties=_add_values(schema.additional_properties, values))
     return replace(schema, enum=tuple(values.split("|")))

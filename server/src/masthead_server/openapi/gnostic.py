@@ -1,6 +1,6 @@
 """The document of OpenAPI v2 in protobuf, in the messages of gnostic, which older clients read.
 
-A table for each message says which field of the plain data has which number and which type. Values of any type, such as
+A table for each message has the number and type of each field of the plain data. Values of any type, such as
 extensions, are text in YAML; JSON is YAML, too.
 """
 
@@ -37,16 +37,16 @@ def _varint(value: int) -> bytes:
     return bytes(parts)
 
 
-def _tagged(number: int, data: bytes) -> bytes:
+def _encode_field(number: int, data: bytes) -> bytes:
     return _varint(number << 3 | _BYTES) + _varint(len(data)) + data
 
 
 def _string(number: int, value: str) -> bytes:
-    return _tagged(number, value.encode())
+    return _encode_field(number, value.encode())
 
 
 def _strings(number: int, value: list[str]) -> bytes:
-    return b"".join(_string(number, each) for each in value)
+    return b"".join(_string(number, item) for item in value)
 
 
 def _bool(number: int, value: bool) -> bytes:
@@ -62,19 +62,19 @@ def _double(number: int, value: float) -> bytes:
 
 
 def _any(number: int, value: object) -> bytes:
-    return _tagged(number, _tagged(2, msgspec.json.encode(value)))
+    return _encode_field(number, _encode_field(2, msgspec.json.encode(value)))
 
 
 def _any_list(number: int, value: list[object]) -> bytes:
-    return b"".join(_any(number, each) for each in value)
+    return b"".join(_any(number, item) for item in value)
 
 
-def _named(number: int, name: str, value: bytes) -> bytes:
-    return _tagged(number, _string(1, name) + _tagged(2, value))
+def _encode_named_value(number: int, name: str, value: bytes) -> bytes:
+    return _encode_field(number, _string(1, name) + _encode_field(2, value))
 
 
 def _extension(number: int, name: str, value: object) -> bytes:
-    return _named(number, name, _tagged(2, msgspec.json.encode(value)))
+    return _encode_named_value(number, name, _encode_field(2, msgspec.json.encode(value)))
 
 
 def _encode(plain: Json, message: _Message) -> bytes:
@@ -98,66 +98,69 @@ class _Message:
     extensions: int = 0
 
 
-def _nested(message: Callable[[], _Message]) -> Callable[[int, Any], bytes]:
-    return lambda number, value: _tagged(number, _encode(value, message()))
+def _encode_message(message: Callable[[], _Message]) -> Callable[[int, Any], bytes]:
+    return lambda number, value: _encode_field(number, _encode(value, message()))
 
 
 def _map_of(message: Callable[[], _Message]) -> Callable[[int, Any], bytes]:
-    """Return the encoder of a map, which is a list of names and values in a message of its own."""
+    """Return the encoder of a map, which is a message with a list of names and values."""
 
     def write(number: int, value: Mapping[str, Json]) -> bytes:
-        entries = (_named(1, name, _encode(each, message())) for name, each in value.items())
-        return _tagged(number, b"".join(entries))
+        entries = (_encode_named_value(1, name, _encode(each, message())) for name, each in value.items())
+        return _encode_field(number, b"".join(entries))
 
     return write
 
 
 def _responses(number: int, value: Mapping[str, Json]) -> bytes:
     # A response is one alternative of a message, a reference to one the other.
-    codes = (_named(1, code, _tagged(1, _encode(each, _RESPONSE))) for code, each in value.items())
-    return _tagged(number, b"".join(codes))
+    codes = (_encode_named_value(1, code, _encode_field(1, _encode(each, _RESPONSE))) for code, each in value.items())
+    return _encode_field(number, b"".join(codes))
 
 
 def _response_schema(number: int, value: Json) -> bytes:
-    return _tagged(number, _tagged(1, _encode(value, _SCHEMA)))
+    return _encode_field(number, _encode_field(1, _encode(value, _SCHEMA)))
 
 
 def _parameters(number: int, value: list[Json]) -> bytes:
-    return b"".join(_tagged(number, _tagged(1, _parameter(each))) for each in value)
+    return b"".join(_encode_field(number, _encode_field(1, _parameter(parameter))) for parameter in value)
 
 
 def _parameter(plain: Json) -> bytes:
     match plain["in"]:
         case "body":
-            return _tagged(1, _encode(plain, _BODY_PARAMETER))
+            return _encode_field(1, _encode(plain, _BODY_PARAMETER))
         case "query":
-            return _tagged(2, _tagged(3, _encode(plain, _QUERY_PARAMETER)))
+            return _encode_field(2, _encode_field(3, _encode(plain, _QUERY_PARAMETER)))
         case _:
-            return _tagged(2, _tagged(4, _encode(plain, _PATH_PARAMETER)))
+            return _encode_field(2, _encode_field(4, _encode(plain, _PATH_PARAMETER)))
 
 
 def _security(number: int, value: list[Mapping[str, list[str]]]) -> bytes:
-    requirements = (b"".join(_named(1, name, _strings(1, scopes)) for name, scopes in each.items()) for each in value)
-    return b"".join(_tagged(number, requirement) for requirement in requirements)
+    requirements = (
+        b"".join(_encode_named_value(1, name, _strings(1, scopes)) for name, scopes in requirement.items())
+        for requirement in value
+    )
+    return b"".join(_encode_field(number, requirement) for requirement in requirements)
 
 
 def _security_definitions(number: int, value: Mapping[str, Json]) -> bytes:
-    entries = (_named(1, name, _tagged(2, _encode(each, _API_KEY))) for name, each in value.items())
-    return _tagged(number, b"".join(entries))
+    entries = (_encode_named_value(1, name, _encode_field(2, _encode(each, _API_KEY))) for name, each in value.items())
+    return _encode_field(number, b"".join(entries))
 
 
 def _type(number: int, value: str) -> bytes:
-    return _tagged(number, _string(1, value))
+    return _encode_field(number, _string(1, value))
 
 
 def _items(number: int, value: Json) -> bytes:
-    return _tagged(number, _tagged(1, _encode(value, _SCHEMA)))
+    return _encode_field(number, _encode_field(1, _encode(value, _SCHEMA)))
 
 
 def _additional_properties(number: int, value: Json | bool) -> bytes:
     if isinstance(value, bool):
-        return _tagged(number, _bool(2, value))
-    return _tagged(number, _tagged(1, _encode(value, _SCHEMA)))
+        return _encode_field(number, _bool(2, value))
+    return _encode_field(number, _encode_field(1, _encode(value, _SCHEMA)))
 
 
 _SCHEMA: Final[_Message] = _Message(
@@ -193,7 +196,7 @@ _BODY_PARAMETER: Final = _Message(
         "name": (2, _string),
         "in": (3, _string),
         "required": (4, _bool),
-        "schema": (5, _nested(lambda: _SCHEMA)),
+        "schema": (5, _encode_message(lambda: _SCHEMA)),
     }
 )
 _QUERY_PARAMETER: Final = _Message(
@@ -221,7 +224,7 @@ _OPERATION: Final = _Message(
     },
     extensions=13,
 )
-_write_operation: Final = _nested(lambda: _OPERATION)
+_write_operation: Final = _encode_message(lambda: _OPERATION)
 _PATH_ITEM: Final = _Message(
     {
         "get": (2, _write_operation),
@@ -239,7 +242,7 @@ _INFO: Final = _Message({"title": (1, _string), "version": (2, _string)})
 _DOCUMENT: Final = _Message(
     {
         "swagger": (1, _string),
-        "info": (2, _nested(lambda: _INFO)),
+        "info": (2, _encode_message(lambda: _INFO)),
         "security": (12, _security),
         "securityDefinitions": (13, _security_definitions),
     }
@@ -259,9 +262,9 @@ class ProtobufSwagger:
 
     def document(self, paths: Mapping[str, bytes], definitions: Mapping[str, bytes]) -> bytes:
         """Encode the document from its encoded paths and definitions, in their order."""
-        whole_paths = b"".join(_named(2, path, item) for path, item in paths.items())
-        whole_definitions = b"".join(_named(1, name, each) for name, each in definitions.items())
-        return _encode(HEAD, _DOCUMENT) + _tagged(8, whole_paths) + _tagged(9, whole_definitions)
+        whole_paths = b"".join(_encode_named_value(2, path, item) for path, item in paths.items())
+        whole_definitions = b"".join(_encode_named_value(1, name, each) for name, each in definitions.items())
+        return _encode(HEAD, _DOCUMENT) + _encode_field(8, whole_paths) + _encode_field(9, whole_definitions)
 
 
 PROTOBUF_SWAGGER: Final = ProtobufSwagger()

@@ -82,7 +82,7 @@ DELETE_PARAMETERS: Final = (
 )
 DELETE_MANY_PARAMETERS: Final = (
     *DELETE_PARAMETERS,
-    *(each for each in LIST_PARAMETERS if each not in {"allowWatchBookmarks", "pretty", "watch"}),
+    *(parameter for parameter in LIST_PARAMETERS if parameter not in {"allowWatchBookmarks", "pretty", "watch"}),
 )
 LOG_PARAMETERS: Final = (
     "container",
@@ -134,14 +134,14 @@ class Operation:
     codes: tuple[int, ...] = (200,)
 
     def plain(self, lifted: frozenset[str]) -> Json:
-        """Return it as OpenAPI v3 has it.
+        """Return the operation in OpenAPI v3.
 
         Args:
-            lifted: The parameters that stand at the path.
+            lifted: The parameters that the path lists for all of its operations.
         """
         found: Json = {"tags": [self.tag], "operationId": self.identifier}
         if own := sorted(set(self.parameters) - lifted):
-            found["parameters"] = [_query_parameter(each) for each in own]
+            found["parameters"] = [_query_parameter(parameter) for parameter in own]
         if self.body:
             found["requestBody"] = self._request_body()
         content = _content(self.produces, reference(self.result) if self.result else _TEXT)
@@ -152,10 +152,10 @@ class Operation:
         return found | self._extensions()
 
     def plain_in_version_2(self, lifted: frozenset[str]) -> Json:
-        """Return it as OpenAPI v2 has it.
+        """Return the operation in OpenAPI v2.
 
         Args:
-            lifted: The parameters that stand at the path.
+            lifted: The parameters that the path lists for all of its operations.
         """
         found: Json = {
             "consumes": list(self.consumes),
@@ -164,7 +164,7 @@ class Operation:
             "tags": [self.tag],
             "operationId": self.identifier,
         }
-        parameters = [_query_parameter_in_version_2(each) for each in set(self.parameters) - lifted]
+        parameters = [_query_parameter_in_version_2(parameter) for parameter in set(self.parameters) - lifted]
         if self.body:
             parameters.append(self._body_parameter())
         if parameters:
@@ -217,29 +217,29 @@ class PathItem:
             yield from filter(None, (operation.body, operation.result))
 
     def plain(self) -> Json:
-        """Return it as OpenAPI v3 has it; parameters that all operations have stand at the path."""
-        lifted = self._lifted()
-        item: Json = {method: each.plain(lifted) for method, each in self._ordered()}
+        """Return the path in OpenAPI v3; parameters that all operations have in common are listed at the path."""
+        lifted = self._find_shared_parameters()
+        item: Json = {method: each.plain(lifted) for method, each in self._sort_operations()}
         shared = [_path_parameter(variable) for variable in self.variables]
-        shared += [_query_parameter(each) for each in lifted]
+        shared += [_query_parameter(parameter) for parameter in lifted]
         if shared:
             item["parameters"] = sorted(shared, key=_parameter_order)
         return item
 
     def plain_in_version_2(self) -> Json:
-        """Return it as OpenAPI v2 has it."""
-        lifted = self._lifted()
-        item: Json = {method: each.plain_in_version_2(lifted) for method, each in self._ordered()}
+        """Return the path in OpenAPI v2."""
+        lifted = self._find_shared_parameters()
+        item: Json = {method: each.plain_in_version_2(lifted) for method, each in self._sort_operations()}
         shared = [_path_parameter_in_version_2(variable) for variable in self.variables]
-        shared += [_query_parameter_in_version_2(each) for each in lifted]
+        shared += [_query_parameter_in_version_2(parameter) for parameter in lifted]
         if shared:
             item["parameters"] = sorted(shared, key=_parameter_order)
         return item
 
-    def _ordered(self) -> Iterator[tuple[str, Operation]]:
+    def _sort_operations(self) -> Iterator[tuple[str, Operation]]:
         return ((method, self.operations[method]) for method in _METHODS if method in self.operations)
 
-    def _lifted(self) -> frozenset[str]:
+    def _find_shared_parameters(self) -> frozenset[str]:
         return frozenset[str].intersection(*(frozenset(operation.parameters) for operation in self.operations.values()))
 
 
@@ -266,7 +266,7 @@ def identifier(text: str, *, is_capital: bool) -> str:
 
 
 def _content(media_types: tuple[str, ...], schema: Json) -> Json:
-    return {each: {"schema": schema} for each in media_types}
+    return {media_type: {"schema": schema} for media_type in media_types}
 
 
 def _parameter_order(parameter: Json) -> tuple[str, str]:

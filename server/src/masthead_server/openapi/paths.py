@@ -104,7 +104,7 @@ def discovery_item(path: str, operation: str, schema: str) -> PathItem:
 
 def _identify(operation: str, path: str) -> tuple[str, str]:
     """Return the identifier and the tag of an operation: group and version follow the verb."""
-    verb = next(each for each in _VERBS if operation.startswith(each))
+    verb = next(prefix for prefix in _VERBS if operation.startswith(prefix))
     rest = operation.removeprefix(verb)
     steps = path.strip("/").split("/")
     steps = ["core", *steps[1:2]] if steps[0] == "api" else steps[1:3]
@@ -297,4 +297,4 @@ class _ResourcePaths:
 
 def _variables(path: str) -> tuple[str, ...]:
     """Return the variables of a path."""
-    return tuple(each[1:-1] for each in path.split("/") if each.startswith("{"))
+    return tuple(segment[1:-1] for segment in path.split("/") if segment.startswith("{"))

@@ -34,8 +34,8 @@ __all__ = ["OpenApiDocument", "OpenApiService"]
 
 _ROOT: Final = "/openapi/v3/"
 _VERSION_INFO: Final = "io.k8s.apimachinery.pkg.version.Info"
-_MOST_KEPT: Final = 256
-"""How many documents of custom resources are kept; others are made anew for each request."""
+_MAX_CACHED: Final = 256
+"""The maximum number of cached documents of custom resources; further documents are built for each request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class OpenApiDocument:
 
 @dataclass(frozen=True, slots=True)
 class _CustomDocument:
-    """The document of custom resources: of which, and its hash.
+    """The cached document of custom resources: the resources that it describes, and its hash.
 
-    The references are weak, so that definitions that are gone do not stay until the index is next requested.
+    The references are weak, so that deleted definitions are freed before the next request of the index.
     """
 
     resources: tuple[weakref.ref[ServedResource], ...]
@@ -63,12 +63,12 @@ class _CustomDocument:
 
 
 class OpenApiService:
-    """Makes the documents when they are first requested. Those of built-in resources are constants of the process.
+    """Builds documents on their first request. Documents of built-in resources are constants of the process.
 
-    Threads: all methods may be called in any thread; those that make documents wait for each other.
+    Threads: all methods may be called in any thread; only one thread at a time builds a document.
 
     Args:
-        catalog: What the server serves.
+        catalog: The served resources.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -77,12 +77,12 @@ class OpenApiService:
         self._index: tuple[int, OpenApiDocument] | None = None
         self._custom: dict[GroupVersion, _CustomDocument] = {}
         self._kept: OrderedDict[str, OpenApiDocument] = OrderedDict()
-        """Documents of custom resources by their hashes, the one that was used last at the end."""
+        """Documents of custom resources by their hashes, the most recently used at the end."""
         self._swagger: tuple[int, dict[tuple[bool, bool], OpenApiDocument]] = (-1, {})
 
     @property
     def has_index(self) -> bool:
-        """Whether the index is at hand for the catalog as it is."""
+        """Whether the index for the current catalog is cached."""
         return self._index is not None and self._index[0] == self._catalog.generation
 
     def index(self) -> OpenApiDocument:
@@ -98,7 +98,7 @@ class OpenApiService:
                 if group_version in self._custom
             }
             hashes = {name: self._hash_of(name) for name in sorted(self._names())}
-            # A group-version may be gone by the time that its turn comes.
+            # A group-version may be removed before its turn comes.
             paths = {
                 name: {"serverRelativeURL": f"{_ROOT}{name}?hash={digest}"} for name, digest in hashes.items() if digest
             }
@@ -174,7 +174,7 @@ class OpenApiService:
         return found.hash if found else ""
 
     def _known_custom(self, group_version: GroupVersion) -> _CustomDocument | None:
-        """Return what is known of the document of custom resources, if it describes them as they are."""
+        """Return the cached facts about the document of custom resources, if they match the current definitions."""
         known = self._custom.get(group_version)
         return known if known is not None and known.resources == _weak(self._resources(group_version)) else None
 
@@ -203,7 +203,7 @@ class OpenApiService:
         self._custom[group_version] = _CustomDocument(_weak(resources), made.hash)
         self._kept[made.hash] = made
         self._kept.move_to_end(made.hash)
-        while len(self._kept) > _MOST_KEPT:
+        while len(self._kept) > _MAX_CACHED:
             self._kept.popitem(last=False)
         return made
 

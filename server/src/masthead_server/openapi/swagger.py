@@ -1,6 +1,6 @@
-"""The document of OpenAPI v2, which describes all that a server serves at once.
+"""The document of OpenAPI v2, which describes the whole API of a server.
 
-With many custom resources it is large. So each path and definition is encoded on its own: plain data of all of them
+With many custom resources it is large. So each path and definition is encoded separately: plain data of all of them
 would keep the garbage collector busy, and other threads wait while a single piece is encoded.
 """
 
@@ -33,7 +33,7 @@ HEAD: Final[Json] = {
     "securityDefinitions": SECURITY,
     "security": [{"BearerToken": []}],
 }
-"""What every document has beside paths and definitions."""
+"""The parts of every document other than paths and definitions."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -78,11 +78,13 @@ class JsonSwagger:
     def document(self, paths: Mapping[str, bytes], definitions: Mapping[str, bytes]) -> bytes:
         """Encode the document from its encoded paths and definitions, in their order."""
         head = _encode(HEAD).removesuffix(b"}")
-        return b"".join((head, b',"paths":', _joined(paths), b',"definitions":', _joined(definitions), b"}"))
+        return b"".join(
+            (head, b',"paths":', _join_members(paths), b',"definitions":', _join_members(definitions), b"}")
+        )
 
 
 JSON_SWAGGER: Final = JsonSwagger()
 
 
-def _joined(members: Mapping[str, bytes]) -> bytes:
+def _join_members(members: Mapping[str, bytes]) -> bytes:
     return b"{" + b",".join(_encode(key) + b":" + value for key, value in members.items()) + b"}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from masthead._meta.quoting import quoted
 from masthead_server.resources.go_decoder import GoList, GoMap, GoStruct
 from masthead_server.resources.go_values import Decoding, Mismatch
-from masthead_server.wire.go_duplicates import MOST_STRICT_ERRORS, Pairs
+from masthead_server.wire.go_duplicates import MAX_STRICT_ERRORS, Pairs
 
 if TYPE_CHECKING:
     from masthead_server.resources.go_values import GoValue
@@ -108,7 +108,7 @@ class _Merging:
         return made
 
     def _add(self, problem: str, key: str) -> None:
-        if len(self.errors) < MOST_STRICT_ERRORS and self._size < _MAX_REPORTED:
+        if len(self.errors) < MAX_STRICT_ERRORS and self._size < _MAX_REPORTED:
             path = self.decoding.where(key)
             self._size += len(path)
             self.errors[f"{problem} {quoted(path)}"] = None

@@ -15,7 +15,7 @@ from masthead._meta.quantity import Quantity, QuantityFormat
 from masthead.errors import ArgumentError
 from masthead_server.wire.go_base64 import decode_base64
 from masthead_server.wire.go_time import MICRO_TIME, TIME
-from masthead_server.wire.limits import MOST_ITEMS, too_large
+from masthead_server.wire.limits import MAX_ITEMS, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,10 +129,8 @@ class Decoding:
             StatusFailure: If there are too many in the object.
         """
         self._items += 4 * count if are_structs else count
-        if self._items > 4 * MOST_ITEMS:
-            raise too_large(
-                f"limit is {MOST_ITEMS} structs, or {4 * MOST_ITEMS} plain values, in the lists of an object"
-            )
+        if self._items > 4 * MAX_ITEMS:
+            raise too_large(f"limit is {MAX_ITEMS} structs, or {4 * MAX_ITEMS} plain values, in the lists of an object")
 
     def where(self, name: str) -> str:
         """The path of a field of the struct that is being read."""

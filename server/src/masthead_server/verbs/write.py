@@ -32,7 +32,7 @@ from masthead_server.resources.codec import is_same_stored
 from masthead_server.verbs import write_steps as steps
 from masthead_server.verbs.write_steps import WriteContext
 from masthead_server.wire.failures import MODIFIED, StatusFailure, already_exists, conflict
-from masthead_server.wire.limits import MOST_STORED, MOST_TRACKED
+from masthead_server.wire.limits import MAX_STORED_BYTES, MAX_TRACKED_BYTES
 from masthead_server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:
@@ -335,12 +335,12 @@ def _write(context: WriteContext, key: str, new: Plain) -> Record:
     cluster, served = context.cluster, context.served
     if "managedFields" in metadata(new):
         try:
-            return cluster.write(served, key, new, max_bytes=MOST_TRACKED)
+            return cluster.write(served, key, new, max_bytes=MAX_TRACKED_BYTES)
         except StatusFailure as failure:
             if failure.code != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
                 raise
         del metadata(new)["managedFields"]
-    return cluster.write(served, key, new, max_bytes=MOST_STORED)
+    return cluster.write(served, key, new, max_bytes=MAX_STORED_BYTES)
 
 
 def _name_in_use(served: ServedResource, meta: Plain, present: Record) -> StatusFailure:

@@ -43,7 +43,7 @@ def encoder_for(content_type: str, request: ApiRequest) -> Encoder:
 
 
 def _wants_indentation(request: ApiRequest) -> bool:
-    """Whether the request says so, or comes from a tool that shows the response to a person."""
+    """Whether the request asks for it, or comes from a tool that prints the response for a person."""
     pretty = request.first("pretty")
     if pretty:
         return pretty not in {"0", "false"}
@@ -60,7 +60,7 @@ def _indent(body: bytes) -> bytes:
 
 
 def _to_yaml(body: bytes) -> bytes:
-    """Encode YAML with sorted keys, as kube-apiserver does; long or deep JSON stays as it is."""
+    """Encode YAML with sorted keys, as kube-apiserver does; long or deep JSON is not converted."""
     if len(body) > _MAX_REENCODED:
         return body
     from masthead._meta import yaml

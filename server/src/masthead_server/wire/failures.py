@@ -123,7 +123,7 @@ def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError
     for error in errors[:MAX_FINDINGS]:
         body = error.body
         left -= len(error.field) + len(body)
-        # At least one cause, even a long one: without any, a 422 would not say what is wrong.
+        # At least one cause, even a long one: without any, a 422 would not name the problem.
         if left < 0 and causes:
             break
         causes.append({"reason": error.reason, "message": body, "field": error.field})

@@ -1,4 +1,4 @@
-"""Duplicate keys in JSON, which Go reports if it is strict, and decodes into the value that is there already."""
+"""Duplicate keys in JSON, which a strict Go decoder reports, and a lenient one decodes into the existing value."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MOST_STRICT_ERRORS", "Pairs", "duplicate_keys", "pairs_of"]
+__all__ = ["MAX_STRICT_ERRORS", "Pairs", "duplicate_keys", "pairs_of"]
 
-MOST_STRICT_ERRORS: Final = 100
+MAX_STRICT_ERRORS: Final = 100
 """How many errors Go's strict decoding lists."""
 _MAX_REPORTED: Final = 1024 * 1024
 """The most characters of all paths that are listed."""
-_LONGEST_INTEGER: Final = 19
+_MAX_INTEGER_DIGITS: Final = 19
 _HTML_ESCAPES: Final = ((rb"\u003c", b"<"), (rb"\u003e", b">"), (rb"\u0026", b"&"))
 
 
@@ -29,7 +29,7 @@ _Steps: TypeAlias = "tuple[_Steps | None, str | int]"
 
 
 def pairs_of(data: bytes, decoded: object) -> Pairs | None:
-    """Decode an object with all its keys, if any is there twice.
+    """Decode an object with all its keys, if any key is repeated.
 
     Args:
         data: A document.
@@ -44,7 +44,7 @@ def pairs_of(data: bytes, decoded: object) -> Pairs | None:
             return None
         text = data.decode("utf-8", "replace")
         found = json.loads(text, object_pairs_hook=Pairs, parse_int=_integer)
-        return found if isinstance(found, Pairs) and next(_repeated(found), None) else None
+        return found if isinstance(found, Pairs) and next(_find_repeated_keys(found), None) else None
     except (ValueError, RecursionError):
         return None
 
@@ -64,10 +64,10 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
         text = data.decode("utf-8", "replace")
         found: dict[str, None] = {}
         size = 0
-        for steps in _repeated(json.loads(text, object_pairs_hook=Pairs, parse_int=_integer)):
+        for steps in _find_repeated_keys(json.loads(text, object_pairs_hook=Pairs, parse_int=_integer)):
             path = _written_path(steps)
             size += len(path)
-            if len(found) >= MOST_STRICT_ERRORS or size > _MAX_REPORTED:
+            if len(found) >= MAX_STRICT_ERRORS or size > _MAX_REPORTED:
                 break
             found[path] = None
         return list(found)
@@ -77,14 +77,14 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
 
 def _integer(text: str) -> float:
     """Read an integer as msgspec does; Python refuses to convert very long ones."""
-    return int(text) if len(text) <= _LONGEST_INTEGER else float(text)
+    return int(text) if len(text) <= _MAX_INTEGER_DIGITS else float(text)
 
 
 def _normal(data: bytes) -> bytes:
-    """Bring a document to the form in which msgspec encodes it, but for unusual spellings.
+    """Bring a document to the form in which msgspec encodes it, except for unusual spellings.
 
-    Go's clients escape three characters that need it in HTML only. One that follows a backslash becomes
-    invalid JSON, which is equal to nothing.
+    Go's clients escape three characters that need it in HTML only. If such a character follows a backslash, the result
+    is invalid JSON, which equals no document.
     """
     normal = msgspec.json.format(data, indent=-1)
     if b"\\u00" in normal:
@@ -93,7 +93,7 @@ def _normal(data: bytes) -> bytes:
     return normal
 
 
-def _repeated(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
+def _find_repeated_keys(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
     if isinstance(value, Pairs):
         seen: set[str] = set()
         for key, each in value:
@@ -102,11 +102,11 @@ def _repeated(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
             seen.add(key)
             # Objects are pairs in a list here, so that this includes them.
             if isinstance(each, list):
-                yield from _repeated(cast("object", each), (steps, key))
+                yield from _find_repeated_keys(cast("object", each), (steps, key))
     elif isinstance(value, list):
         for index, each in enumerate(cast("list[object]", value)):
             if isinstance(each, list):
-                yield from _repeated(cast("object", each), (steps, index))
+                yield from _find_repeated_keys(cast("object", each), (steps, index))
 
 
 def _written_path(steps: _Steps | None) -> str:

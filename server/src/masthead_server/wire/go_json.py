@@ -1,7 +1,7 @@
 """JSON as Go decodes it, and kube-apiserver's messages about a body that it cannot decode.
 
-msgspec decodes what is well-formed. The rest is here: the documents that Go accepts and msgspec does not, and the exact
-messages for what is no object of the expected kind.
+msgspec decodes well-formed documents. This module has the documents that Go accepts and msgspec does not, and the exact
+messages for a body that is no object of the expected kind.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def decode(data: bytes) -> object:
 
 def _problem_with_body(data: bytes, error: Exception) -> str:
     """Return Go's message about a document; empty if Go would decode it."""
-    if len(data) <= _LONGEST_SCANNED and count_values(data) <= _MOST_SCANNED:
+    if len(data) <= _MAX_SCANNED_BYTES and count_values(data) <= _MAX_SCANNED_VALUES:
         problem = problem_with(data)
     elif isinstance(error, RecursionError):
         problem = _TOO_DEEP
@@ -84,8 +84,8 @@ def _problem_with_body(data: bytes, error: Exception) -> str:
     return problem or (_beyond_float(str(error)) if isinstance(error, LongNumberError) else "")
 
 
-_LONGEST_SCANNED: Final = 1024 * 1024
-_MOST_SCANNED: Final = 20_000
+_MAX_SCANNED_BYTES: Final = 1024 * 1024
+_MAX_SCANNED_VALUES: Final = 20_000
 """Bytes and values of a body that is scanned byte by byte for Go's message."""
 _TRUNCATED: Final = "truncated"
 _END_MISSING: Final = "unexpected end of JSON input"
@@ -94,7 +94,7 @@ _TOO_DEEP: Final = "exceeded max depth"
 
 def _decode_as_go(data: bytes) -> object:
     try:
-        return _mended(json.loads(data.decode("utf-8", "replace"), parse_float=_finite))
+        return _repair_surrogates(json.loads(data.decode("utf-8", "replace"), parse_float=_finite))
     except RecursionError:
         raise JsonError(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
@@ -128,15 +128,15 @@ def _beyond_float(text: str) -> str:
 _INFINITIES: Final = (float("inf"), float("-inf"))
 
 
-def _mended(value: object) -> object:
+def _repair_surrogates(value: object) -> object:
     if isinstance(value, str):
         # Go's decoder replaces a lone surrogate; Python's keeps it.
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_mended(each) for each in cast("list[object]", value)]
+        return [_repair_surrogates(item) for item in cast("list[object]", value)]
     if isinstance(value, dict):
         found = cast("dict[str, object]", value)
-        return {cast("str", _mended(key)): _mended(each) for key, each in found.items()}
+        return {cast("str", _repair_surrogates(key)): _repair_surrogates(each) for key, each in found.items()}
     return value
 
 
@@ -145,11 +145,11 @@ def malformed(body: bytes, kind: str, problem: JsonError) -> StatusFailure:
 
     Args:
         body: The body.
-        kind: The expected kind; ``DeleteOptions`` has a message of its own.
+        kind: The expected kind; ``DeleteOptions`` has a different message.
         problem: Why it could not be decoded.
     """
     actual = str(problem)
-    return _unrecognized(body, kind, actual if actual.startswith("yaml:") else f"{_NO_KIND} {actual}")
+    return _build_unrecognized_failure(body, kind, actual if actual.startswith("yaml:") else f"{_NO_KIND} {actual}")
 
 
 def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> StatusFailure | None:
@@ -165,16 +165,16 @@ def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> 
         api_version: Its group and version.
     """
     if problem := wrong_type(document) or wrong_name(cast("Plain", document or {})):
-        return _unrecognized(body, kind, problem)
+        return _build_unrecognized_failure(body, kind, problem)
     found = cast("Plain", document or {})
     given_version = _field_value(found, "apiVersion")
     if given_version.count("/") > 1:
-        return _unrecognized(body, kind, f"unexpected GroupVersion string: {given_version}")
+        return _build_unrecognized_failure(body, kind, f"unexpected GroupVersion string: {given_version}")
     expected = GroupVersionKind.of(api_version, kind)
     if kind != _OPTIONS and not scheme.is_registered(expected):
         return _refused_custom(found, body, expected)
     group, _, version = given_version.rpartition("/")
-    actual = _completed(GroupVersionKind(group, version, _field_value(found, "kind")), expected)
+    actual = _complete_kind(GroupVersionKind(group, version, _field_value(found, "kind")), expected)
     return None if actual == expected else _mistaken(actual, expected, body)
 
 
@@ -212,8 +212,8 @@ def _typed_options(options: Plain) -> Iterator[tuple[str, str, object, tuple[str
             continue
         yield _OPTIONS, name, value, _OPTION_TYPES[name]
         if name == "dryRun" and isinstance(value, list):
-            for each in cast("list[object]", value):
-                yield _OPTIONS, name, each, ("string", "string")
+            for item in cast("list[object]", value):
+                yield _OPTIONS, name, item, ("string", "string")
         if name == "preconditions" and isinstance(value, dict):
             conditions = cast("Plain", value)
             for condition in filter(_CONDITION_TYPES.__contains__, conditions):
@@ -264,7 +264,7 @@ def wrong_type(value: object) -> str:
     return f"{_NO_KIND} json: cannot unmarshal {type_name(value)} into Go value of type {_KIND_TYPE}"
 
 
-def _unrecognized(body: bytes, kind: str, problem: str) -> StatusFailure:
+def _build_unrecognized_failure(body: bytes, kind: str, problem: str) -> StatusFailure:
     if kind == _OPTIONS:
         return bad_request(problem)
     beginning = body[:_SHOWN_BYTES]
@@ -290,7 +290,7 @@ def _field_value(document: Plain, name: str) -> str:
     return actual[-1] if actual else ""
 
 
-def _completed(actual: GroupVersionKind, expected: GroupVersionKind) -> GroupVersionKind:
+def _complete_kind(actual: GroupVersionKind, expected: GroupVersionKind) -> GroupVersionKind:
     kind = actual.kind or expected.kind
     if actual.version or actual.group not in {"", expected.group}:
         return GroupVersionKind(actual.group, actual.version, kind)
@@ -300,7 +300,7 @@ def _completed(actual: GroupVersionKind, expected: GroupVersionKind) -> GroupVer
 def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) -> StatusFailure | None:
     if not document.get("kind"):
         missing = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
-        return _unrecognized(body, expected.kind, missing)
+        return _build_unrecognized_failure(body, expected.kind, missing)
     # Another kind is found later, when the object is validated.
     if "apiVersion" in document and document["apiVersion"] is None:
         problem = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"

@@ -9,7 +9,7 @@ __all__ = ["parse_int", "parse_uint"]
 
 _INT: Final = re.compile(r"([+-]?)([0-9]++)")
 _UINT: Final = re.compile(r"()([0-9]++)")
-_MOST_DIGITS: Final = 20
+_MAX_DIGITS: Final = 20
 """Digits of the largest number of 64 bits."""
 
 
@@ -37,6 +37,6 @@ def _parse(pattern: re.Pattern[str], text: str, known: range) -> int:
         raise ValueError("invalid syntax")
     digits = match[2].lstrip("0") or "0"
     # Python's own parser takes quadratic time, and refuses more than 4,300 digits.
-    if len(digits) > _MOST_DIGITS or (number := int(match[1] + digits)) not in known:
+    if len(digits) > _MAX_DIGITS or (number := int(match[1] + digits)) not in known:
         raise ValueError("value out of range")
     return number

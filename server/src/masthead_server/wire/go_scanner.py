@@ -42,7 +42,7 @@ _NUMBER: Final = re.compile(rb"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]*)?")
 
 
 def _whole_values() -> bytes:
-    """A pattern of valid values, as deep as most that repeat; it never looks at a byte twice."""
+    """A pattern of valid values with the usual depth; it never backtracks over a byte."""
     string = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
     number = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?=[ \t\r\n,\]}])"
     blank = rb"[ \t\r\n]*+"
@@ -165,7 +165,7 @@ class _Scanner:
     def _string(self) -> None:
         data = self._data
         plain = _PLAIN_STRING.match(data, self._at)
-        if plain is not None:  # nearly every one, and long ones at once
+        if plain is not None:  # the usual case, also for long strings
             self._at = plain.end()
             return
         end = self._skip(_STRING)
@@ -199,10 +199,10 @@ class _Scanner:
         self._at += len(word)
 
     def _refuse(self, position: int, complaint: str) -> NoReturn:
-        raise JsonError(f"invalid character {_shown(self._data[position])} {complaint}")
+        raise JsonError(f"invalid character {_format_byte(self._data[position])} {complaint}")
 
 
-def _shown(byte: int) -> str:
+def _format_byte(byte: int) -> str:
     """Format a byte as Go's scanner does, which takes bytes beyond ASCII for Latin-1."""
     character = chr(byte)
     return {"'": r"'\''", '"': "'\"'"}.get(character) or f"'{quoted(character)[1:-1]}'"

@@ -51,9 +51,9 @@ class TimeLayout:
                 pass
             else:
                 return None if is_zero else text
-        return self._written(*self._parsed(text))
+        return self._format_time(*self._parse_time(text))
 
-    def _written(self, when: datetime, offset: timedelta) -> str | None:
+    def _format_time(self, when: datetime, offset: timedelta) -> str | None:
         try:
             in_utc = when - offset
         except OverflowError:
@@ -64,7 +64,7 @@ class TimeLayout:
         precision = "microseconds" if self._has_micros else "seconds"
         return in_utc.isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
-    def _parsed(self, text: str) -> tuple[datetime, timedelta]:
+    def _parse_time(self, text: str) -> tuple[datetime, timedelta]:
         """Read the elements of the layout one after the other, as Go does."""
         numbers: list[int] = []
         rest = text
@@ -82,7 +82,7 @@ class TimeLayout:
         micros, rest = self._fraction(text, rest)
         offset, rest = self._offset(text, rest)
         if rest:
-            raise _problem(text, f"extra text: {_quoted(rest)}")
+            raise _problem(text, f"extra text: {_quote(rest)}")
         year, month, day, hour, minute, second = numbers
         try:
             return datetime(year, month, day, hour, minute, second, micros, tzinfo=UTC), offset
@@ -113,20 +113,20 @@ class TimeLayout:
 
     def _unlike(self, text: str, rest: str, element: str) -> ValueError:
         return ValueError(
-            f'parsing time {_quoted(text)} as "{self._layout}": cannot parse {_quoted(rest)} as "{element}"'
+            f'parsing time {_quote(text)} as "{self._layout}": cannot parse {_quote(rest)} as "{element}"'
         )
 
 
 def _problem(text: str, problem: str) -> ValueError:
-    return ValueError(f"parsing time {_quoted(text)}: {problem}")
+    return ValueError(f"parsing time {_quote(text)}: {problem}")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Quote a text as Go's package ``time`` does."""
-    return '"' + "".join(map(_escaped, text)) + '"'
+    return '"' + "".join(map(_escape, text)) + '"'
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in '"\\':
         return f"\\{character}"
     if " " <= character < "\x80":

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from masthead_server.wire.go_scanner import JsonError
-from masthead_server.wire.limits import BODY_LIMIT, MOST_YAML_VALUES, too_large
+from masthead_server.wire.limits import BODY_LIMIT, MAX_YAML_VALUES, too_large
 
 if TYPE_CHECKING:
     from masthead._meta.yaml import AliasExpansion, DuplicateKey
@@ -40,7 +40,7 @@ def decode_yaml(body: bytes) -> YamlDocument:
         is_measured = _refuse_large_yaml(body)
     except DecodeError:
         # libyaml's own recursion has no limit, so that this body must not be parsed again.
-        raise JsonError(f"yaml: {_deep_line(body)}exceeded max depth of {_DEEPEST}") from None
+        raise JsonError(f"yaml: {_deep_line(body)}exceeded max depth of {_MAX_DEPTH}") from None
     try:
         found: list[DuplicateKey] = []
         documents = yaml.load_all(body, keep_empty=True, is_measured=is_measured, duplicates=found)
@@ -48,14 +48,14 @@ def decode_yaml(body: bytes) -> YamlDocument:
         if problem := _yaml_problem(body):
             raise JsonError(f"yaml: {problem}") from None
         raise JsonError(f"yaml: {error}") from None
-    return YamlDocument(_sorted(documents[0]) if documents else None, tuple(found))
+    return YamlDocument(_sort_keys(documents[0]) if documents else None, tuple(found))
 
 
-def _sorted(value: object) -> object:
+def _sort_keys(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _sorted(each) for key, each in sorted(cast("dict[str, object]", value).items())}
+        return {key: _sort_keys(each) for key, each in sorted(cast("dict[str, object]", value).items())}
     if isinstance(value, list):
-        return [_sorted(each) for each in cast("list[object]", value)]
+        return [_sort_keys(item) for item in cast("list[object]", value)]
     return value
 
 
@@ -76,7 +76,7 @@ def _refuse_large_yaml(body: bytes) -> bool:
     from masthead.errors import DecodeError
 
     try:
-        measured = yaml.measure(body, most=MOST_YAML_VALUES)
+        measured = yaml.measure(body, most=MAX_YAML_VALUES)
     except (pyyaml.YAMLError, ValueError) as error:
         if isinstance(error, DecodeError):
             raise
@@ -85,8 +85,8 @@ def _refuse_large_yaml(body: bytes) -> bool:
         raise JsonError("yaml: document contains excessive aliasing")
     if measured.size > BODY_LIMIT:
         raise too_large(f"limit is {BODY_LIMIT}")
-    if measured.values > MOST_YAML_VALUES:
-        raise too_large(f"limit is {MOST_YAML_VALUES} values in YAML")
+    if measured.values > MAX_YAML_VALUES:
+        raise too_large(f"limit is {MAX_YAML_VALUES} values in YAML")
     return True
 
 
@@ -98,7 +98,7 @@ def _aliases_too_much(measured: AliasExpansion) -> bool:
     return measured.aliased > 100 and measured.values > 1000 and measured.aliased / measured.values > allowed
 
 
-_DEEPEST: Final = 10_000
+_MAX_DEPTH: Final = 10_000
 """The depth limit of Go's parser, which is in the message; here it is `masthead._meta.yaml.MAX_DEPTH`."""
 
 

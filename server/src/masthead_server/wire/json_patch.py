@@ -2,9 +2,9 @@ r"""JSON patches, applied as kube-apiserver applies them.
 
 Its library for them departs from RFC 6902 in places, and so does this module:
 
-- ``replace`` adds a member that does not exist, and ``copy`` of one that does not exist adds null;
+- ``replace`` adds a member that does not exist, and ``copy`` from a missing member adds null;
 - ``test`` compares spellings: ``1.0`` is not ``1``, and a plain ``<`` is not Go's ``\u003c``;
-- indexes may be negative, and have signs and leading zeros; what precedes a path's first slash is ignored.
+- indexes may be negative, and have signs and leading zeros; text before a path's first slash is ignored.
 
 Bodies come as bytes, since the message about a malformed one and the spelling of values depend on them.
 """
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["apply_json_patch", "json_patch_errors"]
 
 MAX_OPERATIONS: Final = 10_000
-_MOST_COPIED: Final = BODY_LIMIT
+_MAX_COPIED_BYTES: Final = BODY_LIMIT
 """Bytes that all copies of a patch may have together, as in kube-apiserver."""
-_MOST_STEPS: Final = 10_000
+_MAX_STEPS: Final = 10_000
 """Steps of a path."""
-_MOST_SHIFTED: Final = 100_000_000
+_MAX_SHIFTED_ITEMS: Final = 100_000_000
 """Elements of arrays that may be shifted by others that are added or removed before them."""
-_MOST_COMPARED: Final = 16 * BODY_LIMIT
+_MAX_COMPARED_BYTES: Final = 16 * BODY_LIMIT
 """Bytes that ``test`` operations may decode: nested values are decoded once for each level."""
 
 _Container: TypeAlias = "dict[str, object] | list[object]"
@@ -54,8 +54,8 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
     """Apply a JSON patch to a copy of an object.
 
     Args:
-        document: The object as the client sees it; it is not changed, and shares nothing with the result.
-        body: The patch as it was sent.
+        document: The object in the client's version; it is not changed, and shares nothing with the result.
+        body: The patch from the request.
         lenient: Whether field validation is ``Ignore``, with which the patch's own shape is checked later.
 
     Raises:
@@ -70,7 +70,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
         for index, operation in enumerate(operations):
             patched.apply(index, operation)
     except _Inapplicable:
-        raise _rejected() from None
+        raise _build_rejection() from None
     except RecursionError:
         raise _too_deep() from None
     # Operations can nest values deeper step by step, beyond what a body may contain.
@@ -99,7 +99,7 @@ def json_patch_errors(body: bytes) -> list[str]:
     ]
 
 
-def _rejected() -> StatusFailure:
+def _build_rejection() -> StatusFailure:
     """The failure of every patch that does not apply; the reason is only in kube-apiserver's log."""
     message = "the server rejected our request due to an error in our request"
     return StatusFailure(422, "Invalid", message, details={})
@@ -141,7 +141,7 @@ def _operations(body: bytes, *, lenient: bool) -> tuple[list[_Operation], _Spell
         patch, problem = None, str(error)
     if problem:
         raise bad_request(problem if lenient else f"error decoding patch: {problem}")
-    return [each or {} for each in cast("list[_Operation | None]", patch or ())], _Spelling(body)
+    return [operation or {} for operation in cast("list[_Operation | None]", patch or ())], _Spelling(body)
 
 
 def _problem_with(patch: object, *, lenient: bool) -> str:
@@ -238,7 +238,7 @@ class _Patched:
         text = msgspec.json.encode(_get(*self._place(operation, "from")))
         # All copies together, as kube-apiserver counts them: a few that double exceed any memory.
         self._copied += len(text)
-        if self._copied > _MOST_COPIED:
+        if self._copied > _MAX_COPIED_BYTES:
             raise _Inapplicable
         self._put(operation, msgspec.json.decode(text))
 
@@ -252,8 +252,8 @@ class _Patched:
         """Tell whether a value equals the text of one."""
         # Counted, because every operation of a patch may test the same large value.
         self._compared += len(raw)
-        if self._compared > _MOST_COMPARED:
-            raise too_large(f"the tests of a JSON patch compare at most {_MOST_COMPARED} bytes")
+        if self._compared > _MAX_COMPARED_BYTES:
+            raise too_large(f"the tests of a JSON patch compare at most {_MAX_COMPARED_BYTES} bytes")
         if isinstance(value, dict):
             mine = cast("Plain", value)
             theirs = _decode_members(raw) if raw.startswith(b"{") else None
@@ -295,22 +295,22 @@ class _Patched:
     def _shift(self, array: list[object]) -> None:
         """Count the elements that an insertion or removal shifts."""
         self._shifted += len(array)
-        if self._shifted > _MOST_SHIFTED:
-            raise too_large(f"the operations of a JSON patch move at most {_MOST_SHIFTED} elements")
+        if self._shifted > _MAX_SHIFTED_ITEMS:
+            raise too_large(f"the operations of a JSON patch move at most {_MAX_SHIFTED_ITEMS} elements")
 
     def _place(self, operation: _Operation, member: str) -> tuple[_Container, str]:
         """Follow a path to the object or array that contains its target."""
         # No document is as deep as a longer path.
-        steps = _text(operation, member).split("/", _MOST_STEPS)
-        if not 1 < len(steps) <= _MOST_STEPS:
+        steps = _text(operation, member).split("/", _MAX_STEPS)
+        if not 1 < len(steps) <= _MAX_STEPS:
             raise _Inapplicable
         container = self.root
         for step in steps[1:-1]:
-            found = _get(container, _unescaped(step))
+            found = _get(container, _unescape_step(step))
             if not isinstance(found, dict | list):
                 raise _Inapplicable
             container = cast("_Container", found)
-        return container, _unescaped(steps[-1])
+        return container, _unescape_step(steps[-1])
 
 
 def _text(operation: _Operation, member: str) -> str:
@@ -320,7 +320,7 @@ def _text(operation: _Operation, member: str) -> str:
     return found
 
 
-def _unescaped(step: str) -> str:
+def _unescape_step(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 

@@ -14,12 +14,12 @@ from masthead_server.wire.failures import StatusFailure
 
 __all__ = [
     "BODY_LIMIT",
-    "DEEPEST",
-    "MOST_ITEMS",
-    "MOST_STORED",
-    "MOST_TRACKED",
-    "MOST_VALUES",
-    "MOST_YAML_VALUES",
+    "MAX_DEPTH",
+    "MAX_ITEMS",
+    "MAX_STORED_BYTES",
+    "MAX_TRACKED_BYTES",
+    "MAX_VALUES",
+    "MAX_YAML_VALUES",
     "LongNumberError",
     "count_values",
     "is_costly",
@@ -32,23 +32,23 @@ __all__ = [
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes of a body; a longer one is refused unread."""
-MOST_VALUES: Final = 60_000
+MAX_VALUES: Final = 60_000
 """The most values of a JSON body: objects, arrays, and what they contain."""
-MOST_YAML_VALUES: Final = 20_000
+MAX_YAML_VALUES: Final = 20_000
 """The most values of a YAML body, which takes twenty times longer to decode."""
-MOST_ITEMS: Final = 5_000
+MAX_ITEMS: Final = 5_000
 """The most structs that the lists of one object may have together."""
-MOST_STORED: Final = 2 * BODY_LIMIT
+MAX_STORED_BYTES: Final = 2 * BODY_LIMIT
 """Bytes of a stored object, which patches could make grow without limit; etcd's limit is 1.5 MB."""
-MOST_TRACKED: Final = 3 * 512 * 1024
-"""Bytes of an object with its managedFields, which kube-apiserver drops from one that is too large for etcd."""
-DEEPEST: Final = 200
+MAX_TRACKED_BYTES: Final = 3 * 512 * 1024
+"""Bytes of an object with its managedFields; beyond that, kube-apiserver drops them to fit into etcd."""
+MAX_DEPTH: Final = 200
 """How deeply an object may nest; the deepest schemas of the API need a tenth of it."""
 
 # Each value but the outermost follows one of these signs outside of a string.
 _SIGNS: Final = (b",", b"{", b"[")
 _TO_SIGN: Final = rb'(?:[^",{\[]++|"(?:[^"\\]++|\\.)*+")*+[,{\[]'
-_MANY_VALUES: Final = re.compile(rb"(?:%b){%d}+" % (_TO_SIGN, MOST_VALUES), re.DOTALL)
+_MANY_VALUES: Final = re.compile(rb"(?:%b){%d}+" % (_TO_SIGN, MAX_VALUES), re.DOTALL)
 
 
 def too_large(problem: str) -> StatusFailure:
@@ -63,8 +63,8 @@ def refuse_many_values(body: bytes) -> None:
         StatusFailure: If it has too many.
     """
     # Most bodies are shorter, or have fewer such signs; only for the others their position matters.
-    if len(body) >= MOST_VALUES and count_values(body) >= MOST_VALUES and _MANY_VALUES.match(body):
-        raise too_large(f"limit is {MOST_VALUES} values")
+    if len(body) >= MAX_VALUES and count_values(body) >= MAX_VALUES and _MANY_VALUES.match(body):
+        raise too_large(f"limit is {MAX_VALUES} values")
 
 
 def count_values(body: bytes) -> int:
@@ -88,10 +88,10 @@ class LongNumberError(ValueError):
     """A whole number of more digits than any type can hold."""
 
 
-_LONGEST_NUMBER: Final = 310
+_MAX_NUMBER_LENGTH: Final = 310
 """Digits of the smallest whole number that is beyond all floats."""
-_DIGITS: Final = bytes(ord("0") if each in b"0123456789" else each for each in range(256))
-_STRING_OR_NUMBER: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _LONGEST_NUMBER, re.DOTALL)
+_DIGITS: Final = bytes(ord("0") if byte in b"0123456789" else byte for byte in range(256))
+_STRING_OR_NUMBER: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _MAX_NUMBER_LENGTH, re.DOTALL)
 
 
 def refuse_long_numbers(body: bytes) -> None:
@@ -100,7 +100,7 @@ def refuse_long_numbers(body: bytes) -> None:
     Raises:
         LongNumberError: If there is one, which is the message.
     """
-    if len(body) < _LONGEST_NUMBER or b"0" * _LONGEST_NUMBER not in body.translate(_DIGITS):
+    if len(body) < _MAX_NUMBER_LENGTH or b"0" * _MAX_NUMBER_LENGTH not in body.translate(_DIGITS):
         return
     for found in _STRING_OR_NUMBER.finditer(body):
         if found[1]:
@@ -110,14 +110,14 @@ def refuse_long_numbers(body: bytes) -> None:
 def may_nest_too_deeply(body: bytes) -> bool:
     """Tell whether JSON has so many objects and arrays that it could nest too deeply; empty objects hold nothing."""
     openings = body.count(b"{") + body.count(b"[")
-    return openings > DEEPEST and openings - body.count(b"{}") >= DEEPEST
+    return openings > MAX_DEPTH and openings - body.count(b"{}") >= MAX_DEPTH
 
 
 def nests_too_deeply(value: object) -> bool:
     """Tell whether a decoded value nests deeper than an object may."""
     # Inlined for speed: this visits every element of every large object.
     level: list[Any] = [value] if isinstance(value, dict | list) else []
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_DEPTH + 1):
         level = [
             inner
             for outer in level

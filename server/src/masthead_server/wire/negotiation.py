@@ -16,9 +16,9 @@ __all__ = ["MediaTypeOptions", "negotiate"]
 
 _WRITABLE: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _STREAMS: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-_MOST_CLAUSES: Final = 1_000
+_MAX_CLAUSES: Final = 1_000
 """How many clauses are read; clients send three."""
-_MOST_PARAMETERS: Final = 16
+_MAX_PARAMETERS: Final = 16
 """How many parameters of a clause are read; clients send three."""
 _ANY: Final = frozenset({"*/*", JSON_TYPE})
 _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
@@ -69,8 +69,8 @@ def negotiate(
         accept: The header.
         of_collection: Whether the path is that of a collection.
         is_watch: Whether the response is a stream.
-        has_table: Whether the resource can be shown as a table.
-        is_routed: Whether kube-apiserver's router knows the path, and refuses what no path can write.
+        has_table: Whether the resource has a table representation.
+        is_routed: Whether kube-apiserver's router knows the path, and rejects media types that no path can write.
 
     Raises:
         StatusFailure: If no accepted media type can be served.
@@ -110,7 +110,7 @@ def _only_plain(types: str) -> StatusFailure:
 
 
 def _preference(clause: tuple[str, dict[str, str]]) -> tuple[float, bool]:
-    """The order of clauses: by weight, and what is named before what is not."""
+    """The order of clauses: by weight, and named types before wildcards."""
     media_type, parameters = clause
     try:
         weight = float(parameters.get("q", "1"))
@@ -120,7 +120,7 @@ def _preference(clause: tuple[str, dict[str, str]]) -> tuple[float, bool]:
 
 
 def _clauses(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
-    for clause in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]:
-        media_type, *written = (each.strip() for each in clause.split(";", _MOST_PARAMETERS + 1))
-        pairs = (each.partition("=") for each in written[:_MOST_PARAMETERS])
+    for clause in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
+        media_type, *written = (part.strip() for part in clause.split(";", _MAX_PARAMETERS + 1))
+        pairs = (part.partition("=") for part in written[:_MAX_PARAMETERS])
         yield media_type.lower(), {name.strip().lower(): value.strip() for name, _, value in pairs}

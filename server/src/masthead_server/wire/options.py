@@ -66,7 +66,7 @@ class CollectionOptions:
     label_selector: str = ""
     field_selector: str = ""
     shard_selector: str = ""
-    """Empty if the feature gate is off, whatever the request says."""
+    """The selector of a shard; always empty if the feature gate is off."""
     is_watch: bool = False
     wants_bookmarks: bool = False
     version: str = ""
@@ -207,7 +207,7 @@ class DeletionOptions:
             dry_run = tuple(request.query.get("dryRun", ()))
         else:
             options = cls._of_body(body)
-            dry_run = tuple(str(each) for each in cast("list[object]", body.get("dryRun") or ()))
+            dry_run = tuple(str(value) for value in cast("list[object]", body.get("dryRun") or ()))
         errors = options.errors(dry_run)
         if errors:
             raise refused_fields(_META, "DeleteOptions", "", errors)
@@ -279,7 +279,7 @@ def manager_of_user_agent(agent: str) -> str:
 
 
 def manager_errors(manager: str, path: str) -> list[FieldError]:
-    """Return what is wrong with the name of a field manager.
+    """Return the problems of a field manager's name.
 
     Args:
         manager: The name.

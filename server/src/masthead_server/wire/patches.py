@@ -42,8 +42,8 @@ def apply_merge_patch(document: Plain, body: bytes, *, lenient: bool = False) ->
     """Apply a merge patch to a copy of an object.
 
     Args:
-        document: The object as the client sees it; it is not changed, and shares nothing with the result.
-        body: The patch as it was sent.
+        document: The object in the client's version; it is not changed, and shares nothing with the result.
+        body: The patch from the request.
         lenient: Whether field validation is ``Ignore``.
 
     Raises:
@@ -56,11 +56,11 @@ def apply_merge_patch(document: Plain, body: bytes, *, lenient: bool = False) ->
         raise bad_patch if lenient else bad_request(f"error decoding patch: {problem}") from None
     found = type_name(patch)
     if found == "object":
-        return cast("Plain", _merged(copy_json(document), patch))
+        return cast("Plain", _merge(copy_json(document), patch))
     if patch is None or (lenient and found != "array"):
         raise bad_patch
     if lenient:
-        raise refused_patch(_pruned(patch), wrong_type(patch))
+        raise refused_patch(_prune_nulls(patch), wrong_type(patch))
     message = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
     raise bad_request(f"error decoding patch: {message}")
 
@@ -94,13 +94,13 @@ def copy_json(value: _T) -> _T:
 
 
 def spelled(value: object) -> str:
-    """Write a scalar as JSON has it; a number with a point keeps that, which Go's own encoder would drop."""
+    """Write a scalar as JSON; a number with a point keeps the point, which Go's own encoder would drop."""
     return repr(value) if isinstance(value, float) else format_value([value])[1:-1]
 
 
-def _merged(target: object, patch: object) -> object:
+def _merge(target: object, patch: object) -> object:
     if not isinstance(target, dict):
-        return _pruned(patch)
+        return _prune_nulls(patch)
     if not isinstance(patch, dict):
         return patch
     result = cast("Plain", target)
@@ -108,14 +108,14 @@ def _merged(target: object, patch: object) -> object:
         if value is None:
             result.pop(key, None)
         else:
-            result[key] = _merged(result.get(key), value)
+            result[key] = _merge(result.get(key), value)
     return result
 
 
-def _pruned(value: object) -> object:
+def _prune_nulls(value: object) -> object:
     """Remove null members of objects at any depth; lists keep theirs."""
     if isinstance(value, dict):
-        return {key: _pruned(each) for key, each in cast("Plain", value).items() if each is not None}
+        return {key: _prune_nulls(each) for key, each in cast("Plain", value).items() if each is not None}
     if isinstance(value, list):
-        return [_pruned(each) for each in cast("list[object]", value)]
+        return [_prune_nulls(item) for item in cast("list[object]", value)]
     return value

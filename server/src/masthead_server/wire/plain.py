@@ -23,7 +23,7 @@ _INT64: Final = 2**63
 
 
 def part(owner: Plain, name: str) -> Plain:
-    """Return a nested object; if it is missing, an empty one that is not added."""
+    """Return a nested object; if it is missing, return an empty object without adding it."""
     found = owner.get(name)
     return cast("Plain", found) if isinstance(found, dict) else {}
 
@@ -33,7 +33,7 @@ def items(owner: Plain, name: str) -> list[Plain]:
     found = owner.get(name)
     if not isinstance(found, list):
         return []
-    return [cast("Plain", each) for each in cast("list[object]", found) if isinstance(each, dict)]
+    return [cast("Plain", item) for item in cast("list[object]", found) if isinstance(item, dict)]
 
 
 def metadata(found: Plain) -> Plain:
@@ -63,18 +63,18 @@ def without_managed_fields(found: Plain) -> Plain:
 
 
 def with_floats(value: object) -> object:
-    """Return plain JSON with floats in place of integers of more than 64 bits, as Go decodes them."""
+    """Return plain JSON with integers of more than 64 bits converted to floats, as Go decodes them."""
     if isinstance(value, int) and not -_INT64 <= value < _INT64:
         return float(value)
     if isinstance(value, dict):
         return {key: with_floats(each) for key, each in cast("Plain", value).items()}
-    return [with_floats(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+    return [with_floats(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def with_integers(value: object) -> object:
-    """Return plain JSON with integers in place of whole floats, as Go writes them."""
+    """Return plain JSON with whole floats converted to integers, as Go writes them."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _INT64 else value
     if isinstance(value, dict):
         return {key: with_integers(each) for key, each in cast("Plain", value).items()}
-    return [with_integers(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+    return [with_integers(item) for item in cast("list[object]", value)] if isinstance(value, list) else value

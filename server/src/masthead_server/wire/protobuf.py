@@ -25,8 +25,8 @@ import msgspec
 from masthead._meta.quantity import parse_text
 from masthead.errors import QuantityError
 from masthead_server.wire.limits import (
-    DEEPEST,
-    MOST_VALUES,
+    MAX_DEPTH,
+    MAX_VALUES,
     LongNumberError,
     nests_too_deeply,
     refuse_long_numbers,
@@ -58,7 +58,7 @@ _Put: TypeAlias = Callable[["Plain", Any, int], None]
 
 
 class ProtobufError(Exception):
-    """A body cannot be decoded; the message says why.
+    """A body cannot be decoded; the message has the reason.
 
     Attributes:
         api_version: The apiVersion in the body; empty if it is no such body.
@@ -102,7 +102,7 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
     if not body:
         raise ProtobufError("empty data")
     if not body.startswith(_PREFIX):
-        expected = " ".join(str(each) for each in _PREFIX)
+        expected = " ".join(str(byte) for byte in _PREFIX)
         raise ProtobufError(f"provided data does not appear to be a protobuf message, expected prefix [{expected}]")
     if len(body) == len(_PREFIX):
         raise ProtobufError("empty body")
@@ -118,7 +118,7 @@ class _Budget:
     """How many fields may still be decoded: a body can have millions, of two bytes each."""
 
     def __init__(self) -> None:
-        self.left = MOST_VALUES
+        self.left = MAX_VALUES
 
     def spend(self, count: int) -> None:
         """Count some fields.
@@ -128,7 +128,7 @@ class _Budget:
         """
         self.left -= count
         if self.left < 0:
-            raise too_large(f"limit is {MOST_VALUES} values")
+            raise too_large(f"limit is {MAX_VALUES} values")
 
 
 _budget: Final[ContextVar[_Budget]] = ContextVar("_budget")
@@ -211,7 +211,7 @@ def _held(parts: Mapping[int, int | _Held], number: int) -> _Held:
     return cast("_Held", parts.get(number << 3 | _BYTES, b""))
 
 
-def _counted(parts: Mapping[int, int | _Held], number: int) -> int:
+def _read_integer(parts: Mapping[int, int | _Held], number: int) -> int:
     return _int64(cast("int", parts.get(number << 3 | _VARINT, 0)))
 
 
@@ -346,7 +346,7 @@ def _quantity(held: _Held) -> str:
 
 def _int_or_string(held: _Held) -> int | str:
     parts = dict(_parts(held))
-    return _text(_held(parts, 3)) if _counted(parts, 1) else _int32(_counted(parts, 2))
+    return _text(_held(parts, 3)) if _read_integer(parts, 1) else _int32(_read_integer(parts, 2))
 
 
 def _moment(held: _Held) -> datetime | None:
@@ -355,7 +355,7 @@ def _moment(held: _Held) -> datetime | None:
     parts = dict(_parts(held))
     try:
         return datetime(1970, 1, 1) + timedelta(  # noqa: DTZ001 - UTC is all there is, and is written by hand
-            seconds=_counted(parts, 1), microseconds=_counted(parts, 2) // 1000
+            seconds=_read_integer(parts, 1), microseconds=_read_integer(parts, 2) // 1000
         )
     except OverflowError:
         raise ProtobufError("a time lies outside of the years 1 to 9999") from None
@@ -385,7 +385,7 @@ def _json(held: _Held) -> object:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LongNumberError) as error:
         raise ProtobufError(f"a field should hold JSON and does not: {error}") from None
     if nests_too_deeply(found):
-        raise ProtobufError(f"a field holds JSON that nests more than {DEEPEST} deep")
+        raise ProtobufError(f"a field holds JSON that nests more than {MAX_DEPTH} deep")
     return found
 
 

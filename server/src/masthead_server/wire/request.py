@@ -69,7 +69,7 @@ class ApiRequest:
     document: Callable[[], YamlDocument] | None = field(default=None, compare=False, repr=False)
 
     def first(self, name: str) -> str:
-        """Return the first value of a parameter, which is the one that counts; empty if it is missing."""
+        """Return the first value of a parameter, as Go does; empty if it is missing."""
         values = self.query.get(name)
         return values[0] if values else ""
 

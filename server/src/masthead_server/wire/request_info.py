@@ -24,7 +24,7 @@ _COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deleteco
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 """After ``/namespaces/NAME/``, these are subresources of the namespace; anything else is a resource within
 it."""
-_MOST_SEGMENTS: Final = 16
+_MAX_SEGMENTS: Final = 16
 """More than the path of any resource has; the rest stays in one piece."""
 
 
@@ -38,9 +38,9 @@ class VersionedPath(NamedTuple):
 
 
 def split_path(path: str) -> VersionedPath | None:
-    """Split a path behind its group and version; None for one that names no version."""
+    """Split a path after its group and version; return None for a path without a version."""
     # An escaped slash is a slash: kube-apiserver splits the path after decoding it.
-    segments = unescape(path).removeprefix("/").rstrip("/").split("/", _MOST_SEGMENTS)
+    segments = unescape(path).removeprefix("/").rstrip("/").split("/", _MAX_SEGMENTS)
     if len(segments) >= 2 and segments[0] == "api":
         return VersionedPath("", segments[1], segments[2:])
     if len(segments) >= 3 and segments[0] == "apis":
@@ -51,7 +51,7 @@ def split_path(path: str) -> VersionedPath | None:
 @set_module("masthead.server")
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """What a request is about, as kube-apiserver's own RequestInfo says it.
+    """The meaning of a request, as in kube-apiserver's RequestInfo.
 
     Attributes:
         verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``,
@@ -62,7 +62,7 @@ class RequestInfo:
         name: The path's; empty for the collection.
         subresource: ``status`` and so on.
         version: The resource's version.
-        tail: What follows the subresource in the path; only proxies have that.
+        tail: The path after the subresource, which only proxies have.
     """
 
     verb: str
@@ -80,9 +80,9 @@ class RequestInfo:
         return bool(self.resource)
 
     def __str__(self) -> str:
-        place = "/".join(each for each in (self.namespace, self.name) if each)
-        what = "/".join(each for each in (self.resource, self.subresource) if each)
-        return " ".join(each for each in (self.verb, what, place) if each)
+        place = "/".join(part for part in (self.namespace, self.name) if part)
+        what = "/".join(part for part in (self.resource, self.subresource) if part)
+        return " ".join(part for part in (self.verb, what, place) if part)
 
 
 def read_request_info(request: ApiRequest) -> RequestInfo:

@@ -75,15 +75,15 @@ def impersonated_user(names: Iterable[str], values: Callable[[str], list[str]]) 
     uid = next(iter(values("impersonate-uid")), "")
     groups = tuple(values("impersonate-group"))
     if name:
-        return UserInfo(name, uid, _completed(name, groups), extra)
+        return UserInfo(name, uid, _add_implied_groups(name, groups), extra)
     if uid or groups or extra:
         asked = f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{_go_list(groups)}, Extra:{_go_map(extra)}}}'
         raise bad_request(f"requested {asked} without impersonating a user name")
     return ADMIN
 
 
-def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """The groups with those that the name implies."""
+def _add_implied_groups(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the groups, with the groups that the name implies."""
     if not groups and name.startswith(_ACCOUNT):
         namespace = name.removeprefix(_ACCOUNT).partition(":")[0]
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")

@@ -77,7 +77,7 @@ class DeploymentController:
         return self._write_status(ref)
 
     def _claim(self, deployment: Plain, namespace: str) -> None:
-        """Adopt ReplicaSets that match the selector and have no controller; release ReplicaSets that no longer match."""
+        """Adopt matching ReplicaSets without a controller; release ReplicaSets that no longer match."""
         matches = selector_of(deployment)
         for ref, found in self._replica_sets.orphans_in(namespace):
             if not found.is_terminating and matches(found.metadata.labels):

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-__all__ = ["DEEPEST", "Leniency", "SchemaReport", "report_on"]
+__all__ = ["MAX_DEPTH", "Leniency", "SchemaReport", "report_on"]
 
-DEEPEST: Final = 128
+MAX_DEPTH: Final = 128
 """Levels of a schema. kube-apiserver has no limit but that of JSON, ten thousand."""
 _MOST_KEPT: Final = 256
 """How many reports are kept. A report on a schema without errors is small."""
@@ -169,9 +169,9 @@ def _rule_errors(schema: Schema, path: str, sound: set[str], leniency: Leniency)
 
 
 def _is_too_deep(schema: Plain) -> bool:
-    """Tell whether schemas stand within each other more than `DEEPEST` times."""
+    """Tell whether schemas stand within each other more than `MAX_DEPTH` times."""
     level = [schema]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [below for each in level for below in children(each)]
         if not level:
             return False

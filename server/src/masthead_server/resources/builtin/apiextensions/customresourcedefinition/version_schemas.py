@@ -11,7 +11,7 @@ from masthead_server.resources.builtin.apiextensions.customresourcedefinition.in
     shown_schema,
 )
 from masthead_server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import (
-    DEEPEST,
+    MAX_DEPTH,
     Leniency,
     SchemaReport,
     make_report,
@@ -74,7 +74,7 @@ def schema_errors(
     report = report_on(schema, path)
     if report.is_too_deep:
         # differs from kube-apiserver, which takes any depth: every operation on a schema would have to.
-        return [invalid(path, "", f"must not be nested more than {DEEPEST} levels deep")]
+        return [invalid(path, "", f"must not be nested more than {MAX_DEPTH} levels deep")]
     if not report.is_clean:
         # Only now: to look at the stored schemas takes as long as to look at this one.
         leniency = ratchet.leniency(is_structural=is_structural, is_unchanged=is_unchanged)
