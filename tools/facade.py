@@ -347,11 +347,11 @@ _SENTENCES: Final[Mapping[str, str]] = {
         "Callbacks are called one after the other, in another thread than the work. Their errors are logged, and do not\n"
         "        affect the election."
     ),
-    "Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get` takes\n"
-    "    no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or "
-    "`asyncio.timeout`.": (
-        "Threads: all methods may be called from any thread, but not from a signal handler, which may interrupt a thread that"
-        "\n    holds the queue's lock."
+    "Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get`\n"
+    "    takes no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or\n"
+    "    `asyncio.timeout`.": (
+        "Threads: any thread may call all methods, but no signal handler, which could interrupt a thread that holds the\n"
+        "    queue's lock."
     ),
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",

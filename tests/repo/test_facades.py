@@ -81,21 +81,18 @@ WORDS = [
     (r"\basync (with|for|def)\b", r"\1"),
     (r"\bmasthead\.aio\.(?=[A-Z])", "masthead."),
     (
-        r"Threads: `get`, `drain` and iteration belong to one event loop[^:]*: use `timeout` or `asyncio\.timeout`\.",
+        r"Threads: `get`, `drain` and iteration belong to one event loop[^:]*: use `timeout` or\n`asyncio\.timeout`\.",
         (
-            "Threads: all methods may be called from any thread, but not from a signal handler, which may interrupt a thread "
-            "that\nholds the queue's lock."
+            "Threads: any thread may call all methods, but no signal handler, which could interrupt a thread that holds the\n"
+            "queue's lock."
         ),
     ),
     (r"\bawait ", ""),
     (r"\ban async iterator\b", "an iterator"),
     (r"Threads: belongs to one event loop\.", "Threads: may be shared by any number of threads."),
     (
-        (
-            r"`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event "
-            r"loop\."
-        ),
-        "Any number of threads may use it at the same time; `record` may also be called in signal handlers and finalizers.",
+        r"Any thread may call `record`, also signal handlers and finalizers; all else belongs to the client's event loop\.",
+        "Any number of threads may use it at the same time; signal handlers and finalizers may call `record`, too.",
     ),
     (
         r"One instance belongs to one event loop; calls may be made at the same time\.",

@@ -58,8 +58,8 @@ class EventRecorder:
 
     Threads:
         Any thread may call `record`, also signal handlers and finalizers; all else belongs to the client's event loop.
-        Events recorded before the start are written after it. If the client is closed first, the recorder has two seconds
-        for the remaining Events.
+        Events recorded before the start are written after it. If the client is closed first, the recorder has two
+        seconds for the remaining Events.
     """
 
     def __init__(

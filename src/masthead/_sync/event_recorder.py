@@ -41,8 +41,8 @@ class EventRecorder(RecorderFacade):
 
     Threads:
         Any number of threads may use it at the same time; signal handlers and finalizers may call `record`, too.
-        Events recorded before the start are written after it. If the client is closed first, the recorder has two seconds
-        for the remaining Events.
+        Events recorded before the start are written after it. If the client is closed first, the recorder has two
+        seconds for the remaining Events.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the work queues of both façades share: everything that does not wait."""
+"""Methods of both work queues that do not wait."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ K = TypeVar("K", bound=Hashable)
 
 @set_module("masthead.workqueue")
 class WorkQueueBase(ABC, Generic[K]):
-    """The methods of a work queue that return at once. They may be called from any thread.
+    """The methods of a work queue that return immediately. Any thread may call them.
 
     One lock guards state and rate limiter. It is held for microseconds, also by a loop's thread.
     """
@@ -67,23 +67,23 @@ class WorkQueueBase(ABC, Generic[K]):
 
     @property
     def is_closed(self) -> bool:
-        """Whether no more keys are accepted."""
+        """Whether the queue is closed, and accepts no further keys."""
         return self._state.is_closed
 
     def __len__(self) -> int:
-        """How many keys are ready. Delayed keys and those that are being processed do not count."""
+        """The number of ready keys, without delayed keys and keys in processing."""
         with self._lock:
             return len(self._state)
 
     def add(self, key: K, priority: int = 0) -> None:
-        """Enqueue a key, unless it is enqueued already. It may be called from any thread.
+        """Enqueue a key, unless it is enqueued already.
 
-        A key that is being processed is handed out again when that is done. A delay of the key is dropped: it is
-        processed now. Once the queue is closed, nothing is enqueued.
+        A key in processing is handed out again after `done`. A delayed key becomes ready now. A closed queue ignores
+        the call.
 
         Args:
-            key: Any hashable value but None.
-            priority: The higher, the sooner. Of several the highest counts.
+            key: Any hashable value except None.
+            priority: Higher priorities come first. Repeated adds keep the highest.
 
         Raises:
             ArgumentError: If the key is None.
@@ -95,16 +95,14 @@ class WorkQueueBase(ABC, Generic[K]):
                 self._metrics.changed()
 
     def add_after(self, key: K, delay: float, priority: int | None = None) -> None:
-        """Enqueue a key after so many seconds. It may be called from any thread.
+        """Enqueue a key after a delay.
 
-        Of several delays of a key the one that ends first wins; a key that is enqueued already stays so. Once the queue
-        is closed, nothing is enqueued.
+        Of several delays, the first to end counts; an enqueued key stays enqueued. A closed queue ignores the call.
 
         Args:
-            key: Any hashable value but None.
-            delay: In seconds. 0 or less enqueues it now.
-            priority: The higher, the sooner; None for the priority that the key was taken with, while it is being
-                processed, or else 0.
+            key: Any hashable value except None.
+            delay: The delay in seconds; 0 or less enqueues the key now.
+            priority: Higher priorities come first; None for the priority of the key in processing, or else 0.
 
         Raises:
             ArgumentError: If the key is None, or the delay is not finite.
@@ -114,18 +112,19 @@ class WorkQueueBase(ABC, Generic[K]):
                 self._add_after(key, delay, priority)
 
     def add_rate_limited(self, key: K, priority: int | None = None) -> None:
-        """Enqueue a key once the rate limiter allows it. It may be called from any thread.
+        """Enqueue a key after the delay of the rate limiter.
 
         Each call counts as a failure of the key, until `forget`.
 
         Args:
-            key: Any hashable value but None.
+            key: Any hashable value except None.
             priority: As in `add_after`.
 
         Raises:
             ArgumentError: If the key is None.
         """
         with self._lock:
+            # Checked first: a limiter counts a failure with every call of `when`.
             if not self._state.is_closed:
                 self._add_after(key, self._limiter.when(key, self._clock()), priority)
 
@@ -143,23 +142,24 @@ class WorkQueueBase(ABC, Generic[K]):
             self._metrics.changed()
 
     def forget(self, key: K) -> None:
-        """Forget the failures of a key: it has succeeded, or is not retried any more. It stays enqueued if it is."""
+        """Reset the failures of a key, after a success or the last retry. An enqueued key stays enqueued."""
         with self._lock:
             self._limiter.forget(key)
 
     def num_requeues(self, key: K) -> int:
-        """How many failures of a key the rate limiter counts."""
+        """The number of failures of a key, by the rate limiter."""
         with self._lock:
             return self._limiter.num_requeues(key)
 
     def done(self, key: K) -> None:
-        """End the processing of a key that `get` returned. If it was added meanwhile, it is handed out again.
+        """End the processing of a key. If it was added during its processing, it is handed out again.
 
         Raises:
-            ArgumentError: If the key is not being processed.
+            ArgumentError: If the key is not in processing.
         """
         with self._lock:
             state = self._state
+            # Read before `done` removes it.
             since = 0.0 if self._metrics is None else state.in_flight.get(key, 0.0)
             if state.done(key) and self._has_waiters:
                 self._notify_ready()
@@ -170,10 +170,10 @@ class WorkQueueBase(ABC, Generic[K]):
                 self._metrics.changed()
 
     def discard(self, key: K) -> bool:
-        """Drop a key that is enqueued or delayed, and forget its failures. If it is being processed, that goes on.
+        """Drop an enqueued or delayed key, and reset its failures. Its processing is not affected.
 
         Returns:
-            Whether it was enqueued or delayed.
+            Whether the key was enqueued or delayed.
         """
         with self._lock:
             state = self._state
@@ -186,10 +186,10 @@ class WorkQueueBase(ABC, Generic[K]):
             return was_waiting
 
     def clear(self) -> int:
-        """Drop all keys that are enqueued or delayed. What is being processed goes on, and is not handed out again.
+        """Drop all enqueued and delayed keys. Keys in processing are not handed out again.
 
         Returns:
-            How many were dropped.
+            The number of dropped keys.
         """
         with self._lock:
             dropped = self._state.clear()
@@ -200,30 +200,30 @@ class WorkQueueBase(ABC, Generic[K]):
             return dropped
 
     def close(self) -> None:
-        """Accept no more keys, drop the delayed ones, and end a `drain` that waits. It may be called from any thread.
+        """Accept no further keys, drop delayed keys, and end a waiting `drain`.
 
-        Keys that are enqueued are still handed out; then `get` raises `QueueClosedError`.
+        Enqueued keys are still handed out; then `get` raises `QueueClosedError`.
         """
         with self._lock:
             self._state.close()
             self._notify_closed()
 
     def stats(self) -> WorkQueueStats[K]:
-        """Describe the queue as it is now, for a debug page or a log. It may be called from any thread."""
+        """Describe the current state, for a debug page or a log."""
         with self._lock:
             return describe_queue(self._name, self._state, self._clock())
 
     def delays(self) -> dict[K, float]:
-        """The keys that are delayed, and for how many more seconds. It may be called from any thread."""
+        """The delayed keys, with the remaining seconds."""
         with self._lock:
             return self._state.delays(self._clock())
 
     def _now(self) -> float:
-        """The time of the clock that the queue has by now."""
+        """Read the clock, which `_bind` of a `LoopQueue` replaces."""
         return self._clock()
 
     def _take(self) -> K | None:
-        """Hand out the next key; None if no key is ready, or the worker must wait first. The lock is held."""
+        """Take the next key, under the lock; None if no key is ready, or the worker must wait first."""
         if self._streak >= self._MAX_STREAK:
             return None
         self._streak += 1
@@ -233,17 +233,17 @@ class WorkQueueBase(ABC, Generic[K]):
             self._metrics.taken(now)
         return key
 
-    def _described(self) -> str:
-        """What messages call the queue."""
+    def _describe(self) -> str:
+        """The name of the queue in messages."""
         return f"work queue {self._name!r}" if self._name else "the work queue"
 
     @abstractmethod
     def _notify_ready(self) -> None:
-        """A key has become ready, and a worker waits: wake one. The lock is held."""
+        """Wake a waiting worker for a key that has become ready. The lock is held."""
 
     @abstractmethod
     def _notify_delayed(self) -> None:
-        """The next delay ends earlier than before, and a worker waits. The lock is held."""
+        """Adjust the timer of waiting workers to an earlier delay. The lock is held."""
 
     @abstractmethod
     def _notify_closed(self) -> None:
@@ -251,4 +251,4 @@ class WorkQueueBase(ABC, Generic[K]):
 
     @abstractmethod
     def _notify_ended(self) -> None:
-        """The queue is closed, and may be empty now: wake those who wait for that. The lock is held."""
+        """Wake workers and drains if the closed queue is empty. The lock is held."""

@@ -1,4 +1,4 @@
-"""A work queue whose workers are tasks of an event loop: how they wait, and how they are woken."""
+"""A work queue for tasks of an event loop: waiting and waking."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class LoopQueue(WorkQueueBase[K]):
-    """Waits on the futures of one event loop; keys may be added from any thread."""
+    """Waits on futures of one event loop. Any thread may add keys."""
 
     _MAX_STREAK = 64
     """Workers that never wait for anything else would starve the event loop."""
@@ -46,11 +46,11 @@ class LoopQueue(WorkQueueBase[K]):
         self._drainers: list[asyncio.Future[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._is_wake_scheduled = False
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(RuntimeError):  # created outside of a loop: the first `get` binds it
             self._bind(asyncio.get_running_loop())
 
     async def _drain(self, timeout: float | None) -> bool:
-        """Close the queue, and wait until no key is left; return whether none is."""
+        """Close the queue, and wait for its last key; return whether none is left."""
         loop = self._bind(asyncio.get_running_loop())
         with self._lock:
             self._state.close()
@@ -74,8 +74,9 @@ class LoopQueue(WorkQueueBase[K]):
 
         Raises:
             QueueClosedError: If the queue is closed and empty.
-            DeadlineError: If no key came within `timeout`.
+            DeadlineError: If no key is ready within the timeout.
         """
+        # A queue that is never empty would not let other tasks run.
         if self._streak >= self._MAX_STREAK:
             self._streak = 0
             await asyncio.sleep(0)
@@ -85,7 +86,7 @@ class LoopQueue(WorkQueueBase[K]):
             async with asyncio.timeout(timeout):
                 return await self._wait_for_key()
         except TimeoutError:
-            raise DeadlineError(f"{self._described()} had no key within {timeout:g} s") from None
+            raise DeadlineError(f"{self._describe()} had no key within {timeout:g} s") from None
 
     async def _wait_for_key(self) -> K:
         loop = self._bind(asyncio.get_running_loop())
@@ -96,7 +97,7 @@ class LoopQueue(WorkQueueBase[K]):
                 if key is not None:
                     return key
                 if self._state.is_exhausted:
-                    raise QueueClosedError(f"{self._described()} is closed and empty")
+                    raise QueueClosedError(f"{self._describe()} is closed and empty")
                 waiter = loop.create_future()
                 self._waiters.append(waiter)
                 self._has_waiters = True
@@ -108,7 +109,7 @@ class LoopQueue(WorkQueueBase[K]):
                 raise
 
     def _pass_on(self, waiter: asyncio.Future[None]) -> None:
-        """A worker is cancelled while it waits: if a key has woken it already, wake another one."""
+        """Handle a cancelled worker: if a key had woken it already, wake another one for the key."""
         with self._lock:
             if waiter.done() and not waiter.cancelled():
                 if len(self._state):
@@ -119,17 +120,17 @@ class LoopQueue(WorkQueueBase[K]):
                 self._has_waiters = bool(self._waiters)
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> asyncio.AbstractEventLoop:
-        """Remember the event loop. What was added before is moved to its clock."""
+        """Bind the queue to an event loop, and convert all times to its clock."""
         if loop is self._loop:
             return loop
         if self._loop is not None and not self._loop.is_closed():
-            raise RuntimeError(f"{self._described()} belongs to another event loop")
+            raise RuntimeError(f"{self._describe()} belongs to another event loop")
         with self._lock:
             before = self._clock()
             self._clock = _clock_of(loop)
             self._state.rebase(self._clock() - before)
             self._loop, self._thread = loop, threading.get_ident()
-            # Whatever waited on a loop that is closed now waits no more.
+            # Waiters of the previous loop ended with it.
             self._waiters.clear()
             self._drainers.clear()
             self._has_waiters = self._is_wake_scheduled = False
@@ -137,23 +138,23 @@ class LoopQueue(WorkQueueBase[K]):
         return loop
 
     def _on_loop(self, call: Callable[[], None]) -> None:
-        """Have something done on the loop's thread, at once if it is the current one. The lock is held meanwhile."""
+        """Call a function under the lock on the loop's thread; immediately if that is the current one."""
         if self._loop is None:
-            return  # nobody has waited so far
+            return  # no worker has waited yet
         if threading.get_ident() == self._thread:
             call()
             return
         with contextlib.suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._locked, call)
+            self._loop.call_soon_threadsafe(self._call_locked, call)
 
-    def _locked(self, call: Callable[[], None]) -> None:
+    def _call_locked(self, call: Callable[[], None]) -> None:
         with self._lock:
             call()
 
     def _notify_ready(self) -> None:
         if threading.get_ident() == self._thread:
             self._wake(1)
-        elif not self._is_wake_scheduled:  # one call on the loop serves all keys that are added until then
+        elif not self._is_wake_scheduled:  # one call on the loop serves all keys added before it
             self._is_wake_scheduled = True
             self._on_loop(self._wake_ready)
 
@@ -184,7 +185,7 @@ class LoopQueue(WorkQueueBase[K]):
         _resolve(self._drainers)
 
     def _wake(self, count: int) -> None:
-        """Wake so many workers. They take a key, or wait again if others were faster."""
+        """Wake a number of workers. They take a key, or wait again if others were faster."""
         waiters = self._waiters
         while count > 0 and waiters:
             waiter = waiters.popleft()
@@ -194,7 +195,7 @@ class LoopQueue(WorkQueueBase[K]):
         self._has_waiters = bool(waiters)
 
     def _set_timer(self) -> None:
-        """Wake up when the next delay ends, if a worker waits."""
+        """Set the timer to the end of the next delay, if a worker waits."""
         due = self._state.next_time() if self._waiters else None
         if due is None or self._loop is None:
             return
@@ -207,7 +208,7 @@ class LoopQueue(WorkQueueBase[K]):
     def _on_timer(self, due: float) -> None:
         with self._lock:
             self._timer = None
-            # The loop may call a little early.
+            # The loop may call early by its clock resolution; the key is due all the same.
             self._wake(self._state.promote(max(due, self._clock())))
             self._set_timer()
 
@@ -220,5 +221,5 @@ def _resolve(futures: list[asyncio.Future[None]]) -> None:
 
 
 def _clock_of(loop: asyncio.AbstractEventLoop) -> Callable[[], float]:
-    """The loop's clock; without its Python frame, where it is the usual one."""
+    """Return the loop's clock; for the standard loop the C function behind it, which is faster."""
     return time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time

@@ -1,4 +1,4 @@
-"""What a work queue counts, under client-go's names."""
+"""Metrics of a work queue, under client-go's names."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _log: Final = logging.getLogger("masthead.workqueue")
 
 
 class QueueMetrics(Generic[K]):
-    """What one queue counts. Its methods are called under the queue's lock, and never raise.
+    """The instruments of one queue. Its methods are called under the queue's lock, and never raise.
 
-    Gauges are computed when they are read, if the provider can do that; otherwise after each call of the queue.
+    Gauges are computed when they are read, if the provider supports that; otherwise after each call of the queue.
 
     Args:
-        metrics: Where to count.
+        metrics: The provider.
         name: The name of the queue.
         state: The keys of the queue.
         clock: The queue's clock.
@@ -48,37 +48,37 @@ class QueueMetrics(Generic[K]):
         self._offer(metrics, known.WORKQUEUE_LONGEST_RUNNING, self.longest_running)
 
     def changed(self) -> None:
-        """Keys were added, dropped or done."""
+        """Update after keys were added, dropped or done."""
         self._count(self._update)
 
     def retried(self) -> None:
-        """A key is added with a delay or a rate limit."""
+        """Count a key added with a delay or a rate limit."""
         self._count(self._retries.inc)
 
     def taken(self, now: float) -> None:
-        """A key is handed out."""
+        """Observe the time that a key has waited."""
         waited = max(0.0, now - self._state.ready_since)
         self._count(lambda: self._queue_duration.observe(waited))
         self._count(self._update)
 
     def worked(self, seconds: float) -> None:
-        """A key is done."""
+        """Observe the processing time of a key."""
         self._count(lambda: self._work_duration.observe(max(0.0, seconds)))
 
     def depth(self) -> float:
-        """How many keys wait to be handed out."""
+        """The number of waiting keys."""
         return self._state.waiting
 
     def unfinished(self) -> float:
-        """For how long all keys in processing have been processed."""
+        """The total processing time so far of all keys in processing."""
         return sum(self._running())
 
     def longest_running(self) -> float:
-        """For how long the key that has been processed longest has been processed."""
+        """The longest processing time so far of a key in processing."""
         return max(self._running(), default=0.0)
 
     def _running(self) -> list[float]:
-        # Read without the lock, by whoever reads the metrics: a copy is made in one step.
+        # Scrapes read without the lock. Copying a dict is atomic, iterating over it is not.
         now, in_flight = self._clock(), self._state.in_flight.copy()
         return [max(0.0, now - since) for since in in_flight.values()]
 
@@ -99,10 +99,10 @@ class QueueMetrics(Generic[K]):
             gauge.set(value())
 
     def _count(self, count: Callable[[], object]) -> None:
-        """Metrics that fail must not cost a queue its keys."""
+        """Count; a failure of the metrics must not cost a queue its keys."""
         try:
             count()
-        except Exception:  # noqa: BLE001 - whatever it is, it is not about the queue
+        except Exception:  # noqa: BLE001 - a fault of the metrics must not end a worker
             if not self._is_broken:
                 _log.exception("metrics of work queue %s failed; further failures are not logged", self._name)
             self._is_broken = True

@@ -26,8 +26,8 @@ class WorkQueue(LoopQueue[K]):
 
         queue = masthead.aio.WorkQueue[str]()
         queue.add("default/web")
-        queue.add("default/web")  # is enqueued once
-        queue.close()  # the loop ends when nothing is left; without it, it waits for more
+        queue.add("default/web")  # enqueued once
+        queue.close()  # ends the loop after the last key; without it, the loop waits for more
         async for key in queue:
             try:
                 print("reconciling", key)
@@ -38,41 +38,43 @@ class WorkQueue(LoopQueue[K]):
             finally:
                 queue.done(key)
 
-    A key is never handed out to two workers at once: one that is added while it is processed is handed out again after
-    `done`, which must be called for each key that `get` returned. Of the keys that are ready, those of the highest
-    priority come first, in the order in which they were added. While several priorities are ready, one in `oldest_every`
-    keys is the one that has waited longest, so that none waits forever.
+    No key is handed out to two workers at the same time: a key added during its processing is handed out again after
+    `done`, which workers must call for every key from `get`. Ready keys come by priority, the highest first, and in the
+    order of their adds. If keys of several priorities are ready, one in `oldest_every` is the key with the longest
+    wait, so that none waits forever.
 
-    Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get` takes
-    no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or `asyncio.timeout`.
+    Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get`
+    takes no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or
+    `asyncio.timeout`.
 
     Args:
-        name: What metrics call it.
+        name: The name in metrics.
         rate_limiter: The delays of `add_rate_limited`; by default `masthead.workqueue.default_rate_limiter`. A limiter
             belongs to one queue.
-        metrics: Where to count, if the queue has a name.
-        oldest_every: How often the oldest key comes first; at least 2.
+        metrics: Receives the metrics of a queue with a name.
+        oldest_every: One in so many keys is the oldest; at least 2.
 
     Raises:
         ArgumentError: If `oldest_every` is less than 2.
     """
 
     async def get(self, *, timeout: float | None = None) -> K:
-        """Wait for the next key. It is being processed from then on, until `done`.
+        """Wait for the next key. Its processing lasts until `done`.
 
         Args:
-            timeout: How many seconds to wait; None for as long as it takes.
+            timeout: Seconds to wait; None for no limit.
 
         Raises:
-            QueueClosedError: If the queue is closed, and nothing is left to hand out.
-            DeadlineError: If no key came within `timeout`.
+            QueueClosedError: If the queue is closed and empty.
+            DeadlineError: If no key is ready within the timeout.
         """
+        # Without a wait in the usual case, which costs no task switch.
         with self._lock:
             key = self._take()
         return await self._wait(timeout) if key is None else key
 
     async def __aiter__(self) -> AsyncIterator[K]:
-        """The keys as they come, until the queue is closed and empty. `done` must be called for each."""
+        """Yield keys until the queue is closed and empty. Call `done` for each."""
         while True:
             try:
                 key = await self.get()
@@ -85,7 +87,7 @@ class WorkQueue(LoopQueue[K]):
         """Wait for the next key, and call `done` at the end of the block.
 
         Raises:
-            QueueClosedError: If the queue is closed, and nothing is left to hand out.
+            QueueClosedError: If the queue is closed and empty.
         """
         key = await self.get()
         try:
@@ -94,12 +96,12 @@ class WorkQueue(LoopQueue[K]):
             self.done(key)
 
     async def drain(self, *, timeout: float | None = None) -> bool:
-        """Close the queue, and wait until no key is left: neither enqueued nor being processed.
+        """Close the queue, and wait until no key is enqueued or in processing.
 
         A later `close` ends the wait.
 
         Args:
-            timeout: How many seconds to wait; None for as long as it takes.
+            timeout: Seconds to wait; None for no limit.
 
         Returns:
             Whether all keys are done.

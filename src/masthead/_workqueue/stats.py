@@ -1,4 +1,4 @@
-"""A work queue at one moment, for debug pages."""
+"""Snapshots of work queues, for debug pages."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ K = TypeVar("K", bound=Hashable)
 @set_module("masthead.workqueue")
 @dataclass(frozen=True, slots=True)
 class WorkQueueStats(Generic[K]):
-    """A work queue at one moment.
+    """A snapshot of a work queue.
 
     Attributes:
-        name: Its name.
-        ready: How many keys are ready, by priority, the highest first.
-        delayed: How many keys are delayed.
-        processing: The keys that are being processed, and for how many seconds.
-        dirty: How many of those are handed out again when they are done.
-        oldest: The key that has been ready longest, and for how many seconds; None if no key is ready.
-        next_due: In how many seconds the next delay ends; None if no key is delayed.
-        is_closed: Whether no more keys are accepted.
+        name: The name of the queue.
+        ready: The number of ready keys by priority, the highest first.
+        delayed: The number of delayed keys.
+        processing: The keys in processing, with their processing time in seconds.
+        dirty: The number of keys in processing that will be handed out again.
+        oldest: The key with the longest wait, and its seconds; None if no key is ready.
+        next_due: Seconds until the next delay ends; None if no key is delayed.
+        is_closed: Whether the queue is closed.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A work queue whose workers are threads: how they wait, and how they are woken."""
+"""A work queue for threads: waiting and waking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class ThreadQueue(WorkQueueBase[K]):
-    """Waits on condition variables; keys may be added from any thread, but not from a signal handler."""
+    """Waits on condition variables. Any thread may add keys, but no signal handler."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ThreadQueue(WorkQueueBase[K]):
         oldest_every: int = OLDEST_EVERY,
     ) -> None:
         super().__init__(name, rate_limiter=rate_limiter, metrics=metrics, oldest_every=oldest_every)
-        # One of the waiting threads waits for the end of the next delay, too; the others only for a key.
+        # One waiting thread, the timekeeper, also waits for the next delay; the others, the followers, only for a key.
         self._followers = threading.Condition(self._lock)
         self._timekeeper = threading.Condition(self._lock)
         self._waiting = 0
@@ -40,7 +40,7 @@ class ThreadQueue(WorkQueueBase[K]):
         self._closings = 0
 
     def _drain(self, timeout: float | None) -> bool:
-        """Close the queue, and wait until no key is left; return whether none is."""
+        """Close the queue, and wait for its last key; return whether none is left."""
         with self._lock:
             state, closings = self._state, self._closings
             state.close()
@@ -53,30 +53,30 @@ class ThreadQueue(WorkQueueBase[K]):
 
         Raises:
             QueueClosedError: If the queue is closed and empty.
-            DeadlineError: If no key came within `timeout`.
+            DeadlineError: If no key is ready within the timeout.
         """
         with self._lock:
             return self._wait_for_key(timeout)
 
     def _wait_for_key(self, timeout: float | None) -> K:
-        """Wait for a key. The lock is held, and released while it waits."""
+        """Wait for a key, under the lock, which is released during the wait."""
         deadline = None if timeout is None else self._clock() + timeout
         try:
             while (key := self._take()) is None:
                 if self._state.is_exhausted:
-                    raise QueueClosedError(f"{self._described()} is closed and empty")
+                    raise QueueClosedError(f"{self._describe()} is closed and empty")
                 now = self._clock()
                 if deadline is not None and now >= deadline:
-                    raise DeadlineError(f"{self._described()} had no key within {timeout:g} s")
+                    raise DeadlineError(f"{self._describe()} had no key within {timeout:g} s")
                 self._sleep(now, deadline)
         finally:
-            # More keys may be ready, or delays may need another timekeeper; also if this thread was interrupted.
+            # More keys may be ready, or a delay may need a new timekeeper; also after an interrupt of this thread.
             if self._has_waiters and self._state.has_more:
                 self._notify_ready()
         return key
 
     def _sleep(self, now: float, deadline: float | None) -> None:
-        """Wait until something has changed, a delay has ended, or the deadline has come."""
+        """Wait for a change, the end of a delay, or the deadline."""
         if self._has_timekeeper:
             condition, until = self._followers, deadline
         else:
@@ -94,7 +94,7 @@ class ThreadQueue(WorkQueueBase[K]):
             self._has_timekeeper &= not is_timekeeper
 
     def _notify_ready(self) -> None:
-        # The timekeeper last: another one would have to take its place.
+        # The timekeeper last, because another thread would have to replace it.
         if self._waiting > self._has_timekeeper:
             self._followers.notify()
         else:
@@ -112,6 +112,7 @@ class ThreadQueue(WorkQueueBase[K]):
         self._ended.notify_all()
 
     def _notify_ended(self) -> None:
+        # Workers end when no key is left to hand out; a drain, when the last worker is done.
         if self._state.is_exhausted:
             self._wake_all()
         if self._state.is_idle:
