@@ -194,7 +194,7 @@ def test_unauthenticated_endpoints_read_no_body(server: Server) -> None:
 
 
 def test_the_total_size_of_bodies_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead_server.body.BODIES_LIMIT", 4 * MEBIBYTE)
+    monkeypatch.setattr("masthead_server.body.MAX_BODIES_BYTES", 4 * MEBIBYTE)
     with masthead.server.run() as server:
         caller = Caller(server.url, server.token)
         begun = head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Content-Length: 3000000")

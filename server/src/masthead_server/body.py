@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from masthead_server.limits import BODIES_LIMIT, BODY_SECONDS, Budget
-from masthead_server.verbs.bodies import BODY_LIMIT
+from masthead_server.limits import Budget
+from masthead_server.wire.body_limits import BODY_SECONDS, MAX_BODIES_BYTES, MAX_BODY_BYTES
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class BodyLimiter:
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self.held = Budget(BODIES_LIMIT)
+        self.held = Budget(MAX_BODIES_BYTES)
 
     def reader(self, incoming: Request) -> BodyReader:
         """Make the reader of a request's body, to be used as a context manager."""
@@ -60,7 +60,7 @@ class BodyReader:
         """
         incoming = self._incoming
         # Refused before "100 Continue" is sent, so that the client need not send it.
-        if (incoming.head.content_length or 0) > BODY_LIMIT:
+        if (incoming.head.content_length or 0) > MAX_BODY_BYTES:
             raise _too_large()
         # A body that has arrived with its head needs no timer.
         timer = None if incoming.body.is_complete else self._owner.clock.call_later(BODY_SECONDS, self._expire)
@@ -81,7 +81,7 @@ class BodyReader:
         async for piece in self._incoming.body:
             self._size += len(piece)
             held.take(len(piece))
-            if self._size > BODY_LIMIT:
+            if self._size > MAX_BODY_BYTES:
                 raise _too_large()
             if held.is_exceeded:
                 message = "the server has received too many requests and has asked us to try again later"
@@ -94,4 +94,4 @@ class BodyReader:
 
 
 def _too_large() -> StatusFailure:
-    return StatusFailure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")
+    return StatusFailure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY_BYTES}")

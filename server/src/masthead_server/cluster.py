@@ -12,8 +12,8 @@ from masthead_server.clock import stamp
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
 from masthead_server.resources.allocator import Allocations, Allocator
 from masthead_server.resources.catalog import unknown_resource
+from masthead_server.wire.body_limits import too_large
 from masthead_server.wire.failures import StatusFailure, details_of, not_found, qualified
-from masthead_server.wire.limits import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

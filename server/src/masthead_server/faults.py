@@ -47,7 +47,7 @@ __all__ = ["Effect", "Fault", "Faults", "RequestFilter"]
 _CHANGES: Final = ("update", "patch")
 _FAILURES: Final = range(400, 600)
 _CLOSE_CODES: Final = range(1000, 5000)
-_MOST_REASON: Final = 123
+_MAX_REASON_LENGTH: Final = 123
 
 
 @set_module("masthead.server")
@@ -309,7 +309,7 @@ class Faults:
             times: How many requests; None for all.
             where: Which requests.
         """
-        if code not in _CLOSE_CODES or len(reason.encode()) > _MOST_REASON:
+        if code not in _CLOSE_CODES or len(reason.encode()) > _MAX_REASON_LENGTH:
             raise ValueError(f"no WebSocket is closed with the code {code} and the reason {reason!r}")
         data = code.to_bytes(2) + reason.encode()
         return self._add(Fault(Effect.CLOSE_STREAM, where, times, after=after, data=data))

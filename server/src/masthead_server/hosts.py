@@ -23,8 +23,8 @@ ANY: Final = "*"
 """Allows every name."""
 _AUTHORITY: Final = re.compile(r"(?:\[[^\]]*\]|[^\[\]@:]*)(?::[0-9]*)?")
 """A host and perhaps a port: what browsers send as Host, and after the scheme of an Origin."""
-_LONGEST_SHOWN: Final = 100
-_MOST_KNOWN: Final = 64
+_MAX_SHOWN_LENGTH: Final = 100
+_MAX_KNOWN: Final = 64
 
 
 def is_loopback(host: str) -> bool:
@@ -65,7 +65,7 @@ class AllowedHosts:
             if host not in self._known and not self._allows(_name_in(f"//{host}")):
                 raise _refused(f"the request is addressed to host {_shown(host)}")
             # Limited in number and length, because clients choose what they send as Host.
-            if len(self._known) < _MOST_KNOWN and len(host) <= _LONGEST_SHOWN:
+            if len(self._known) < _MAX_KNOWN and len(host) <= _MAX_SHOWN_LENGTH:
                 self._known.add(host)
         for origin in origins:
             if not self._allows(_name_in(origin)):
@@ -96,7 +96,7 @@ def _is_address(name: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    cut = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    cut = text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}..."
     return ascii(cut)
 
 

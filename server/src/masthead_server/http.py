@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from masthead_server.access import AccessControl
     from masthead_server.clock import Clock
     from masthead_server.faults import Faults
+    from masthead_server.inert_kinds import InertKinds
     from masthead_server.kubelet.connect import Connecter, ConnectHandler
     from masthead_server.request_metrics import RequestMetrics
-    from masthead_server.unenforced import UnenforcedKinds
     from masthead_server.verbs.rest import Rest
     from masthead_server.web.request import Request
 
@@ -62,7 +62,7 @@ class HttpHandler:
         on_idle: Called when a request has been handled.
         metrics: Counts requests.
         connecters: What serves subresources that connect a client to a pod, by resource and subresource.
-        unenforced: Warns of objects that have no effect.
+        inert_kinds: Warns of objects that have no effect.
     """
 
     def __init__(  # noqa: PLR0913 - what each request needs
@@ -76,7 +76,7 @@ class HttpHandler:
         on_idle: Callable[[], object],
         metrics: RequestMetrics,
         connecters: Mapping[tuple[str, str], Connecter],
-        unenforced: UnenforcedKinds,
+        inert_kinds: InertKinds,
     ) -> None:
         self.recorder = RequestRecorder()
         self.in_flight: set[RecordedRequest] = set()
@@ -87,7 +87,7 @@ class HttpHandler:
         self.connections: set[asyncio.Task[object]] = set()
         """The requests that connect a client to a pod, such as an exec."""
         self._connecters = connecters
-        self._unenforced = unenforced
+        self._inert_kinds = inert_kinds
         self._rest = rest
         self._faults = faults
         self._access = access
@@ -196,7 +196,7 @@ class HttpHandler:
         elif not isinstance(outcome, ApiResponse):
             await self._connect(incoming, outcome, recorded, line)
         else:
-            outcome = self._unenforced.warn(info, outcome)
+            outcome = self._inert_kinds.warn(info, outcome)
             self._begin_response(recorded, line, outcome.code)
             await _send(incoming, outcome)
 

@@ -1,4 +1,4 @@
-"""Limits of requests: their size, the time they take, and the memory of all of them together.
+"""Limits of the heads of requests; `masthead_server.wire.body_limits` has those of their bodies.
 
 The figures are kube-apiserver's where it has one: Go's server limits a request's head to 1 MB and 32 seconds.
 The others bound the memory that all clients together can make the server use before they are authenticated.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "BODIES_LIMIT",
-    "BODY_SECONDS",
     "HEADER_COUNT_LIMIT",
     "HEADS_LIMIT",
     "HEAD_LIMIT",
@@ -26,10 +24,6 @@ HEAD_SECONDS: Final = 32.0
 """Time for a head to arrive, on the server's clock."""
 HEADS_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of heads that all connections together may have pending."""
-BODY_SECONDS: Final = 60.0
-"""Time for a body to arrive, on the server's clock."""
-BODIES_LIMIT: Final = 128 * 1024 * 1024
-"""Bytes of the bodies of all requests in flight."""
 
 
 class Budget:

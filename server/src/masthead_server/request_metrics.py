@@ -18,7 +18,7 @@ __all__ = ["CONTENT_TYPE", "RequestMetrics"]
 
 Labels: TypeAlias = "tuple[tuple[str, str], ...]"
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_MOST_SERIES: Final = 5_000
+_MAX_SERIES: Final = 5_000
 """How many combinations of labels are kept; further requests count as those of an unknown resource."""
 _VERBS: Final = {"create": "POST", "update": "PUT"}
 """The verbs that kube-apiserver shows under the name of their method; the others are in upper case."""
@@ -48,7 +48,7 @@ class RequestMetrics:
         verb = "APPLY" if is_apply else _VERBS.get(info.verb, info.verb.upper())
         labels = _labels_of(info, code, "CONNECT" if info.subresource in _CONNECTS else verb)
         # Paths come from clients, so that their number has no other limit.
-        if labels not in self._requests and len(self._requests) >= _MOST_SERIES:
+        if labels not in self._requests and len(self._requests) >= _MAX_SERIES:
             labels = (("code", str(code)), ("resource", "other"))
         self._requests[labels] += 1
 

@@ -32,6 +32,7 @@ from masthead_server.controllers.objects import ObjectClient
 from masthead_server.faults import Effect, Faults
 from masthead_server.files import write_private
 from masthead_server.http import HttpHandler
+from masthead_server.inert_kinds import InertKinds
 from masthead_server.kubelet.connecter_table import Connecters
 from masthead_server.kubelet.controller import KubeletController
 from masthead_server.kubelet.kubelet import Kubelet
@@ -43,7 +44,6 @@ from masthead_server.resources.catalog import Catalog
 from masthead_server.resources.custom.installer import DefinitionInstaller
 from masthead_server.storage import JournalError, Storage
 from masthead_server.tls import can_issue
-from masthead_server.unenforced import UnenforcedKinds
 from masthead_server.verbs.discovery import VERSION
 from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.selection import SelectionPredicate
@@ -145,8 +145,8 @@ class Server:
             authority=self._certificates.authority if self._certificates else "",
         )
         self._definitions = DefinitionInstaller(self._cluster)
-        unenforced = UnenforcedKinds(runs_workloads=settings.workloads)
-        self._cluster.on_write.append(unenforced.observe)
+        inert_kinds = InertKinds(runs_workloads=settings.workloads)
+        self._cluster.on_write.append(inert_kinds.observe)
         self._runtime = PodRuntime(self._cluster)
         self._cluster.on_write.append(self._runtime.observe)
         self._lifecycle = PodLifecycle(self._runtime)
@@ -167,7 +167,7 @@ class Server:
             on_idle=self._progress.set,
             metrics=RequestMetrics(self._storage, settings.clock.now().timestamp(), VERSION),
             connecters=Connecters(self._runtime),
-            unenforced=unenforced,
+            inert_kinds=inert_kinds,
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[ServerListener] = []

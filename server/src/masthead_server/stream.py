@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.faults import Effect
-from masthead_server.verbs.events import error_line
 from masthead_server.verbs.watch import too_old
+from masthead_server.verbs.watch_events import error_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

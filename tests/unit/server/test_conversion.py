@@ -22,7 +22,7 @@ from masthead._meta.apitype import ApiType
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.shape import annotations_of
 from masthead.api.index import KINDS
-from masthead_server.resources.versions import storage_version_hash
+from masthead_server.resources.storage_version_hash import storage_version_hash
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("conversion_vectors.json").read_text("utf-8"))
 HASHES: dict[str, str] = json.loads(Path(__file__).with_name("storage_version_hashes.json").read_text("utf-8"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead_server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import (
-    MAX_DEPTH,
+    MAX_SCHEMA_DEPTH,
     report_on,
 )
 from masthead_server.resources.builtin.apiextensions.customresourcedefinition.validation import (
@@ -123,11 +123,11 @@ def test_a_schema_is_reported_on_once() -> None:
 
 def test_a_schema_that_nests_too_deeply_is_refused() -> None:
     schema = TEXT
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_SCHEMA_DEPTH + 1):
         schema = {"type": "array", "items": schema}
     found = [str(definition_error) for definition_error in definition_errors(definition(object_of(a=schema)))]
     assert found == [
-        f'spec.validation.openAPIV3Schema: Invalid value: "": must not be nested more than {MAX_DEPTH} levels deep'
+        f'spec.validation.openAPIV3Schema: Invalid value: "": must not be nested more than {MAX_SCHEMA_DEPTH} levels deep'
     ]
 
 

@@ -14,7 +14,7 @@ from masthead_server.kubelet.proxy_rules import (
 )
 from masthead_server.kubelet.proxy_targets import ProxyTargets
 from masthead_server.kubelet.proxy_upgrade import relay_upgrade
-from masthead_server.verbs.paths import not_allowed
+from masthead_server.verbs.routing import not_allowed
 from masthead_server.web.byte_stream import TargetConnection
 from masthead_server.web.client import MalformedResponseError, TruncatedResponseError, encode_request, exchange
 from masthead_server.web.response import Response

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from masthead._meta.quantity import Quantity, QuantityFormat
 from masthead.errors import ArgumentError
+from masthead_server.wire.body_limits import MAX_ITEMS, too_large
 from masthead_server.wire.go_base64 import decode_base64
 from masthead_server.wire.go_time import MICRO_TIME, TIME
-from masthead_server.wire.limits import MAX_ITEMS, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +41,10 @@ __all__ = [
     "write_quantity",
 ]
 
-_MOST_UNKNOWN: Final = 100
+_MAX_UNKNOWN: Final = 100
 _MAX_REPORTED: Final = 1024 * 1024
 """Characters of the paths of unknown fields that are reported."""
-_LONGEST_KEPT: Final = 64
+_MAX_CACHED_LENGTH: Final = 64
 _INT32: Final = 2**31
 
 
@@ -118,7 +118,7 @@ class Decoding:
 
     def add_unknown(self, name: str) -> None:
         """Record an unknown field; Go lists a hundred of them."""
-        if len(self.unknown) < _MOST_UNKNOWN and self._reported < _MAX_REPORTED:
+        if len(self.unknown) < _MAX_UNKNOWN and self._reported < _MAX_REPORTED:
             self.unknown.append(self.where(name))
             self._reported += len(self.unknown[-1])
 
@@ -338,7 +338,7 @@ class QuantityText:
         if type(value) not in _QUANTITIES:
             raise Mismatch(NO_QUANTITY)
         text = value.strip() if isinstance(value, str) else str(value)
-        return _written_quantity(text) if len(text) <= _LONGEST_KEPT else write_quantity(text)
+        return _written_quantity(text) if len(text) <= _MAX_CACHED_LENGTH else write_quantity(text)
 
 
 def write_quantity(text: str) -> str:
@@ -368,7 +368,7 @@ def _is_reused(whole: str, fraction: str, suffix: str, parsed: Quantity) -> bool
     exponent = int(suffix[1:]) if suffix[1:] else _DECIMAL_EXPONENTS[suffix]
     scale = exponent - len(fraction)
     has_form = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
-    return has_form and len(digits) <= _MOST_DIGITS and scale >= _NANO
+    return has_form and len(digits) <= _MAX_DIGITS and scale >= _NANO
 
 
 _QUANTITY: Final = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
@@ -386,7 +386,7 @@ _DECIMAL_EXPONENTS: Final = {
     "P": 15,
     "E": 18,
 }
-_MOST_DIGITS: Final = 18
+_MAX_DIGITS: Final = 18
 _NANO: Final = -9
 _written_quantity: Final = functools.lru_cache(maxsize=4096)(write_quantity)
 """Writes short quantities; the same few stand in every container."""

@@ -21,7 +21,7 @@ Rule: TypeAlias = Callable[[str], list[str]]
 
 NameRule: TypeAlias = Callable[[str, bool, Plain], list[str]]
 """What is wrong with a name, whether it is only the beginning of one, and the object that is to bear it."""
-LONGEST_KEPT: Final = 256
+MAX_CACHED_LENGTH: Final = 256
 """Characters of the longest text whose findings are remembered; hardly any that is right is longer."""
 
 
@@ -55,7 +55,7 @@ class Format:
 
     def matches(self, value: str) -> bool:
         """Whether the pattern fits; the length is not looked at."""
-        return (_fits if len(value) <= LONGEST_KEPT else _matches)(self.pattern, value)
+        return (_fits if len(value) <= MAX_CACHED_LENGTH else _matches)(self.pattern, value)
 
     def too_long(self, value: str) -> list[str]:
         """What the length makes wrong."""
@@ -177,7 +177,7 @@ def qualified_name(value: str) -> list[str]:
     """Return what keeps a value from being a key such as ``app`` or ``example.com/app``."""
     if is_plain(value):
         return []
-    return list((_qualified_name if len(value) <= LONGEST_KEPT else _problems_with_key)(value))
+    return list((_qualified_name if len(value) <= MAX_CACHED_LENGTH else _problems_with_key)(value))
 
 
 @functools.lru_cache(maxsize=16_384)

@@ -12,7 +12,7 @@ from masthead_server import scheme
 from masthead_server.resources.behavior import NO_SUBRESOURCE
 from masthead_server.resources.codec import GoCodec
 from masthead_server.resources.names import path_segment
-from masthead_server.resources.versions import storage_version_hash
+from masthead_server.resources.storage_version_hash import storage_version_hash
 from masthead_server.wire.failures import StatusFailure, bad_request, not_found
 from masthead_server.wire.request import (
     APPLY_PATCH_TYPE,

@@ -12,10 +12,10 @@ from masthead_server.resources.codec import KindDecoder
 from masthead_server.resources.go_decoder import Mismatch
 from masthead_server.wire import go_json
 from masthead_server.wire.apply_configuration import decode_configuration
+from masthead_server.wire.body_limits import is_costly, is_costly_yaml, is_slow_yaml
 from masthead_server.wire.failures import StatusFailure, bad_request
 from masthead_server.wire.go_duplicates import duplicate_keys, pairs_of
 from masthead_server.wire.go_yaml import decode_yaml
-from masthead_server.wire.limits import BODY_LIMIT, is_costly
 from masthead_server.wire.request import APPLY_PATCH_TYPE, JSON_TYPE, YAML_TYPE
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     RefusalFactory: TypeAlias = Callable[[Plain, str], StatusFailure]
 
 __all__ = [
-    "BODY_LIMIT",
     "decode",
     "drop_unknown",
     "is_large",
@@ -45,9 +44,6 @@ __all__ = [
 _NUMBER: Final = "cannot unmarshal number "
 _NUMERAL: Final = re.compile("(?<=number) [^ ]+(?= into )")
 _YAML_TYPES: Final = frozenset({YAML_TYPE, APPLY_PATCH_TYPE})
-_MANY_LINES: Final = 2_000
-_QUICK_YAML: Final = 8 * 1024
-"""Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
 
 
 def decode(request: ApiRequest, decoder: Decoder, options: WriteOptions, *, older: tuple[str, ...] = ()) -> Plain:
@@ -130,7 +126,7 @@ def read_options(request: ApiRequest) -> Plain | None:
 
 def is_slow(request: ApiRequest) -> bool:
     """Whether a body takes too long to decode in the event loop: YAML of some length."""
-    return len(request.body) > _QUICK_YAML and media_type(request) in _YAML_TYPES
+    return is_slow_yaml(request.body) and media_type(request) in _YAML_TYPES
 
 
 def is_large(request: ApiRequest) -> bool:
@@ -138,8 +134,7 @@ def is_large(request: ApiRequest) -> bool:
     body = request.body
     if is_costly(body):
         return True
-    # The number of values in YAML is not known before it is decoded: a few aliases can expand to thousands.
-    return media_type(request) in _YAML_TYPES and (b"*" in body or body.count(b"\n") > _MANY_LINES)
+    return media_type(request) in _YAML_TYPES and is_costly_yaml(body)
 
 
 def read_ahead(request: ApiRequest) -> ApiRequest:

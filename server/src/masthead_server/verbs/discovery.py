@@ -41,7 +41,7 @@ VERSION: Final = {
 """The Kubernetes version whose API is served. ``kubectl --match-server-version`` compares version, commit and tree state with
 its own, so only the compiler says that this is another server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
-_MOST_CLAUSES: Final = 1_000
+_MAX_CLAUSES: Final = 1_000
 """How many clauses of an Accept header are read; clients send three."""
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
@@ -202,7 +202,7 @@ def _aggregated_version(accept: str) -> str:
 
     The aggregated form is preferred wherever it stands among what the client takes.
     """
-    for clause in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]:
+    for clause in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
         media_type, *parameters = (each.strip() for each in clause.split(";"))
         if media_type not in {"application/json", "*/*"}:
             continue

@@ -23,7 +23,7 @@ _PROTOBUF_V2: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobu
 _PROTOBUF_NAMES: Final = frozenset({_PROTOBUF_V2, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"})
 """What clients call the protobuf of version 2; the second name is deprecated, because it is no media type."""
 _JSON_RANGES: Final = frozenset({JSON_TYPE, "application/*", "*/*", "*/json"})
-_MOST_CLAUSES: Final = 1_000
+_MAX_CLAUSES: Final = 1_000
 """How many clauses of a header are read."""
 _YEAR: Final = timedelta(days=365)
 
@@ -128,7 +128,7 @@ def _swagger_form(request: ApiRequest) -> bool | None:
 def _media_types(request: ApiRequest) -> list[str]:
     """Return what a client takes, the preferred first."""
     accept = request.headers.get("accept", "") or "*/*"
-    clauses = [each.partition(";") for each in accept.split(",", _MOST_CLAUSES)[:_MOST_CLAUSES]]
+    clauses = [each.partition(";") for each in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]]
     weighted = sorted(clauses, key=lambda each: -_weight(each[2]))
     return [media_type.strip() for media_type, _, _ in weighted]
 
@@ -146,7 +146,7 @@ def _weight(parameters: str) -> float:
 
 
 def _takes_gzip(request: ApiRequest) -> bool:
-    codings = request.headers.get("accept-encoding", "").split(",", _MOST_CLAUSES)
+    codings = request.headers.get("accept-encoding", "").split(",", _MAX_CLAUSES)
     return any(
         coding.strip().lower() == "gzip" and _weight(rest) > 0
         for coding, _, rest in (each.partition(";") for each in codings)
@@ -155,5 +155,5 @@ def _takes_gzip(request: ApiRequest) -> bool:
 
 def _matches(condition: str, digest: str) -> bool:
     """Tell whether an ``If-None-Match`` header names a document; weak tags compare like strong ones."""
-    tags = {each.strip().removeprefix("W/") for each in condition.split(",", _MOST_CLAUSES)}
+    tags = {each.strip().removeprefix("W/") for each in condition.split(",", _MAX_CLAUSES)}
     return bool(tags & {"*", f'"{digest}"'})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from masthead._meta import typeinfo
-from masthead_server.verbs.events import event_line
+from masthead_server.verbs.watch_events import event_line
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:

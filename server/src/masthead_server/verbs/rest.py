@@ -20,14 +20,14 @@ from masthead_server.verbs import bodies, delete, discovery, reviews, subresourc
 from masthead_server.verbs.lists import check_not_ahead, read_page
 from masthead_server.verbs.openapi import OpenApiHandler, is_openapi
 from masthead_server.verbs.patch import RequestPatch, patch_object, patch_type
-from masthead_server.verbs.paths import find_resource, not_allowed
 from masthead_server.verbs.representation import go_type, representation_for
+from masthead_server.verbs.routing import find_resource, not_allowed
 from masthead_server.verbs.selection import SelectionPredicate
 from masthead_server.verbs.watch import Watcher
 from masthead_server.verbs.write import WriteContext
+from masthead_server.wire.body_limits import is_costly
 from masthead_server.wire.encoders import encoder_for
 from masthead_server.wire.failures import StatusFailure, bad_request, details_of
-from masthead_server.wire.limits import is_costly
 from masthead_server.wire.negotiation import negotiate
 from masthead_server.wire.options import (
     CollectionOptions,

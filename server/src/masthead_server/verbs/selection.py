@@ -10,8 +10,8 @@ import msgspec
 from masthead._meta import fields, labels, typeinfo
 from masthead.errors import SelectorError
 from masthead_server.resources.selector_errors import field_problem, label_problem
+from masthead_server.wire.body_limits import too_large
 from masthead_server.wire.failures import StatusFailure, bad_request
-from masthead_server.wire.limits import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,15 +138,15 @@ class SelectionPredicate:
 
 
 _SET: Final = re.compile(r"\([^()]*\)")
-_MOST_TERMS: Final = 2_000
-_LONGEST_SELECTOR: Final = 128 * 1024
+_MAX_TERMS: Final = 2_000
+_MAX_SELECTOR_LENGTH: Final = 128 * 1024
 """The most terms and characters of a selector: each is parsed, and then matched against every object."""
 
 
 def _refuse_large(selector: str) -> None:
     # The values of a set are cheap, however many they are.
-    if len(selector) > _LONGEST_SELECTOR or _SET.sub("", selector).count(",") >= _MOST_TERMS:
-        raise too_large(f"limit is {_MOST_TERMS} terms and {_LONGEST_SELECTOR} characters in a selector")
+    if len(selector) > _MAX_SELECTOR_LENGTH or _SET.sub("", selector).count(",") >= _MAX_TERMS:
+        raise too_large(f"limit is {_MAX_TERMS} terms and {_MAX_SELECTOR_LENGTH} characters in a selector")
 
 
 def _shard_selector(text: str) -> ShardSelector | None:

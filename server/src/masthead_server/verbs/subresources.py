@@ -40,8 +40,8 @@ _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcon
 """Subresources that are written as the object itself is; empty for the object."""
 _REPLICAS: Final = ReplicaScale()
 _SUCCESS: Final[Plain] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-_SHORTEST_TOKEN: Final = 600
-_LONGEST_TOKEN: Final = 2**32
+_MIN_TOKEN_SECONDS: Final = 600
+_MAX_TOKEN_SECONDS: Final = 2**32
 """The seconds that a token may be requested for, as of the real server."""
 
 
@@ -247,9 +247,9 @@ _CREATE: Final[Mapping[str, Callable[[WriteContext, Plain], Awaitable[ApiRespons
 
 
 def _check_lifetime(seconds: int) -> None:
-    if seconds < _SHORTEST_TOKEN:
+    if seconds < _MIN_TOKEN_SECONDS:
         problem = "may not specify a duration less than 10 minutes"
-    elif seconds > _LONGEST_TOKEN:
+    elif seconds > _MAX_TOKEN_SECONDS:
         problem = "may not specify a duration larger than 2^32 seconds"
     else:
         return

@@ -8,8 +8,8 @@ import msgspec
 
 from masthead._printers.kinds import printer_for
 from masthead._schema.errors import invalid
-from masthead_server.verbs.events import INITIAL_EVENTS_END, event_line
 from masthead_server.verbs.representation import MetadataOnly, list_metadata
+from masthead_server.verbs.watch_events import INITIAL_EVENTS_END, event_line
 from masthead_server.wire.failures import bad_request
 from masthead_server.wire.plain import part
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.resources.custom.conversions import Conversions
-from masthead_server.verbs.events import INITIAL_EVENTS_END, error_line, event_of
 from masthead_server.verbs.lists import ahead_of
+from masthead_server.verbs.watch_events import INITIAL_EVENTS_END, error_line, event_of
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import read_version
 

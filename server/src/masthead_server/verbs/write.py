@@ -31,8 +31,8 @@ import msgspec
 from masthead_server.resources.codec import is_same_stored
 from masthead_server.verbs import write_steps as steps
 from masthead_server.verbs.write_steps import WriteContext
+from masthead_server.wire.body_limits import MAX_STORED_BYTES, MAX_TRACKED_BYTES
 from masthead_server.wire.failures import MODIFIED, StatusFailure, already_exists, conflict
-from masthead_server.wire.limits import MAX_STORED_BYTES, MAX_TRACKED_BYTES
 from masthead_server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:

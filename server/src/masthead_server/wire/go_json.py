@@ -16,9 +16,7 @@ from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import format_value
 from masthead_server import scheme
-from masthead_server.wire.failures import bad_request
-from masthead_server.wire.go_scanner import JsonError, problem_with
-from masthead_server.wire.limits import (
+from masthead_server.wire.body_limits import (
     LongNumberError,
     count_values,
     may_nest_too_deeply,
@@ -26,6 +24,8 @@ from masthead_server.wire.limits import (
     refuse_long_numbers,
     refuse_many_values,
 )
+from masthead_server.wire.failures import bad_request
+from masthead_server.wire.go_scanner import JsonError, problem_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

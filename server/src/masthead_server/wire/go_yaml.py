@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from masthead_server.wire.body_limits import MAX_BODY_BYTES, MAX_YAML_VALUES, too_large
 from masthead_server.wire.go_scanner import JsonError
-from masthead_server.wire.limits import BODY_LIMIT, MAX_YAML_VALUES, too_large
 
 if TYPE_CHECKING:
     from masthead._meta.yaml import AliasExpansion, DuplicateKey
@@ -83,8 +83,8 @@ def _refuse_large_yaml(body: bytes) -> bool:
         return False  # the error is found when it is decoded
     if _aliases_too_much(measured):
         raise JsonError("yaml: document contains excessive aliasing")
-    if measured.size > BODY_LIMIT:
-        raise too_large(f"limit is {BODY_LIMIT}")
+    if measured.size > MAX_BODY_BYTES:
+        raise too_large(f"limit is {MAX_BODY_BYTES}")
     if measured.values > MAX_YAML_VALUES:
         raise too_large(f"limit is {MAX_YAML_VALUES} values in YAML")
     return True

@@ -19,11 +19,11 @@ import msgspec
 from masthead._meta import typeinfo
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import OMITTED, invalid
+from masthead_server.wire.body_limits import MAX_BODY_BYTES, nests_too_deeply, too_large
 from masthead_server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead_server.wire.go_duplicates import duplicate_keys
 from masthead_server.wire.go_json import JsonError, decode, type_name, wrong_type
 from masthead_server.wire.go_numbers import parse_int
-from masthead_server.wire.limits import BODY_LIMIT, nests_too_deeply, too_large
 from masthead_server.wire.patches import copy_json, refused_patch, spelled
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["apply_json_patch", "json_patch_errors"]
 
 MAX_OPERATIONS: Final = 10_000
-_MAX_COPIED_BYTES: Final = BODY_LIMIT
+_MAX_COPIED_BYTES: Final = MAX_BODY_BYTES
 """Bytes that all copies of a patch may have together, as in kube-apiserver."""
 _MAX_STEPS: Final = 10_000
 """Steps of a path."""
 _MAX_SHIFTED_ITEMS: Final = 100_000_000
 """Elements of arrays that may be shifted by others that are added or removed before them."""
-_MAX_COMPARED_BYTES: Final = 16 * BODY_LIMIT
+_MAX_COMPARED_BYTES: Final = 16 * MAX_BODY_BYTES
 """Bytes that ``test`` operations may decode: nested values are decoded once for each level."""
 
 _Container: TypeAlias = "dict[str, object] | list[object]"

@@ -24,7 +24,7 @@ import msgspec
 
 from masthead._meta.quantity import parse_text
 from masthead.errors import QuantityError
-from masthead_server.wire.limits import (
+from masthead_server.wire.body_limits import (
     MAX_DEPTH,
     MAX_VALUES,
     LongNumberError,

@@ -15,9 +15,9 @@ import msgspec
 
 from masthead_server.resources.codec import QUICK_ITEMS
 from masthead_server.resources.custom.object_metadata import coerce_embedded, decode_metadata
+from masthead_server.wire.body_limits import too_large
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.go_json import wrong_name
-from masthead_server.wire.limits import too_large
 from masthead_server.wire.patches import spelled
 from masthead_server.wire.plain import Plain, part, with_floats, with_integers
 

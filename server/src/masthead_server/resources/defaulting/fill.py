@@ -88,13 +88,13 @@ def for_each(fill: Fill) -> Inner:
 def round_up(amounts: Plain) -> None:
     """Round the amounts of a map to thousandths, upwards, and write them canonically."""
     for name, amount in amounts.items():
-        rounded = (_rounded if len(str(amount)) <= _LONGEST_KEPT else _round_up)(amount)
+        rounded = (_rounded if len(str(amount)) <= _MAX_CACHED_LENGTH else _round_up)(amount)
         if rounded != amount:
             amounts[name] = rounded
 
 
 _MILLI = 10**6
-_LONGEST_KEPT = 64
+_MAX_CACHED_LENGTH = 64
 
 
 @lru_cache(maxsize=1024)

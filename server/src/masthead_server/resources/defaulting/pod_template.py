@@ -23,13 +23,13 @@ _IMAGE: Final = re.compile(
     r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )
-_LONGEST_IMAGE: Final = 1024
+_MAX_IMAGE_LENGTH: Final = 1024
 """Characters of an image's name; what is longer is invalid."""
 
 
 def pull_policy(image: str) -> str:
     """Say when an image is pulled: always if it may have changed, which is what no tag or ``latest`` means."""
-    return _known_policy(image) if len(image) <= _LONGEST_IMAGE else "IfNotPresent"
+    return _known_policy(image) if len(image) <= _MAX_IMAGE_LENGTH else "IfNotPresent"
 
 
 @lru_cache(maxsize=1024)

@@ -30,7 +30,7 @@ Rule: TypeAlias = Callable[[str], list[str]]
 
 IMMUTABLE: Final = "field is immutable"
 NEGATIVE: Final = "must be greater than or equal to 0"
-MOST: Final = 2**31 - 1
+MAX_INT32: Final = 2**31 - 1
 """The largest number of 32 bits."""
 
 
@@ -46,7 +46,7 @@ def follows(path: str, value: object, rule: Rule) -> Errors:
     if (rule is names.label or rule is names.SUBDOMAIN) and names.is_plain_label(text):
         return []
     # Only results for short strings are cached, so that clients cannot fill the memory with long ones.
-    problems = _problems(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
+    problems = _problems(rule, text) if len(text) <= names.MAX_CACHED_LENGTH else rule(text)
     return [invalid(path, value, problem) for problem in problems] if problems else []
 
 
@@ -250,7 +250,7 @@ def amount(value: object) -> Quantity:
     if value is None:
         return _NONE
     written = cast("str", value)
-    return _quantity(written) if len(written) <= names.LONGEST_KEPT else Quantity(written)
+    return _quantity(written) if len(written) <= names.MAX_CACHED_LENGTH else Quantity(written)
 
 
 _NONE: Final = Quantity(0)

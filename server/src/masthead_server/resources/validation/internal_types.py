@@ -120,12 +120,12 @@ def inner_pod_spec(spec: Plain) -> Plain:
 def difference(then: Plain, now: Plain) -> str:
     """Show what changed, as the lines of a unified diff."""
     before, after = (json.dumps(each, indent=1, ensure_ascii=False).splitlines() for each in (then, now))
-    if max(len(before), len(after)) > _MOST_LINES:
+    if max(len(before), len(after)) > _MAX_LINES:
         # Finding the smallest difference takes the square of the length.
         return f" ... ({len(before)} lines before, {len(after)} lines after)\n"
     lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
     return "".join(f"{line}\n" for line in lines)
 
 
-_MOST_LINES: Final = 3_000
+_MAX_LINES: Final = 3_000
 """Lines of an object whose difference from another is shown."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.strategy import Strategy
 
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
-_LONGEST_SUBRESOURCE: Final = 256
+_MAX_SUBRESOURCE_LENGTH: Final = 256
 _SHORT: Final = 32
 """Fewer characters than this are within all limits in any encoding."""
 _ORPHAN: Final = "orphan"
@@ -259,8 +259,8 @@ def _managed_fields(meta: Plain) -> Iterator[FieldError]:
             continue
         path = f"metadata.managedFields[{index}]"
         yield from manager_errors(manager, f"{path}.manager")
-        if len(subresource.encode()) > _LONGEST_SUBRESOURCE:
-            yield too_long(f"{path}.subresource", _LONGEST_SUBRESOURCE)
+        if len(subresource.encode()) > _MAX_SUBRESOURCE_LENGTH:
+            yield too_long(f"{path}.subresource", _MAX_SUBRESOURCE_LENGTH)
 
 
 def _finalizers_of(meta: Plain) -> list[str]:

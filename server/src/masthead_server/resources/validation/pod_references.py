@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["dns_errors", "pod_claim_errors", "system_errors"]
 
-_MOST_SERVERS: Final = 3
-_MOST_SEARCHES: Final = 32
-_LONGEST_SEARCHES: Final = 2048
+_MAX_SERVERS: Final = 3
+_MAX_SEARCHES: Final = 32
+_MAX_SEARCHES_LENGTH: Final = 2048
 
 
 def dns_errors(spec: Plain, path: str) -> Errors:
@@ -36,16 +36,16 @@ def dns_errors(spec: Plain, path: str) -> Errors:
 def _config_errors(config: Plain, path: str) -> Errors:
     servers, searches = words(config, "nameservers"), words(config, "searches")
     errors: Errors = []
-    if len(servers) > _MOST_SERVERS:
-        why = f"must not have more than {_MOST_SERVERS} nameservers"
+    if len(servers) > _MAX_SERVERS:
+        why = f"must not have more than {_MAX_SERVERS} nameservers"
         errors.append(invalid(f"{path}.nameservers", servers, why))
     for at, server in texts_of(config, "nameservers", path):
         errors += ip_errors(at, server)
-    if len(searches) > _MOST_SEARCHES:
-        why = f"must not have more than {_MOST_SEARCHES} search paths"
+    if len(searches) > _MAX_SEARCHES:
+        why = f"must not have more than {_MAX_SEARCHES} search paths"
         errors.append(invalid(f"{path}.searches", searches, why))
-    if len(" ".join(searches).encode()) > _LONGEST_SEARCHES:
-        why = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
+    if len(" ".join(searches).encode()) > _MAX_SEARCHES_LENGTH:
+        why = f"must not have more than {_MAX_SEARCHES_LENGTH} characters (including spaces) in the search list"
         errors.append(invalid(f"{path}.searches", searches, why))
     for at, search in texts_of(config, "searches", path):
         if search != ".":

@@ -8,7 +8,7 @@ from masthead._schema.errors import forbidden, invalid, required
 from masthead_server.resources import names
 from masthead_server.resources.validation.addresses import ip_errors
 from masthead_server.resources.validation.checks import (
-    MOST,
+    MAX_INT32,
     between,
     choice_errors,
     each_of,
@@ -142,7 +142,7 @@ def _name_errors(spec: Plain, path: str) -> Errors:
     for field in ("serviceAccountName", "nodeName"):
         if spec.get(field):
             errors += follows(f"{path}.{field}", spec[field], names.SUBDOMAIN)
-    errors += between(f"{path}.activeDeadlineSeconds", spec.get("activeDeadlineSeconds"), 1, MOST)
+    errors += between(f"{path}.activeDeadlineSeconds", spec.get("activeDeadlineSeconds"), 1, MAX_INT32)
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             errors += follows(f"{path}.{field}", spec[field], names.label)

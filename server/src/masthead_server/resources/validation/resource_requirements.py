@@ -123,7 +123,7 @@ def requirement_errors(path: str, resources: Plain, claims: set[str]) -> Errors:
 
 
 def _amount_errors(path: str, side: str, name: str, value: object) -> Errors:
-    if len(name) <= names.LONGEST_KEPT and _is_usual(name) and amount(value).sign >= 0:
+    if len(name) <= names.MAX_CACHED_LENGTH and _is_usual(name) and amount(value).sign >= 0:
         return []
     at = f"{path}.{side}[{name}]"
     return container_name_errors(at, name) + value_errors(at, name, value)

@@ -24,7 +24,7 @@ _REASON: Final = names.Format(
     limit=1024,
     unit="bytes",
 )
-_LONGEST_MESSAGE: Final = 32 * 1024
+_MAX_MESSAGE_LENGTH: Final = 32 * 1024
 
 
 def counters(
@@ -99,6 +99,6 @@ def _condition_errors(path: str, condition: Plain) -> Errors:
     else:
         errors += [] if _REASON.matches(reason) else [invalid(f"{path}.reason", reason, _REASON.mismatch)]
         errors += [too_long(f"{path}.reason", _REASON.limit)] if _REASON.too_long(reason) else []
-    if len(text(condition, "message").encode()) > _LONGEST_MESSAGE:
-        errors.append(too_long(f"{path}.message", _LONGEST_MESSAGE))
+    if len(text(condition, "message").encode()) > _MAX_MESSAGE_LENGTH:
+        errors.append(too_long(f"{path}.message", _MAX_MESSAGE_LENGTH))
     return errors

@@ -23,7 +23,7 @@ _URL: Final = re.compile(
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 _BAD_HOST: Final = re.compile(r'[\s"<>\\^`{|}]')
-_MOST_PORTS: Final = 65535
+_MAX_PORTS: Final = 65535
 
 
 def webhook_url_errors(path: str, url: str) -> Errors:
@@ -76,7 +76,7 @@ def webhook_service_errors(path: str, *, name: str, namespace: str, url_path: st
     errors = [] if name else [required(f"{path}.name")]
     if not namespace:
         errors.append(required(f"{path}.namespace"))
-    if not 1 <= port <= _MOST_PORTS:
+    if not 1 <= port <= _MAX_PORTS:
         errors.append(invalid(f"{path}.port", port, "port is not valid: must be between 1 and 65535, inclusive"))
     if not url_path or url_path == "/":
         return errors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._meta.quoting import quoted
-from masthead_server.resources.warnings.headers import MOST_PAIRS
+from masthead_server.resources.warnings.headers import MAX_PAIRS
 from masthead_server.wire.plain import items, text
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _number_warnings(ports: list[tuple[str, Plain]]) -> list[str]:
         others = seen.setdefault((port.get("containerPort"), port.get("protocol", "TCP")), [])
         compared += len(others)
         # Pairs are limited, because thousands of equal ports would mean millions of comparisons.
-        for at, other in others if compared < MOST_PAIRS else ():
+        for at, other in others if compared < MAX_PAIRS else ():
             if relation := _relation(port, other):
                 found.append(f"{path}: {relation} port definition with {at}")
         others.append((path, port))

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MOST: Final = 4096
+_MAX: Final = 4096
 """How many characters the warnings of a response may have before they are cut."""
-_MOST_OF_ONE: Final = 256
+_MAX_WARNING_LENGTH: Final = 256
 """How many characters a warning keeps when they are."""
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 """What a header cannot hold."""
 
 ENOUGH: Final = 1_000
 """How many warnings about one matter are looked for; far more than can be sent."""
-MOST_PAIRS: Final = 50_000
+MAX_PAIRS: Final = 50_000
 """How many pairs of things that may get in each other's way are compared."""
 
 
@@ -29,18 +29,18 @@ def fit(texts: Iterable[str]) -> list[str]:
         texts: The warnings in the order in which they came up.
     """
     found = [fromkey for fromkey in dict.fromkeys(texts) if fromkey and not _CONTROL.search(fromkey)]
-    return _cut(found) if sum(map(len, found)) > _MOST else found
+    return _cut(found) if sum(map(len, found)) > _MAX else found
 
 
 def _cut(found: list[str]) -> list[str]:
     """Shorten all, and drop those that come when it is too late for more."""
     # The warnings up to the one that exceeds the limit are all sent, shortened.
-    count = 1 + next(at for at, total in enumerate(accumulate(map(len, found))) if total > _MOST)
-    kept = [each[:_MOST_OF_ONE] for each in found[:count]]
+    count = 1 + next(at for at, total in enumerate(accumulate(map(len, found))) if total > _MAX)
+    kept = [each[:_MAX_WARNING_LENGTH] for each in found[:count]]
     written = sum(map(len, kept))
     for each in found[count:]:
-        if written >= _MOST:
+        if written >= _MAX:
             break
-        kept.append(each[:_MOST_OF_ONE])
+        kept.append(each[:_MAX_WARNING_LENGTH])
         written += len(kept[-1])
     return kept

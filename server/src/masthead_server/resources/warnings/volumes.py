@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._meta.quoting import quoted
-from masthead_server.resources.warnings.headers import MOST_PAIRS
+from masthead_server.resources.warnings.headers import MAX_PAIRS
 from masthead_server.resources.warnings.quantities import claim_warnings
 from masthead_server.wire.plain import part, text
 
@@ -115,7 +115,7 @@ def _overlaps(volume: Plain, source: str, files: list[_File], before: list[_File
     found: list[str] = []
     for file in files:
         # Of all pairs: the number of the files before is how many have been compared with each of them.
-        for other in before if len(before) ** 2 < 2 * MOST_PAIRS else ():
+        for other in before if len(before) ** 2 < 2 * MAX_PAIRS else ():
             if _collide(file.path, other.path):
                 where = f"volume {quoted(text(volume, 'name'))} ({source})"
                 found.append(f"{where}: overlapping paths: {file} with {other}")

@@ -27,7 +27,7 @@ _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES: Final = ("*", "Cluster", "Namespaced")
-_MOST_CONDITIONS: Final = 64
+_MAX_CONDITIONS: Final = 64
 
 
 def configuration_errors(configuration: Plain) -> Errors:
@@ -155,8 +155,8 @@ def _client_errors(client: Plain, path: str) -> Errors:
 def _condition_errors(hook: Plain, path: str) -> Errors:
     conditions = items(hook, "matchConditions")
     errors: Errors = []
-    if len(conditions) > _MOST_CONDITIONS:
-        errors.append(too_many(f"{path}.matchConditions", len(conditions), _MOST_CONDITIONS))
+    if len(conditions) > _MAX_CONDITIONS:
+        errors.append(too_many(f"{path}.matchConditions", len(conditions), _MAX_CONDITIONS))
     seen: set[str] = set()
     for at, condition in each_of(hook, "matchConditions", path):
         name = text(condition, "name")

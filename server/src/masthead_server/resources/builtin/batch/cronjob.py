@@ -51,7 +51,7 @@ _UNITS: Final = {
 """The units of a duration, in nanoseconds; there are two signs for micro."""
 _AMOUNT: Final = re.compile(r"([0-9]*+)(?:\.([0-9]*+))?+([^0-9.]*+)")
 """A number, its fraction and its unit."""
-_LONGEST_NUMBER: Final = 19
+_MAX_NUMBER_LENGTH: Final = 19
 """Digits of the largest number of 64 bits."""
 
 
@@ -95,7 +95,7 @@ def _problem_with_duration(duration: str) -> str:
         amount = _AMOUNT.match(unsigned, at)
         whole, fraction, unit = amount.groups(default="") if amount else ("", "", "")
         digits = whole.lstrip("0")
-        if amount is None or not (whole or fraction) or len(digits) > _LONGEST_NUMBER:
+        if amount is None or not (whole or fraction) or len(digits) > _MAX_NUMBER_LENGTH:
             return f'invalid duration "{duration}"'
         if unit not in _UNITS:
             problem = f'unknown unit "{unit}" in' if unit else "missing unit in"
@@ -152,7 +152,7 @@ def _number(text: str, words: dict[str, int]) -> int:
     if not re.fullmatch(r"[-+]?\d+", text, re.ASCII):
         raise _Unreadable(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
     # The length is checked first, because Python refuses to convert very long numbers.
-    if len(text.lstrip("+-").lstrip("0")) > _LONGEST_NUMBER or not -(2**63) <= int(text) < 2**63:
+    if len(text.lstrip("+-").lstrip("0")) > _MAX_NUMBER_LENGTH or not -(2**63) <= int(text) < 2**63:
         raise _Unreadable(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range')
     number = int(text)
     if number < 0:
@@ -179,7 +179,7 @@ def cron_errors(cron_job: Plain) -> Errors:
     return errors
 
 
-_LONGEST_SCHEDULE: Final = 64 * 1024
+_MAX_SCHEDULE_LENGTH: Final = 64 * 1024
 """Characters of a schedule that is read; kube-apiserver has no limit of its own."""
 
 
@@ -187,8 +187,8 @@ def _schedule_errors(spec: Plain) -> Errors:
     path, schedule = "spec.schedule", text(spec, "schedule")
     if not schedule:
         return [required(path)]
-    if len(schedule) > _LONGEST_SCHEDULE:
-        return [too_long(path, _LONGEST_SCHEDULE)]
+    if len(schedule) > _MAX_SCHEDULE_LENGTH:
+        return [too_long(path, _MAX_SCHEDULE_LENGTH)]
     problem = problem_with_schedule(schedule)
     errors = [invalid(path, schedule, problem)] if problem else []
     if "TZ" in schedule:
@@ -204,7 +204,7 @@ def _zone_errors(zone: object) -> Errors:
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
     unknown = [invalid(path, zone, f"unknown time zone {zone}")]
-    steps = zone.split("/") if len(zone) <= _LONGEST_ZONE else [".."]
+    steps = zone.split("/") if len(zone) <= _MAX_ZONE_LENGTH else [".."]
     if any(step in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", step) for step in steps):
         return unknown
     # For Go, Local is the zone of the machine that runs the controller.
@@ -229,7 +229,7 @@ def _problem_with_zone(zone: str) -> str:
     return ""
 
 
-_LONGEST_ZONE: Final = 256
+_MAX_ZONE_LENGTH: Final = 256
 """Characters of a zone's name; none has a quarter of it."""
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
 _BLOCK: Final = re.compile(rb"^-----BEGIN ([^-]*)-----$", re.MULTILINE)
 _LEGACY_SIGNER: Final = "kubernetes.io/legacy-unknown"
-_LONGEST_DOMAIN: Final = 253
-_LONGEST_SIGNER: Final = 571
+_MAX_DOMAIN_LENGTH: Final = 253
+_MAX_SIGNER_LENGTH: Final = 571
 _USAGES: Final = (
     "any",
     "cert sign",
@@ -95,14 +95,14 @@ def _signer_errors(signer: str) -> Errors:
     if signer.count("/") != 1:
         why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
         return [invalid(path, signer, why)]
-    errors = [too_long(path, _LONGEST_DOMAIN)] if len(domain) > _LONGEST_DOMAIN else []
+    errors = [too_long(path, _MAX_DOMAIN_LENGTH)] if len(domain) > _MAX_DOMAIN_LENGTH else []
     labels = domain.split(".")
     errors += _label_errors(path, domain, labels, names.LABEL)
     if len(labels) == 1:
         why = "should be a domain with at least two segments separated by dots"
         errors.append(invalid(path, domain, why))
     errors += _label_errors(path, name, name.split("."), names.SUBDOMAIN)
-    return [*errors, too_long(path, _LONGEST_SIGNER)] if len(signer) > _LONGEST_SIGNER else errors
+    return [*errors, too_long(path, _MAX_SIGNER_LENGTH)] if len(signer) > _MAX_SIGNER_LENGTH else errors
 
 
 def _label_errors(path: str, value: str, labels: list[str], rule: names.Format) -> Errors:

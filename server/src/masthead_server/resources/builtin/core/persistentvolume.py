@@ -13,7 +13,7 @@ from masthead_server.resources.builtin.core.persistentvolumeclaim import (
 )
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import STORAGE
-from masthead_server.resources.protection import protect
+from masthead_server.resources.storage_finalizers import protect
 from masthead_server.resources.validation.checks import (
     amount,
     follows,

@@ -10,7 +10,7 @@ from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks, always
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import CLAIM_SPEC
-from masthead_server.resources.protection import protect
+from masthead_server.resources.storage_finalizers import protect
 from masthead_server.resources.validation.checks import amount, immutable, same, unsupported
 from masthead_server.resources.validation.internal_types import difference, inner
 from masthead_server.resources.validation.volume_claims import claim_spec_errors

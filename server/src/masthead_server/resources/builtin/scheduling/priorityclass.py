@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULTS: Final[Fill] = shape(unset={"preemptionPolicy": "PreemptLowerPriority"})
 
-_HIGHEST: Final = 1_000_000_000
+_MAX_VALUE: Final = 1_000_000_000
 
 
 def priority_errors(found: Plain) -> Errors:
@@ -28,8 +28,8 @@ def priority_errors(found: Plain) -> Errors:
         if name not in {"system-node-critical", "system-cluster-critical"}:
             why += f"{name} is not a known system priority class"
             errors.append(forbidden("metadata.name", why))
-    elif (found.get("value") or 0) > _HIGHEST:
-        why = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+    elif (found.get("value") or 0) > _MAX_VALUE:
+        why = f"maximum allowed value of a user defined priority is {_MAX_VALUE}"
         errors.append(forbidden("value", why))
     policies = ("PreemptLowerPriority", "Never")
     return errors + one_of("preemptionPolicy", found.get("preemptionPolicy"), policies)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-_LONGEST_ID: Final = 256
-_LONGEST_NAME: Final = 63
+_MAX_ID_LENGTH: Final = 256
+_MAX_NAME_LENGTH: Final = 63
 
 
 def node_errors(node: Plain) -> Errors:
@@ -36,15 +36,15 @@ def node_errors(node: Plain) -> Errors:
 def _name_errors(name: str, path: str) -> Errors:
     if not name:
         return [required(path)]
-    errors = [too_long(path, _LONGEST_NAME)] if len(name.encode()) > _LONGEST_NAME else []
+    errors = [too_long(path, _MAX_NAME_LENGTH)] if len(name.encode()) > _MAX_NAME_LENGTH else []
     return errors + [invalid(path, name, each) for each in names.SUBDOMAIN(name.lower())]
 
 
 def _id_errors(node_id: str, path: str) -> Errors:
     if not node_id:
         return [required(path)]
-    if len(node_id.encode()) > _LONGEST_ID:
-        return [invalid(path, node_id, f"must be {_LONGEST_ID} characters or less")]
+    if len(node_id.encode()) > _MAX_ID_LENGTH:
+        return [invalid(path, node_id, f"must be {_MAX_ID_LENGTH} characters or less")]
     return []
 
 

@@ -9,7 +9,7 @@ from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import STORAGE
-from masthead_server.resources.validation.checks import IMMUTABLE, MOST, between, follows, same
+from masthead_server.resources.validation.checks import IMMUTABLE, MAX_INT32, between, follows, same
 from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def attachment_errors(attachment: Plain) -> Errors:
     errors += follows("spec.nodeName", text(spec, "nodeName"), names.SUBDOMAIN)
     for field in ("attachError", "detachError"):
         code = part(part(attachment, "status"), field).get("errorCode")
-        errors += between(f"status.{field}.errorCode", code, 0, MOST)
+        errors += between(f"status.{field}.errorCode", code, 0, MAX_INT32)
     return errors + ([] if volume is None else follows(f"{path}.persistentVolumeName", volume, names.SUBDOMAIN))
 
 

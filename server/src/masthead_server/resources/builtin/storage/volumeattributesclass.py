@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._schema.errors import forbidden, invalid, required
 from masthead_server.resources.behavior import Behavior, StrategyHooks
 from masthead_server.resources.builtin.storage.storageclass import driver_errors
-from masthead_server.resources.protection import protect
+from masthead_server.resources.storage_finalizers import protect
 from masthead_server.resources.validation.checks import same
 from masthead_server.wire.plain import part
 

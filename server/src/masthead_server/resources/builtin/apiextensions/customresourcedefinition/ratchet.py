@@ -18,7 +18,7 @@ from masthead_server.resources.builtin.apiextensions.customresourcedefinition.in
     same,
     tree_of,
 )
-from masthead_server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import Leniency
+from masthead_server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import RatchetingRules
 from masthead_server.resources.builtin.apiextensions.customresourcedefinition.schemas import (
     has_bad_map_keys,
     has_invalid_type,
@@ -64,7 +64,7 @@ class Ratchet:
         """Whether a schema was not structural."""
         return self._spec is not None and any(map(_is_non_structural, self._spec.schemas()))
 
-    def leniency(self, *, is_structural: bool, is_unchanged: bool) -> Leniency:
+    def ratcheting(self, *, is_structural: bool, is_unchanged: bool) -> RatchetingRules:
         """Return what a schema may have because a stored one has it.
 
         Args:
@@ -73,12 +73,12 @@ class Ratchet:
         """
         spec = self._spec
         if spec is None:
-            return Leniency(of_structure=not is_structural)
-        return Leniency(
-            of_structure=not is_structural,
-            of_types=spec.has_schema_with(has_invalid_type),
-            of_sets=spec.has_schema_with(has_non_atomic_set),
-            of_keys=spec.has_schema_with(has_bad_map_keys),
+            return RatchetingRules(allow_non_structural=not is_structural)
+        return RatchetingRules(
+            allow_non_structural=not is_structural,
+            allow_unknown_types=spec.has_schema_with(has_invalid_type),
+            allow_any_set=spec.has_schema_with(has_non_atomic_set),
+            allow_any_keys=spec.has_schema_with(has_bad_map_keys),
             of_defaults=any(map(_has_unpruned_default, spec.schemas())),
             of_costs=is_unchanged,
         )

@@ -34,36 +34,36 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-__all__ = ["MAX_DEPTH", "Leniency", "SchemaReport", "report_on"]
+__all__ = ["MAX_SCHEMA_DEPTH", "RatchetingRules", "SchemaReport", "report_on"]
 
-MAX_DEPTH: Final = 128
+MAX_SCHEMA_DEPTH: Final = 128
 """Levels of a schema. kube-apiserver has no limit but that of JSON, ten thousand."""
-_MOST_KEPT: Final = 256
+_MAX_CACHED: Final = 256
 """How many reports are kept. A report on a schema without errors is small."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leniency:
+class RatchetingRules:
     """What a schema may have although a new one may not.
 
     Attributes:
-        of_structure: It need not be structural.
-        of_types: It may have types that do not exist.
-        of_sets: The items of sets need not be atomic.
-        of_keys: Keys of lists may be missing or null.
+        allow_non_structural: It need not be structural.
+        allow_unknown_types: It may have types that do not exist.
+        allow_any_set: The items of sets need not be atomic.
+        allow_any_keys: Keys of lists may be missing or null.
         of_defaults: Defaults may have unknown fields.
         of_costs: A single rule may cost more than the limit.
     """
 
-    of_structure: bool = False
-    of_types: bool = False
-    of_sets: bool = False
-    of_keys: bool = False
+    allow_non_structural: bool = False
+    allow_unknown_types: bool = False
+    allow_any_set: bool = False
+    allow_any_keys: bool = False
     of_defaults: bool = False
     of_costs: bool = False
 
 
-STRICT: Final = Leniency()
+STRICT: Final = RatchetingRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ _kept: Final[OrderedDict[tuple[bytes, str], SchemaReport]] = OrderedDict()
 
 
 def report_on(schema: Plain, path: str) -> SchemaReport:
-    """Return the report on a schema, without any leniency. It may be called from any thread.
+    """Return the report on a schema, without any ratcheting. It may be called from any thread.
 
     Args:
         schema: The schema of an object.
@@ -110,36 +110,36 @@ def report_on(schema: Plain, path: str) -> SchemaReport:
     found = _kept.get(key)
     if found is None:
         found = _kept[key] = make_report(schema, path, STRICT)
-        if len(_kept) > _MOST_KEPT:
+        if len(_kept) > _MAX_CACHED:
             _kept.popitem(last=False)
     return found
 
 
-def make_report(schema: Plain, path: str, leniency: Leniency) -> SchemaReport:
+def make_report(schema: Plain, path: str, ratcheting: RatchetingRules) -> SchemaReport:
     """Validate a schema.
 
     Args:
         schema: The schema of an object.
         path: Where it stands in its definition.
-        leniency: What it may have although a new one may not.
+        ratcheting: What it may have although a new one may not.
     """
     if _is_too_deep(schema):
         return SchemaReport(is_too_deep=True)
-    unsupported = "" if leniency.of_structure else unsupported_problem(schema)
-    tree = None if unsupported or leniency.of_structure else tree_of(schema)
+    unsupported = "" if ratcheting.allow_non_structural else unsupported_problem(schema)
+    tree = None if unsupported or ratcheting.allow_non_structural else tree_of(schema)
     below = list(schemas_below(schema))
     has_defaults = any(each.get("default") is not None for each in below)
     tree_errors: Errors = []
     if tree is not None:
-        tree_errors = gather(lambda: _tree_errors(tree, path, leniency, has_defaults=has_defaults))
+        tree_errors = gather(lambda: _tree_errors(tree, path, ratcheting, has_defaults=has_defaults))
     validation = SchemaValidation(
-        allows_any_type=leniency.of_types, allows_any_set=leniency.of_sets, allows_any_keys=leniency.of_keys
+        allows_any_type=ratcheting.allow_unknown_types, allows_any_set=ratcheting.allow_any_set, allows_any_keys=ratcheting.allow_any_keys
     )
     openapi = gather(lambda: validation.check_root(schema, path))
     rules: Errors = []
     # Rules are compiled against the types of a schema that is otherwise right.
     if tree is not None and not tree_errors and validation.sound:
-        rules = gather(lambda: _rule_errors(tree, path, validation.sound, leniency))
+        rules = gather(lambda: _rule_errors(tree, path, validation.sound, ratcheting))
     return SchemaReport(
         tree=tuple(tree_errors),
         openapi=tuple(openapi),
@@ -151,7 +151,7 @@ def make_report(schema: Plain, path: str, leniency: Leniency) -> SchemaReport:
     )
 
 
-def _tree_errors(schema: Schema, path: str, leniency: Leniency, *, has_defaults: bool) -> Errors:
+def _tree_errors(schema: Schema, path: str, ratcheting: RatchetingRules, *, has_defaults: bool) -> Errors:
     errors = structural_errors(schema, path)
     if errors or not has_defaults:
         return errors
@@ -159,19 +159,19 @@ def _tree_errors(schema: Schema, path: str, leniency: Leniency, *, has_defaults:
         default_errors,
     )
 
-    return default_errors(schema, path, may_have_unknown=leniency.of_defaults)
+    return default_errors(schema, path, may_have_unknown=ratcheting.of_defaults)
 
 
-def _rule_errors(schema: Schema, path: str, sound: set[str], leniency: Leniency) -> Errors:
+def _rule_errors(schema: Schema, path: str, sound: set[str], ratcheting: RatchetingRules) -> Errors:
     from masthead._schema.rule_definitions import expression_problems
 
-    return expression_problems(schema, path, sound, limits_each=not leniency.of_costs)
+    return expression_problems(schema, path, sound, limits_each=not ratcheting.of_costs)
 
 
 def _is_too_deep(schema: Plain) -> bool:
-    """Tell whether schemas stand within each other more than `MAX_DEPTH` times."""
+    """Tell whether schemas stand within each other more than `MAX_SCHEMA_DEPTH` times."""
     level = [schema]
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_SCHEMA_DEPTH):
         level = [below for each in level for below in children(each)]
         if not level:
             return False

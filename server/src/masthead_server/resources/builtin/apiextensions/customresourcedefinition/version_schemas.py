@@ -11,8 +11,8 @@ from masthead_server.resources.builtin.apiextensions.customresourcedefinition.in
     shown_schema,
 )
 from masthead_server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import (
-    MAX_DEPTH,
-    Leniency,
+    MAX_SCHEMA_DEPTH,
+    RatchetingRules,
     SchemaReport,
     make_report,
     report_on,
@@ -74,12 +74,12 @@ def schema_errors(
     report = report_on(schema, path)
     if report.is_too_deep:
         # differs from kube-apiserver, which takes any depth: every operation on a schema would have to.
-        return [invalid(path, "", f"must not be nested more than {MAX_DEPTH} levels deep")]
+        return [invalid(path, "", f"must not be nested more than {MAX_SCHEMA_DEPTH} levels deep")]
     if not report.is_clean:
         # Only now: to look at the stored schemas takes as long as to look at this one.
-        leniency = ratchet.leniency(is_structural=is_structural, is_unchanged=is_unchanged)
-        if leniency != Leniency():
-            report = make_report(schema, path, leniency)
+        ratcheting = ratchet.ratcheting(is_structural=is_structural, is_unchanged=is_unchanged)
+        if ratcheting != RatchetingRules():
+            report = make_report(schema, path, ratcheting)
     errors = _root_errors(schema, path) if has_status else []
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))

@@ -17,8 +17,8 @@ __all__ = ["column_errors", "deprecation_errors", "selectable_errors", "subresou
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _SELECTABLE_TYPES: Final = frozenset({"string", "boolean", "integer"})
-_MOST_SELECTABLE: Final = 8
-_LONGEST_WARNING: Final = 256
+_MAX_SELECTABLE: Final = 8
+_MAX_WARNING_LENGTH: Final = 256
 
 
 def deprecation_errors(version: Plain, path: str) -> Errors:
@@ -30,8 +30,8 @@ def deprecation_errors(version: Plain, path: str) -> Errors:
     if not version.get("deprecated"):
         return [invalid(path, warning, "can only be set for deprecated versions")]
     errors: Errors = []
-    if len(warning.encode()) > _LONGEST_WARNING:
-        errors.append(invalid(path, warning, f"must be <= {_LONGEST_WARNING} characters long"))
+    if len(warning.encode()) > _MAX_WARNING_LENGTH:
+        errors.append(invalid(path, warning, f"must be <= {_MAX_WARNING_LENGTH} characters long"))
     if not warning:
         errors.append(invalid(path, warning, "must not be an empty string"))
     at = next((index for index, each in enumerate(warning) if not each.isprintable()), None)
@@ -121,6 +121,6 @@ def selectable_errors(fields: list[Plain], schema: Schema, path: str, *, may_be_
         if found in seen:
             errors.append(duplicate(at, json_path))
         seen.add(found)
-    if len(seen) > _MOST_SELECTABLE and not may_be_many:
-        errors.append(too_many(path, len(seen), _MOST_SELECTABLE))
+    if len(seen) > _MAX_SELECTABLE and not may_be_many:
+        errors.append(too_many(path, len(seen), _MAX_SELECTABLE))
     return errors

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Fill
     from masthead_server.wire.plain import Plain
 
-_MOST: Final = 2**31 - 1
+_MAX: Final = 2**31 - 1
 _FAILURE_PATTERN: Final = shape(blank={"status": "True"})
 _FAILURE_RULES: Final = shape(inside={"rules": for_each(shape(inside={"onPodConditions": for_each(_FAILURE_PATTERN)}))})
 
@@ -25,7 +25,7 @@ def _fill_counts(spec: Plain) -> None:
             spec["completions"] = 1
     if spec.get("backoffLimit") is None:
         # With a limit for each index, that of the whole job should not be reached before.
-        spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else _MOST
+        spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else _MAX
     if spec.get("podReplacementPolicy") is None:
         policy = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
         spec["podReplacementPolicy"] = policy

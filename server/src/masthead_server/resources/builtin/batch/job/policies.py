@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["failure_policy_errors", "success_policy_errors"]
 
-_MOST_RULES: Final = 20
-_MOST_CODES: Final = 255
-_LONGEST_INDEXES: Final = 64 * 1024
+_MAX_RULES: Final = 20
+_MAX_CODES: Final = 255
+_MAX_INDEXES_LENGTH: Final = 64 * 1024
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS: Final = ("In", "NotIn")
 _STATUSES: Final = ("False", "True", "Unknown")
@@ -43,8 +43,8 @@ def failure_policy_errors(spec: Plain, path: str) -> Errors:
     policy, path = part(spec, "podFailurePolicy"), f"{path}.podFailurePolicy"
     rules = items(policy, "rules")
     errors: Errors = []
-    if len(rules) > _MOST_RULES:
-        errors.append(too_many(f"{path}.rules", len(rules), _MOST_RULES))
+    if len(rules) > _MAX_RULES:
+        errors.append(too_many(f"{path}.rules", len(rules), _MAX_RULES))
     for at, rule in each_of(policy, "rules", path):
         errors += _action_errors(text(rule, "action"), f"{at}.action", spec)
         errors += _rule_errors(rule, at, spec)
@@ -70,8 +70,8 @@ def _rule_errors(rule: Plain, path: str, spec: Plain) -> Errors:
     errors: Errors = []
     if has_codes:
         errors += _code_errors(part(rule, "onExitCodes"), f"{path}.onExitCodes", spec)
-    if len(conditions) > _MOST_RULES:
-        errors.append(too_many(f"{path}.onPodConditions", len(conditions), _MOST_RULES))
+    if len(conditions) > _MAX_RULES:
+        errors.append(too_many(f"{path}.onPodConditions", len(conditions), _MAX_RULES))
     for at, condition in each_of(rule, "onPodConditions", path):
         errors += follows(f"{at}.type", text(condition, "type"), names.qualified_name)
         errors += _choice_errors(f"{at}.status", text(condition, "status"), _STATUSES)
@@ -93,8 +93,8 @@ def _code_errors(requirement: Plain, path: str, spec: Plain) -> Errors:
         errors.append(invalid(f"{path}.containerName", name, why))
     if not codes:
         errors.append(invalid(f"{path}.values", requirement.get("values"), "at least one value is required"))
-    elif len(codes) > _MOST_CODES:
-        errors.append(too_many(f"{path}.values", len(codes), _MOST_CODES))
+    elif len(codes) > _MAX_CODES:
+        errors.append(too_many(f"{path}.values", len(codes), _MAX_CODES))
     seen: set[int] = set()
     for index, code in enumerate(codes):
         at = f"{path}.values[{index}]"
@@ -127,8 +127,8 @@ def success_policy_errors(spec: Plain, path: str) -> Errors:
     if not rules:
         why = "at least one rules must be specified when the successPolicy is specified"
         errors.append(required(f"{path}.rules", why))
-    if len(rules) > _MOST_RULES:
-        errors.append(too_many(f"{path}.rules", len(rules), _MOST_RULES))
+    if len(rules) > _MAX_RULES:
+        errors.append(too_many(f"{path}.rules", len(rules), _MAX_RULES))
     for at, rule in each_of(policy, "rules", path):
         errors += _success_errors(rule, at, spec.get("completions") or 0)
     return errors
@@ -143,7 +143,7 @@ def _success_errors(rule: Plain, path: str, completions: int) -> Errors:
     total = 0
     if indexes is not None:
         at = f"{path}.succeededIndexes"
-        errors += [too_long(at, _LONGEST_INDEXES)] if len(indexes) > _LONGEST_INDEXES else []
+        errors += [too_long(at, _MAX_INDEXES_LENGTH)] if len(indexes) > _MAX_INDEXES_LENGTH else []
         try:
             total = _count_indexes(indexes, completions)
         except ValueError as error:

@@ -168,13 +168,13 @@ def _index_errors(change: _Change) -> Errors:
 
 
 _INTERVALS: Final = re.compile("[0-9]{1,18}+(?:-[0-9]{1,18}+)?(?:,[0-9]{1,18}+(?:-[0-9]{1,18}+)?)*+")
-_MOST_INTERVALS: Final = 50_000
+_MAX_INTERVALS: Final = 50_000
 """Half as many as there can be: a job that says how often an index may fail has 100,000 indexes at most."""
 
 
 def _intervals(written: str) -> list[tuple[int, int]]:
     """Read a list of indexes as intervals, from the lowest on; nothing of one that is too long or not well-formed."""
-    if written.count(",") > _MOST_INTERVALS or not _INTERVALS.fullmatch(written):
+    if written.count(",") > _MAX_INTERVALS or not _INTERVALS.fullmatch(written):
         return []
     ends = (each.partition("-") for each in written.split(","))
     return sorted((int(first), int(last or first)) for first, _, last in ends)
@@ -195,7 +195,7 @@ def _first_shared(some: list[tuple[int, int]], others: list[tuple[int, int]]) ->
     return None
 
 
-_LONGEST_INDEX: Final = 10
+_MAX_INDEX_LENGTH: Final = 10
 """Digits of the largest number of 32 bits, which completions are."""
 
 
@@ -214,7 +214,7 @@ def _problem_with_indexes(written: str, completions: int) -> str:
         for end in ends:
             if not re.fullmatch("[+]?[0-9]+", end):
                 return f'cannot convert string to integer for index: "{end}"'
-            if len(end.lstrip("+0")) > _LONGEST_INDEX or int(end) >= completions:
+            if len(end.lstrip("+0")) > _MAX_INDEX_LENGTH or int(end) >= completions:
                 return f'too large index: "{end}"'
         for index in map(int, ends):
             if last >= index:

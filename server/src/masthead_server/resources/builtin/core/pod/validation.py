@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-_LONGEST_KEPT: Final = 16 * 1024
+_MAX_CACHED_LENGTH: Final = 16 * 1024
 """Bytes of a spec whose findings are remembered."""
 
 
@@ -38,7 +38,7 @@ def validate_create(pod: Plain) -> Errors:
 def _pod_errors(spec: Plain) -> Errors:
     # Pods come in copies of a template: the spec of most was looked at a moment ago.
     text = msgspec.json.encode(spec)
-    return list(_known_errors(text)) if len(text) <= _LONGEST_KEPT else _spec_errors(spec)
+    return list(_known_errors(text)) if len(text) <= _MAX_CACHED_LENGTH else _spec_errors(spec)
 
 
 @functools.lru_cache(maxsize=512)

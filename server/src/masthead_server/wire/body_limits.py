@@ -1,8 +1,9 @@
-"""Limits of one request's body, whatever its format.
+"""Limits of request bodies, of all formats and all kinds.
 
-A body is limited in bytes, as kube-apiserver's is. The number of its values is limited, too: three megabytes
-of JSON can be a million objects, which take hundreds of times their text in memory and seconds to process. No
-object that kube-apiserver could store, whose limit is a megabyte and a half, comes near to these limits.
+A body is limited in bytes, as kube-apiserver's is, and in values: three megabytes of JSON can be a million objects, which
+take hundreds of times their text in memory and seconds to process. No object that kube-apiserver could store, whose limit
+is a megabyte and a half, comes near to these limits. Bodies beyond the smaller thresholds are accepted, and processed in a
+thread.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any, Final
 from masthead_server.wire.failures import StatusFailure
 
 __all__ = [
-    "BODY_LIMIT",
+    "BODY_SECONDS",
+    "MAX_BODIES_BYTES",
+    "MAX_BODY_BYTES",
     "MAX_DEPTH",
     "MAX_ITEMS",
     "MAX_STORED_BYTES",
@@ -23,6 +26,8 @@ __all__ = [
     "LongNumberError",
     "count_values",
     "is_costly",
+    "is_costly_yaml",
+    "is_slow_yaml",
     "may_nest_too_deeply",
     "nests_too_deeply",
     "refuse_long_numbers",
@@ -30,18 +35,22 @@ __all__ = [
     "too_large",
 ]
 
-BODY_LIMIT: Final = 3 * 1024 * 1024
+MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 """Bytes of a body; a longer one is refused unread."""
+MAX_BODIES_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of the bodies of all requests in flight."""
+BODY_SECONDS: Final = 60.0
+"""Time for a body to arrive, on the server's clock."""
 MAX_VALUES: Final = 60_000
 """The most values of a JSON body: objects, arrays, and what they contain."""
 MAX_YAML_VALUES: Final = 20_000
 """The most values of a YAML body, which takes twenty times longer to decode."""
 MAX_ITEMS: Final = 5_000
 """The most structs that the lists of one object may have together."""
-MAX_STORED_BYTES: Final = 2 * BODY_LIMIT
+MAX_STORED_BYTES: Final = 2 * MAX_BODY_BYTES
 """Bytes of a stored object, which patches could make grow without limit; etcd's limit is 1.5 MB."""
 MAX_TRACKED_BYTES: Final = 3 * 512 * 1024
-"""Bytes of an object with its managedFields; beyond that, kube-apiserver drops them to fit into etcd."""
+"""Bytes of an object with its managedFields, which kube-apiserver drops from one that is too large for etcd."""
 MAX_DEPTH: Final = 200
 """How deeply an object may nest; the deepest schemas of the API need a tenth of it."""
 
@@ -84,14 +93,30 @@ def is_costly(text: bytes) -> bool:
     return size > _VERY_SHORT and (size > _SHORT or count_values(text) > _FEW_VALUES)
 
 
+_MANY_LINES: Final = 2_000
+_QUICK_YAML: Final = 8 * 1024
+"""Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
+
+
+def is_slow_yaml(body: bytes) -> bool:
+    """Tell whether parsing YAML would hold the event loop."""
+    return len(body) > _QUICK_YAML
+
+
+def is_costly_yaml(body: bytes) -> bool:
+    """Tell whether YAML may have so many values that work on each of them would hold the event loop."""
+    # Their number is not known before it is decoded: a few aliases can expand to thousands.
+    return b"*" in body or body.count(b"\n") > _MANY_LINES
+
+
 class LongNumberError(ValueError):
     """A whole number of more digits than any type can hold."""
 
 
-_MAX_NUMBER_LENGTH: Final = 310
+_MAX_DIGITS: Final = 310
 """Digits of the smallest whole number that is beyond all floats."""
 _DIGITS: Final = bytes(ord("0") if byte in b"0123456789" else byte for byte in range(256))
-_STRING_OR_NUMBER: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _MAX_NUMBER_LENGTH, re.DOTALL)
+_STRING_OR_NUMBER: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([0-9]{%d,}+)(?![.eE])' % _MAX_DIGITS, re.DOTALL)
 
 
 def refuse_long_numbers(body: bytes) -> None:
@@ -100,7 +125,7 @@ def refuse_long_numbers(body: bytes) -> None:
     Raises:
         LongNumberError: If there is one, which is the message.
     """
-    if len(body) < _MAX_NUMBER_LENGTH or b"0" * _MAX_NUMBER_LENGTH not in body.translate(_DIGITS):
+    if len(body) < _MAX_DIGITS or b"0" * _MAX_DIGITS not in body.translate(_DIGITS):
         return
     for found in _STRING_OR_NUMBER.finditer(body):
         if found[1]:

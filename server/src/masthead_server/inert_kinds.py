@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead_server.wire.request import ApiResponse
     from masthead_server.wire.request_info import RequestInfo
 
-__all__ = ["UnenforcedKinds"]
+__all__ = ["InertKinds"]
 
 _log: Final = logging.getLogger("masthead.server")
 _CREATED: Final = 201
@@ -35,7 +35,7 @@ _NOT_RUN: Final[Mapping[str, str]] = {
 _ADVICE: Final = "For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
 
 
-class UnenforcedKinds:
+class InertKinds:
     """Warns of objects that have no effect here: in the log of the first of each kind, and in the response to each.
 
     Args:
