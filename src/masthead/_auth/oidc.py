@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["OidcFetch", "OidcSave", "OidcToken", "expiry_of"]
 
-OidcFetch: TypeAlias = "Callable[[str, str, Mapping[str, str | Secret], SecretValue[bytes] | None], Awaitable[tuple[int, SecretValue[bytes]]]]"
+OidcResponse: TypeAlias = "tuple[int, SecretValue[bytes]]"
+"""Status and body."""
+OidcFetch: TypeAlias = (
+    "Callable[[str, str, Mapping[str, str | Secret], SecretValue[bytes] | None], Awaitable[OidcResponse]]"
+)
 """Sends method, URL, headers and body; returns status and body. Does not follow redirects."""
 OidcSave: TypeAlias = "Callable[[Secret, Secret], Awaitable[None]]"
 """Receives the new ID token and refresh token, and writes them back to the kubeconfig."""

@@ -10,13 +10,13 @@
 | `subresources`, `actions` | the verbs of subresources |
 | `log_query`, `log_source`, `log_pods`, `log_follow`, `logs` | the log of a container, over lost connections |
 | `log_line`, `log_merge`, `log_group`, `log_verbs` | the logs of many, merged |
-| `proxy_names`, `proxy_stream`, `proxy_verbs` | HTTP requests through the API server's proxy to pods, services and nodes |
+| `proxy_names`, `proxy_stream`, `proxy_verbs` | HTTP requests through the API server's proxy |
 | `restarts` | restarts of workloads |
-| `base`, `write_base`, `resource_target`, `options`, `pagination` | building requests, options of verbs, paginated lists |
+| `base`, `write_base`, `resource_target`, `options`, `pagination` | requests, options, paginated lists |
 | `watch_event`, `watch`, `listwatch` | watches, and the primitive for list-watches of your own |
 | `watch_list_fallback` | lists from the initial events of a watch, or plain ones where the server has none |
 | `rollouts`, `conditions`, `readiness`, `wait` | wait conditions, and waiting for them |
-| `documents`, `install_order`, `manifest_resources`, `manifest_calls` | manifests with their resources; the calls for one of them |
+| `documents`, `install_order`, `manifest_resources`, `manifest_calls` | manifests and their resources |
 | `apply_results`, `line_diffs`, `diffs`, `apply_sets` | outcomes of an apply, differences, apply sets |
 | `wait_all`, `pruning`, `diff_manifests`, `manifests`, `manifest_verbs` | the verbs for all objects of manifests |
 """

@@ -154,7 +154,7 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
         if expiration_seconds is not None:
             spec["expirationSeconds"] = expiration_seconds
         if bound_object is not None:
-            # With the uid: an object made anew under the same name is not the one that is meant.
+            # With the uid: a later object of the same name must not get the token.
             spec["boundObjectRef"] = {
                 "apiVersion": bound_object.gvk.api_version,
                 "kind": bound_object.gvk.kind,
@@ -191,7 +191,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
     async def approve(
         self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None
     ) -> T:
-        """Approve a request. An approved request is left as it is; a denied request stays denied.
+        """Approve a request. An approved request does not change; a denied request stays denied.
 
         Raises:
             UnprocessableError: If the request was denied.

@@ -38,7 +38,7 @@ def outcome_of(before: Unstructured | None, after: Unstructured, *, is_dry_run: 
 
 
 def _content(obj: Unstructured) -> dict[str, Any]:
-    """What an object says. Who owns its fields may change with an apply that changes nothing else."""
+    """The content of an object without its field owners, which an apply may change alone."""
     plain = obj.to_dict()
     metadata = {k: v for k, v in plain.get("metadata", {}).items() if k not in _BOOKKEEPING}
     return {**plain, "metadata": metadata}
@@ -48,7 +48,7 @@ def _content(obj: Unstructured) -> dict[str, Any]:
 class ApplyResult(Sequence[Unstructured]):
     """The objects that `apply_manifests` applied, as the server stored them, in the order in which they were applied.
 
-    It is a sequence of those objects; `outcomes` and the other properties say what was done to each.
+    It is a sequence of these objects; `outcomes` and the other properties give the operations.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ApplyResult(Sequence[Unstructured]):
 
     @property
     def outcomes(self) -> Sequence[ApplyOutcome]:
-        """What was done to each object, in the same order: ``created``, ``configured`` or ``unchanged``."""
+        """The operation on each object, in the same order: ``created``, ``configured`` or ``unchanged``."""
         return [outcome for _, outcome in self._applied]
 
     @property
@@ -96,7 +96,7 @@ class ApplyResult(Sequence[Unstructured]):
 
     @property
     def configured(self) -> Sequence[Unstructured]:
-        """The objects that were changed, and those that the client may not read, so that the change is unknown."""
+        """The changed objects, and the objects whose change is unknown because the client may not read them."""
         return self._with("configured")
 
     @property

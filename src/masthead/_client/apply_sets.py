@@ -56,7 +56,7 @@ _DEFAULT_PARENT: Final = "secrets"
 @set_module("masthead.manifests")
 @dataclass(frozen=True, slots=True)
 class ApplySet:
-    """A set of objects that are applied together, so that those that leave it can be pruned.
+    """A set of objects that are applied together, so that objects that leave the set can be pruned.
 
     ::
 
@@ -289,8 +289,7 @@ def _tool_of(tooling: str) -> str:
 
 
 def _parse_kind(text: str) -> GroupKind:
-    """Parse a kind as annotations write it: ``Deployment.apps``, ``ConfigMap``; or a resource, from the old
-    annotation."""
+    """Parse a kind of an annotation, such as ``Deployment.apps``; or a resource, from the old annotation."""
     kind, _, group = text.partition(".")
     return GroupKind(group, kind)
 

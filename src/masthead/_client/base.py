@@ -194,7 +194,7 @@ class BaseResource(Generic[T]):
         """Turn an object or plain data into the object to send.
 
         Plain data is checked as `Object.new` checks it: an unknown field is an error, unless
-        `field_validation` says how the server is to treat such fields.
+        `field_validation` tells the server how to treat such fields.
 
         Raises:
             DecodeError: If the data does not match the type.
@@ -235,19 +235,19 @@ def _built(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
 
 
 def _with_type_meta(obj: T, target: ResourceTarget[T]) -> T:
-    """Set apiVersion and kind on a copy of an untyped object that lacks them; any other object is returned as it is."""
+    """Return a copy with apiVersion and kind of an untyped object that lacks them; other objects unchanged."""
     if target.gvk is None or obj.kind or not isinstance(obj, Unstructured):
         return obj
-    # A copy: the caller's object must stay as it is.
+    # A copy: the caller's object must not change.
     copy = obj.copy()
     copy.api_version, copy.kind = target.gvk.api_version, target.gvk.kind
     return copy
 
 
 def object_or_none(response: Response, item: type[T]) -> T | None:
-    """Decode the response to a delete: the object if it still exists, None if it is gone.
+    """Decode the response to a delete: the object if it still exists, None if not.
 
-    Some resources return the object although it is gone. One that still exists has a deletion timestamp and
+    Some resources return a deleted object. An existing one has a deletion timestamp and
     waits for its finalizers or its grace period; a namespace, for its contents.
 
     Raises:
@@ -262,7 +262,7 @@ def object_or_none(response: Response, item: type[T]) -> T | None:
     if head.kind == "Status":
         return None
     left = item.from_wire(response.body)
-    # A pod that is killed at once comes back with a grace period of 0 and no finalizers: it does not exist any more.
+    # A pod deleted without grace comes back with a grace period of 0 and no finalizers: it does not exist any more.
     waits = left.metadata.finalizers or left.metadata.deletion_grace_period_seconds != 0
     return left if left.metadata.deletion_timestamp is not None and waits else None
 

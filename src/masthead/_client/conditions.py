@@ -105,7 +105,7 @@ class WaitCondition(Generic[T_contra]):
         self.description: Final = description
 
     def __call__(self, obj: T_contra | None) -> bool:
-        """Whether it holds for an object; None stands for an object that does not exist."""
+        """Whether it holds for an object; None means that the object does not exist."""
         return self._test(obj)
 
     def says(self, obj: T_contra | None) -> str:
@@ -211,11 +211,11 @@ def deleted(*, uid: str | None = None) -> WaitCondition[Object]:
     """The object does not exist.
 
     Args:
-        uid: The object with this UID is gone; a new object of the same name may exist.
+        uid: The object with this UID must not exist; a new object of the same name may.
     """
     if uid is None:
         return WaitCondition(lambda obj: obj is None, "it is gone")
-    # Another uid: it was deleted, and made anew under the same name.
+    # Another uid: the object was deleted, and another one of the same name created.
     return WaitCondition(lambda obj: obj is None or obj.metadata.uid != uid, f"the object with the uid {uid} is gone")
 
 
@@ -373,7 +373,7 @@ def lacking(description: str, lacks: Callable[[Object], str]) -> ObjectWaitCondi
 
     Args:
         description: What holds then.
-        lacks: Describes what is missing; empty for nothing.
+        lacks: Describes the missing parts; empty for none.
     """
 
     def says(obj: Object | None) -> str:

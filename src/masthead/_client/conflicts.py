@@ -45,7 +45,7 @@ T = TypeVar("T", bound=Object)
 async def retry_on_conflict(fn: Callable[[], Awaitable[R]], *, attempts: int | Attempts = DEFAULT_RETRY) -> R:
     """Call a function, and retry it while it raises `ConflictError`.
 
-    An `ApplyConflictError` is raised at once: the same apply conflicts with the same managers again.
+    An `ApplyConflictError` is raised without a retry: the same apply conflicts with the same managers again.
 
     Args:
         fn: Reads the object, changes it and writes it. A function that writes an object read earlier can only
@@ -75,7 +75,7 @@ async def retry_on(
         attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
 
     Raises:
-        Exception: What the last attempt raises; any error that is not in `errors`, at once.
+        Exception: The error of the last attempt; any error that is not in `errors`, without a retry.
         ArgumentError: If `attempts` allows no attempt.
     """
     delays = retry_schedule(attempts).delays(random.random)
@@ -153,7 +153,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
 
         Returns:
-            The object as the server stored it, or as it was read if nothing changed.
+            The object from the server's response, or the object read before if nothing changed.
 
         Raises:
             ConflictError: If the last attempt conflicts as well.

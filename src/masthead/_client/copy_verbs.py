@@ -46,7 +46,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
         ::
 
             await pods.copy_to("web", "site", "/usr/share/nginx/html")  # makes /usr/share/nginx/html/site
-            await pods.copy_to("web", "site/.", "/usr/share/nginx/html")  # what is in site
+            await pods.copy_to("web", "site/.", "/usr/share/nginx/html")  # the content of site
 
         If the target is a directory, the copy goes into it, by the name of the source. Otherwise the copy gets the
         target's name, in a directory that exists. Files are replaced, directories merged; a directory replaces neither
@@ -62,7 +62,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
                 without permissions.
             target: The path in the container, relative to its working directory.
             container: The container; by default as for `exec`.
-            preserve: Whether permissions and times of modification are kept. The owner is the user of the container.
+            preserve: Whether to preserve permissions and modification times. The owner is the user of the container.
             skip_special: Whether devices, FIFOs and sockets are left out; otherwise they are an error.
             progress: Is called with the progress, ten times a second at most, on the event loop: it must not block.
             timeout: Timeout of the whole, in seconds; None for no limit.
@@ -127,8 +127,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
                 ``/data``.
             target: A path, or a file that is open for writing bytes, which gets the content of one file.
             container: The container; by default as for `exec`.
-            preserve: Whether permissions and times of modification are kept; never owners, nor setuid bits.
-            skip_special: Whether there is no error about what was left out.
+            preserve: Whether to preserve permissions and modification times; never owners, nor setuid bits.
+            skip_special: Whether to leave out special files instead of raising an error.
             max_bytes: How many bytes may come, archive headers included; None for any number.
             progress: Is called with the progress, ten times a second at most, on the event loop: it must not block.
             timeout: Timeout of the whole, in seconds; None for no limit.
@@ -203,7 +203,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
     ) -> None:
         """Write a file in a container; all that it needs there are ``sh`` and ``cat``.
 
-        An existing file keeps its permissions. If something fails, a part of the file is there.
+        An existing file keeps its permissions. After an error, the file may hold a part of the data.
 
         Args:
             name: The pod's name.

@@ -34,7 +34,7 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
                 ``ignore_store_read_error`` and ``timeout``; see `DeletionOptions`.
 
         Returns:
-            The object, if it still exists and is being deleted; None if it is gone.
+            The object, if it still exists and is being deleted; otherwise None.
 
         Raises:
             NotFoundError: If no object has that name.

@@ -41,9 +41,9 @@ __all__ = ["diff_manifests"]
 
 _log: Final = logging.getLogger("masthead.client")
 _AT_ONCE: Final = 8
-"""How many objects are compared at once."""
+"""The number of concurrent comparisons."""
 _CONNECTION: Final = (TransportError, AuthError, UnauthorizedError, ClosedError)
-"""What is wrong with the connection or the user, and not with a manifest."""
+"""Errors of the connection or the user, not of a manifest."""
 _ATTEMPTS: Final = 4
 """How often an object that keeps changing is read."""
 

@@ -46,7 +46,7 @@ class ObjectDiff:
     """The difference that an apply would make to one object.
 
     Attributes:
-        before: The object as it is; None if it does not exist.
+        before: The current object; None if it does not exist.
         after: The object as it would be; None if it would be pruned.
         conflict: Why the apply would be refused, if other managers own some of the fields; `after` is then what
             ``force=True`` would make of the object.
@@ -76,7 +76,7 @@ class ObjectDiff:
 
     @property
     def text(self) -> str:
-        """The difference as plain text, with the defaults of `format`; empty if there is none."""
+        """The difference as plain text, with the defaults of `format`; empty without a difference."""
         return self.format(color=False)
 
     def format(
@@ -87,13 +87,13 @@ class ObjectDiff:
         show_secrets: bool = False,
         context: int = 3,
     ) -> str:
-        """Return the difference as a unified diff of YAML; empty if there is none.
+        """Return the difference as a unified diff of YAML; empty without a difference.
 
         Args:
             color: Whether it is coloured by ANSI escape sequences; None for yes if standard output is a terminal and
                 ``NO_COLOR`` is not set.
             show_managed_fields: Whether ``metadata.managedFields`` are compared, too.
-            show_secrets: Whether the values of Secrets are shown; otherwise they are masked.
+            show_secrets: Whether to print the values of Secrets; otherwise they are masked.
             context: How many unchanged lines surround a change.
         """
         before, after = (
@@ -155,8 +155,7 @@ class DiffResult(Sequence[ObjectDiff]):
         show_secrets: bool = False,
         context: int = 3,
     ) -> str:
-        """Return all differences as one text; empty if there are none. The arguments are those of
-        `ObjectDiff.format`."""
+        """Return all differences as one text, empty for none. The arguments are those of `ObjectDiff.format`."""
         return "".join(
             diff.format(
                 color=color,

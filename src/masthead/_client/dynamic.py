@@ -133,7 +133,7 @@ class DynamicResource(
             options: Those of `ResourceClient.delete`; see `DeletionOptions`.
 
         Returns:
-            The object, if it still exists and is being deleted; None if it is gone.
+            The object, if it still exists and is being deleted; otherwise None.
 
         Raises:
             NotFoundError: If no object has that name.

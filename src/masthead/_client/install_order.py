@@ -1,4 +1,4 @@
-"""The order in which manifests are applied, so that objects exist before those that need them."""
+"""The order in which manifests are applied, so that objects exist before their dependents."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _RANKS: Final = {kind: rank for rank, kinds in enumerate(_BEFORE) for kind in ki
 
 
 def installation_order(things: Iterable[T], kind: Callable[[T], GroupVersionKind]) -> list[T]:
-    """Sort by the rank of the kind; the order within one rank is kept.
+    """Sort by the rank of the kind; within one rank, the order stays the same.
 
     Unknown kinds, which are mostly custom ones, come after what workloads need and before the workloads.
     """

@@ -16,8 +16,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def separate_json(text: str | bytes) -> str | bytes:
-    """Put ``---`` between JSON objects that follow each other at the beginning of a text; any other text is returned as
-    it is.
+    """Put ``---`` between consecutive JSON objects at the beginning of a text; leave other text unchanged.
 
     Objects that begin a line keep the numbers of their lines.
 
@@ -46,7 +45,7 @@ def separate_json(text: str | bytes) -> str | bytes:
 
 
 def _starts(text: str) -> Iterator[int]:
-    """Where objects begin that follow another one; in linear time. What is broken is left to whoever reads the text."""
+    """Find the start of each further object, in linear time. The decoder reports broken text."""
     at = _end_of_space(text, 0)
     while text.startswith("{", at):
         try:

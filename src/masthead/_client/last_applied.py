@@ -1,4 +1,4 @@
-"""Client-side apply, as kubectl does it: the configuration that was applied last is kept in an annotation."""
+"""Client-side apply, as kubectl does it: an annotation holds the configuration of the last apply."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def apply_patch(configuration: Plain, current: Object, gvk: GroupVersionKind) ->
 
     Args:
         configuration: What `configuration_of` returns.
-        current: The object as the server has it.
+        current: The object on the server.
         gvk: Its kind. Kinds of Kubernetes itself are patched with strategic merge patches, others with merge patches.
 
     Raises:

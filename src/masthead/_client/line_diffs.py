@@ -5,7 +5,7 @@ again. This module matches lines that are unique on both sides first (a patience
 between them::
 
     common start │ gap │ unique line │ gap │ unique line │ gap │ common end
-                   └ a small gap: difflib; a large one: split again at lines that are unique in it, or replaced as a whole
+                   └ a small gap: difflib; a large one: split again at unique lines, or replaced as a whole
 """
 
 from __future__ import annotations

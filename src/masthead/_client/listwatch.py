@@ -187,7 +187,7 @@ class ListWatch(Generic[T]):
         """Describe what to list and watch. Nothing is sent.
 
         Args:
-            context: The connection, and what is known of the server.
+            context: The connection, and the known features of the server.
             query: The selectors, and what else is common to all requests.
             item: The class of the objects.
             resource: The resource's name in messages.

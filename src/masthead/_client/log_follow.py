@@ -45,7 +45,7 @@ FOLLOW_READ_TIMEOUT: Final = 300.0
 _TRANSIENT: Final = frozenset({429, 500, 502, 503, 504})
 """What an API server answers while it, or the node, cannot be reached: the pod and its log are still there."""
 _NOT_STARTED: Final = ("waiting to start", "is not available")
-"""What a node says of a container whose log does not exist yet."""
+"""The node's message about a container whose log does not exist yet."""
 
 
 class LogFollower:
@@ -136,7 +136,7 @@ class LogFollower:
             self._after_failure(error)
             return []
         except asyncio.CancelledError:
-            # A reader that waits with a timeout of its own may come back: the log is requested again then.
+            # A reader with its own timeout may come back: then the log is requested again.
             self._drop()
             self._resume.lost()
             raise
@@ -148,7 +148,7 @@ class LogFollower:
         return lines
 
     async def _open(self) -> list[bytes]:
-        """Open a connection; returns what is left of the lines if there is nothing to connect to any more."""
+        """Open a connection; return the remaining lines if there is nothing to connect to any more."""
         if await self._closed_before(self._due):
             return []
         if self._start is None:
@@ -222,7 +222,7 @@ class LogFollower:
         return self._has_opened or (self._is_patient and self._source.has_reached)
 
     def _backoff_after(self, error: StatusError | TransportError) -> Backoff | None:
-        """Choose the delays after a failure; None to open the next connection at once."""
+        """Choose the delays after a failure; None to open the next connection without delay."""
         if self._has_lasted() and not isinstance(error, StatusError):
             return None
         return self._unreachable if isinstance(error, ConnectError) else self._lost
@@ -249,7 +249,7 @@ class LogFollower:
         self._stream = self._chunks = None
 
     async def _closed_before(self, due: float) -> bool:
-        """Wait until a request is due; return whether it was closed meanwhile."""
+        """Wait until a request is due; return whether it was closed during the wait."""
         if due > _now():
             try:
                 async with asyncio.timeout_at(due):

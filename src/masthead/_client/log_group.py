@@ -41,7 +41,7 @@ _log: Final = logging.getLogger("masthead.client")
 _RELIST_DELAY: Final = 1.0
 """Seconds until the pods are listed again, if their watch cannot be resumed."""
 _DELETION_DELAY: Final = 5.0
-"""Seconds within which the watch should tell that a pod is gone, once the server does not have it."""
+"""Seconds until the watch should report a deletion, after the server returned 404 for a pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LogGroup:
         source: The log of a container, by namespace, pod and container.
         containers: Which containers of a pod are meant.
         options: Which part of each log.
-        max_streams: How many logs are read at once.
+        max_streams: The maximum number of concurrent streams.
         on_error: Called with the error that ends one log; None to log a warning.
     """
 
@@ -70,7 +70,7 @@ class LogGroup:
 class MergedLogs:
     """The lines of many logs, in the order in which they arrive: an async iterator, to be used in ``async with``.
 
-    Each container's own lines are in order; those of different containers are in turn, so that one that floods does not
+    Each container's own lines are in order; lines of different containers alternate, so that a chatty one does not
     hold up the others. Reading slowly slows the nodes down, and costs no memory. A log that fails ends alone: its
     error is logged, or given to the caller's function.
 
@@ -109,7 +109,7 @@ class MergedLogs:
 
 
 class _Run:
-    """The tasks of merged logs: one that follows the pods, and one for each log."""
+    """The tasks of merged logs: one task follows the pods, and one reads each log."""
 
     def __init__(self, group: LogGroup) -> None:
         self._group = group
@@ -169,7 +169,7 @@ class _Run:
         except Exception as failure:  # noqa: BLE001 - it belongs to the reader
             error = failure
         finally:
-            # What was read before is delivered first.
+            # Lines read before the end are delivered first.
             self._merger.finish(error)
 
     async def _follow_pods(self) -> bool:
@@ -221,7 +221,7 @@ class _Run:
                 self._start(pod, container)
 
     def _forget(self, uid: str) -> None:
-        """A pod is gone. Its logs end by themselves: what it wrote last is still to come."""
+        """A pod was deleted. Its logs end when its last lines have been read."""
         self._views.pop(uid, None)
         for key in [key for key, task in self._tasks.items() if key[0] == uid and task.done()]:
             del self._tasks[key]
@@ -231,7 +231,7 @@ class _Run:
         if key in self._tasks:  # also if it is done: its log was read
             return
         buffer = LogBuffer(self._merger, pod.metadata.namespace, pod.metadata.name, container)
-        # The tail is of what was there at the start; what starts later is wanted from its first line on.
+        # The tail counts for containers that ran at the start; later ones are read from their first line.
         options = self._options if self._is_initial else replace(self._options, tail_lines=None)
         self._tasks[key] = asyncio.get_running_loop().create_task(self._read(buffer, key, options))
 
@@ -280,15 +280,14 @@ class _Run:
         except MastheadError as error:
             if isinstance(error, NotFoundError):
                 if uid not in self._views:
-                    return  # a pod that is gone has no more to say
+                    return  # a deleted pod writes no more lines
                 self._suspect(uid)
             self._report(_stream_error(buffer, error))
         finally:
             follower.close()
 
     def _suspect(self, uid: str) -> None:
-        """The server does not have a pod that the watch has. If the watch does not tell soon that it is gone, it never
-        will.
+        """Handle a pod that the server does not have, although the watch has not reported its deletion.
 
         A new server at the same address has another history. A watch that resumes at a version of
         the old one gets no changes until the new one has become as long.

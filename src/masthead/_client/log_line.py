@@ -25,7 +25,7 @@ class LogLine(msgspec.Struct, frozen=True, gc=False):
         pod: The pod's name.
         container: The container's name.
         text: The line, without its newline. Bytes that are not UTF-8 are replaced.
-        time: When it was written, in RFC 3339 with nanoseconds, as the node has it; empty for a message of the node.
+        time: When it was written, in RFC 3339 with nanoseconds, by the node's clock; empty for a message of the node.
     """
 
     namespace: str

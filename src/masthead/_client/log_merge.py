@@ -2,7 +2,7 @@
 
 ::
 
-    a task per log ──lines──> its own buffer ──┐ in turn, all of it at once
+    a task per log ──lines──> its own buffer ──┐ in turn, each buffer whole
     a task per log ──lines──> its own buffer ──┼──> the reader
     a task per log ──pauses while it is full ──┘
 

@@ -1,4 +1,4 @@
-"""What a pod's status says about the logs of its containers."""
+"""The state of a pod's logs, derived from its status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 class _Wire(msgspec.Struct, rename="camel"):
-    """A part of a pod; what is absent has its default, and null counts as absent."""
+    """A part of a pod; absent fields have their defaults, and null counts as absent."""
 
 
 class _Running(_Wire):
@@ -116,7 +116,7 @@ class LogPod(_Wire):
             (init_container for init_container in spec.init_containers or () if init_container.name == name),
             None,
         )
-        # An init container that succeeds is done, unless it is a sidecar, which has a policy of its own.
+        # An init container that succeeds is done, unless it is a sidecar, which has its own policy.
         policy = spec.restart_policy if init is None else init.restart_policy or "OnFailure"
         return policy == "Always" or (spec.restart_policy != "Never" and exit_code != 0)
 
@@ -134,7 +134,7 @@ def view_of(pod: Object) -> LogPod:
 
 
 class AfterEnd(Enum):
-    """How a followed log goes on after its stream has ended."""
+    """The next step of a followed log after its stream ended."""
 
     END = auto()
     """It is complete."""
@@ -145,16 +145,16 @@ class AfterEnd(Enum):
 
 
 def after_end(pod: LogPod | None, container: str, last: int | None, *, restarts: bool) -> AfterEnd:
-    """Decide how a followed log goes on after its stream has ended.
+    """Decide the next step of a followed log after its stream ended.
 
     The end of a stream is not the end of a log: an API server that loses its connection to a node ends the stream as if
     the container had ended.
 
     Args:
-        pod: The pod as it is now; None if it is gone.
+        pod: The current pod; None if it was deleted.
         container: The container's name; empty for the only one.
-        last: When the last line was written, in nanoseconds since 1970; None if there is none.
-        restarts: Whether the log goes on when the container starts again.
+        last: When the last line was written, in nanoseconds since 1970; None without a line.
+        restarts: Whether the log continues when the container starts again.
     """
     if pod is None:
         return AfterEnd.END

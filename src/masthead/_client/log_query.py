@@ -71,7 +71,7 @@ class LogQuery:
         if since is not None:
             start = [("sinceTime", since)]
         elif self.tail_lines == 0:
-            # Only new lines: those that were written since. Seconds, because the node's clock may differ from ours.
+            # Only lines written since. Seconds, because the node's clock may differ from ours.
             start = [("sinceSeconds", str(math.ceil(elapsed) + 1))]
         elif self.since_seconds is not None:
             start = [

@@ -87,7 +87,7 @@ class LogSource:
         return await self._open([*query, ("container", self.container)])
 
     async def pod(self) -> LogPod | None:
-        """Read the pod; None if it is gone.
+        """Read the pod; None if it was deleted.
 
         Raises:
             MastheadError: If it cannot be read.

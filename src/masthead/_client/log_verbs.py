@@ -64,7 +64,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
             name: The pod's name.
             container: The container; may be left out if there is only one. Of several, the one is taken that the pod's
                 annotation ``kubectl.kubernetes.io/default-container`` names, else the first.
-            follow: Follow the log as it is written, over lost connections, until the container ends. A container that
+            follow: Follow the log, over lost connections, until the container ends. A container that
                 has not started yet is waited for.
             restarts: With `follow`, go on with the next instance when the container is started again, until the pod
                 ends.
@@ -143,7 +143,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
             insecure_skip_tls_verify_backend: Do not verify the kubelets' certificates.
             read_timeout: Seconds without a byte after which a connection is considered dead, and its log requested
                 again from where it was; None for 300.
-            max_streams: How many logs are read at once. Others wait until one of these ends.
+            max_streams: The maximum number of concurrent streams. Others wait until one of these ends.
             on_error: Called with the error of each log that ends early, on the event loop: it must not block. None to
                 log a warning. What it raises ends the iteration.
 
@@ -168,7 +168,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
         open_watch = functools.partial(
             self.watch, label_selector=label_selector, field_selector=field_selector, bookmarks=True
         )
-        open_watch()  # so that an invalid selector is the caller's error at once
+        open_watch()  # so that an invalid selector raises in the caller
 
         async def pods() -> AsyncGenerator[WatchEvent[Object]]:
             if follow:

@@ -27,10 +27,10 @@ class LogStream:
 
     The request is sent when the first line is read. A stream can be read once.
 
-    A log that is followed goes on over lost connections, restarts of the API server and failures of the node: each line
+    A followed log continues over lost connections, restarts of the API server and failures of the node: each line
     is delivered once, whole, and in order. It ends when the container does, and raises `NotFoundError` if the pod is
-    gone when it is requested again. Only lines that the node itself has deleted meanwhile, by rotating or replacing the
-    file, are lost.
+    gone when it is requested again. Only lines that the node itself has deleted in between, by rotating or replacing
+    the file, are lost.
 
     A line of more than 1 MiB is delivered in pieces of 1 MiB, so that memory is bounded whatever a container writes.
     """
@@ -51,7 +51,7 @@ class LogStream:
         Raises:
             StatusError: If the server refuses.
             TransportError: If no usable response arrives.
-            ClosedError: If the stream is closed, as it is after a first `read`.
+            ClosedError: If the stream is closed, as after a first `read`.
         """
         async with self:
             chunks = [chunk async for chunk in self.chunks()]
@@ -100,7 +100,7 @@ class LogStream:
             if lines is None:
                 raise StopAsyncIteration
             if not self._closed:
-                # A container may write any bytes; those that are no UTF-8 must not end the log.
+                # A container may write any bytes; invalid UTF-8 must not end the log.
                 self._ready.extend(line.decode("utf-8", "replace") for line in lines)
         return self._ready.popleft()
 

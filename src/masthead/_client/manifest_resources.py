@@ -124,7 +124,7 @@ async def resolve_manifests(
         gvk, new = document.gvk, defined.get(_kind_of(document))
         served = new or found[gvk]
         if isinstance(served, MastheadError):
-            # What cannot exist is deleted already; but a failed discovery says nothing about a kind.
+            # Objects of an unknown kind are deleted already; but a failed discovery proves nothing about a kind.
             if not (skip_unknown_kinds and isinstance(served, UnknownKindError)):
                 problems.append(f"{document.label}: {served}")
                 failures.append(served)

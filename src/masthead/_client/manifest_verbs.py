@@ -77,20 +77,20 @@ class ManifestVerbs(Clientset):
                 `ApplySet`.
             prune: Delete members of the apply set that are not in the manifests.
             wait_for_crds: Wait until the kinds of applied definitions are served.
-            wait: Wait until all objects are ready, as `wait_for_manifests` does, and pruned objects are gone; not after
-                a dry run.
+            wait: Wait until all objects are ready, as `wait_for_manifests` does, and pruned objects are deleted; not
+                after a dry run.
             wait_timeout: Seconds to wait for that; None for the client's default timeout.
-            on_applied: Called with each object as soon as it is applied, and what was done to it: for progress. It is
+            on_applied: Called with each applied object and the operation on it: for progress. It is
                 called on the client's event loop, and must neither block nor call the client.
             timeout: Timeout of each call and of each wait for a definition, in seconds.
 
         Returns:
-            The objects as the server stored them, or would have, in the order in which they were applied; what was
-            done to each, and what was pruned.
+            The objects from the server's responses, in the order in which they were applied; the operation on
+            each, and the pruned objects.
 
         Raises:
-            ManifestError: If a manifest cannot be read or sent, or does not become ready; it says which, and what was
-                applied before it.
+            ManifestError: If a manifest cannot be read or sent, or does not become ready; it names the object, and what
+                was applied before it.
             ArgumentError: If `prune` is given without an apply set, or if the set is invalid or managed by another
                 tool.
             MastheadError: If the parent of the apply set cannot be read.
@@ -138,7 +138,7 @@ class ManifestVerbs(Clientset):
             timeout: Timeout of each call and of each wait for a definition, in seconds.
 
         Returns:
-            The definitions as the server stored them, and what was done to each.
+            The definitions from the server's responses, and the operation on each.
 
         Raises:
             CustomResourceError: If there is no custom resource, or versions do not fit together.
@@ -224,12 +224,13 @@ class ManifestVerbs(Clientset):
     ) -> Sequence[Unstructured]:
         """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
 
-        To wait until they are gone, use ``wait_for_manifests(source, conditions.deleted())``.
+        To wait for the end of the deletion, use ``wait_for_manifests(source, conditions.deleted())``.
 
         Args:
             source: As for `apply_manifests`.
             namespace: The namespace of objects that name none; None for the client's default.
-            grace_period_seconds: The grace period of each object, 0 to delete at once; None for its own.
+            grace_period_seconds: The grace period of each object, 0 to delete immediately; None for the object's
+                default.
             propagation_policy: How dependents are treated.
             dry_run: Run validation and admission without deleting anything.
             on_deleted: Called with each object as soon as its deletion is accepted: for progress. It is called on the
@@ -323,10 +324,11 @@ class ManifestVerbs(Clientset):
                 each object is checked once.
 
         Returns:
-            The objects for which the condition holds, in install order; those that do not exist are left out.
+            The objects for which the condition holds, in install order, without missing objects.
 
         Raises:
-            DeadlineError: If the condition does not hold for all of them in time; the message says for which, and why.
+            DeadlineError: If the condition does not hold for all of them in time; the message names the others, with
+                the reasons.
             ObjectFailedError: If an object has failed, such as a job.
             ManifestError: If an object has no name, or is of an unknown kind.
             ArgumentError: If the condition or the timeout is invalid.

@@ -7,7 +7,7 @@
                 └────────────────┴─ raise all problems;         ├─ after CRDs: wait until their kinds
                                     nothing was sent            │  are served
                                                                 └─ the first failure ends it; the error
-                                                                   lists what was done before
+                                                                   lists the operations before
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ async def apply_manifests(
         apply_set: The apply set of which the objects become members.
         prune: Delete members of the apply set that are not in the manifests.
         wait_for_crds: Wait after the definitions until their kinds are served.
-        wait: Seconds to wait until all objects are ready and pruned objects are gone; None not to wait.
-        on_applied: Called with each object as soon as it is applied, and what was done to it.
+        wait: Seconds to wait until all objects are ready and pruned objects are deleted; None not to wait.
+        on_applied: Called with each applied object and the operation on it.
 
     Returns:
         The objects as the server stored them, or would have, in the order in which they were applied.
@@ -145,7 +145,7 @@ async def delete_manifests(
                 timeout=timeout,
             )
         except NotFoundError:
-            # It is gone already, which is what was wanted.
+            # Deleted already, as desired.
             return
         done.append(remaining or manifest.obj)
         if on_deleted is not None:
@@ -244,7 +244,7 @@ class _ApplyRun:
             )
 
     async def wait(self, timeout: float) -> None:
-        """Wait until all applied objects are ready, and all pruned ones are gone.
+        """Wait until all applied objects are ready, and all pruned ones are deleted.
 
         Raises:
             ManifestError: If that takes too long, or an object has failed.
@@ -322,13 +322,13 @@ async def _each(
     """Run an operation for each target.
 
     Raises:
-        ManifestError: If one fails; it says what was done before.
+        ManifestError: If a manifest fails; it lists the operations before.
     """
     for target in targets:
         try:
             await do(target)
         except MastheadError as error:
-            # Nothing is undone, so the error says how far it came.
+            # There is no rollback, so the error lists the completed operations.
             before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
             raise ManifestError(
                 f"{verb} {label(target)}: {str(error).rstrip('.')}. Done before: {before}.", done=done

@@ -1,6 +1,6 @@
 """From client-side to server-side apply, as ``kubectl apply --server-side`` does it.
 
-The managers that have updated kubectl's annotation are those that applied the object client-side. Their fields are
+The managers that updated kubectl's annotation applied the object client-side. Their fields are
 handed over to the manager of server-side apply (`masthead.managed_fields.upgrade_managed_fields`), and the
 configuration is applied again, which removes the fields that it no longer contains. It removes the annotation, too,
 except for the manager ``kubectl``: the server keeps the annotation of that manager up to date.
@@ -80,7 +80,7 @@ async def apply_and_migrate(
     """Apply an object with server-side apply, and end its client-side apply if there was one.
 
     The options are those of `ResourceClient.apply`. Where client-side apply alone has set the values that conflict, its
-    fields are handed over first. Otherwise the migration follows the apply; if it fails, the log says so, and the next
+    fields are handed over first. Otherwise the migration follows the apply; a failure is logged, and the next
     apply tries again.
 
     differs from kubectl, whose server-side apply has a conflict with its own client-side apply in every changed field.

@@ -86,7 +86,7 @@ class DeletionOptions(TypedDict, total=False):
     """The options of a delete.
 
     Attributes:
-        grace_period_seconds: The grace period; 0 to delete at once.
+        grace_period_seconds: The grace period; 0 to delete immediately.
         propagation_policy: How dependents are treated: ``Background``, ``Foreground`` or ``Orphan``.
         uid: Delete only the object with this UID.
         resource_version: Delete only if the object is still at this resource version.

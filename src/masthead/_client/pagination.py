@@ -41,7 +41,7 @@ class ListPage(Protocol):
 
     @property
     def items(self) -> list[Any]:
-        """What is on the page."""
+        """The items of the page."""
         ...
 
 
@@ -136,7 +136,7 @@ async def iter_pages(fetch: Callable[[Query], Awaitable[P]], query: ListQuery, p
 
     Raises:
         ExpiredError: If the list's resource version expires between two pages.
-        ProtocolError: If a page's continue token is the one that it was requested with.
+        ProtocolError: If a page returns the continue token of its own request.
         MastheadError: As any call.
     """
     query = replace(query, limit=query.limit or page_size)
@@ -167,7 +167,7 @@ async def list_all(fetch: Callable[[Query], Awaitable[P]], query: ListQuery, pag
         async for page in pages:
             result.items.extend(page.items)
     except (ExpiredError, GoneError):
-        # The rest of this list is gone. Without paging, one request cannot expire half-way.
+        # The rest of this list has expired. Without paging, one request cannot expire half-way.
         return await fetch(query.params())
     _clear_paging(result)
     return result

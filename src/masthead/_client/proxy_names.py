@@ -44,7 +44,7 @@ def checked_name(name: str) -> str:
 
 
 def escaped_path(path: str) -> str:
-    """The path of a request to a backend, with a leading slash; what is escaped already stays as it is.
+    """The path of a request to a backend, with a leading slash; escapes in it stay unchanged.
 
     Raises:
         ArgumentError: If a part of it is ``.`` or ``..``, which would lead to another object.
@@ -92,9 +92,10 @@ def checked_headers(headers: Mapping[str, str | Secret] | None) -> Mapping[str, 
     for name, value in (headers or {}).items():
         if checked_text("the name of a header", name).lower() == "authorization":
             raise ArgumentError(
-                "the header Authorization cannot be sent through the API server's proxy: the API server would take it for "
-                "the client's own credential, and would not pass it on. If the backend takes no other header, reach it by "
-                "port_forward. Nothing was sent.",
+                "the header Authorization cannot be sent through the API server's proxy: the API server would "
+                "take it for "
+                "the client's own credential, and would not pass it on. If the backend takes no other header, "
+                "reach it by port_forward. Nothing was sent.",
                 value=name,
             )
         if not isinstance(cast("object", value), str | Secret):

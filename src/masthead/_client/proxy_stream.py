@@ -1,4 +1,4 @@
-"""A response of what is behind the API server's proxy, read as it arrives."""
+"""A response of a backend behind the API server's proxy, read as it arrives."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ __all__ = ["Member", "OpenApplySet", "open_apply_set"]
 
 _log: Final = logging.getLogger("masthead.client")
 _AT_ONCE: Final = 8
-"""How many lists are sent at once."""
+"""The number of concurrent lists."""
 _DEFINITIONS: Final = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an apply set, as the cluster has it.
+    """A member of an apply set in the cluster.
 
     Attributes:
         obj: The object.
@@ -115,7 +115,7 @@ class OpenApplySet:
         The parent is never among them. Only kinds and namespaces that the parent lists are searched.
 
         Args:
-            kept: The objects of the manifests, as the server returned them. They are compared by UID, because several
+            kept: The objects of the manifests, from the server's responses. They are compared by UID, because several
                 groups may serve one object.
             timeout: Timeout of each call, in seconds.
 
@@ -123,9 +123,9 @@ class OpenApplySet:
             MastheadError: As any list.
         """
         uids = {each.metadata.uid for each in kept}
-        # differs from kubectl: an object that was deleted and created again since it was applied is kept, too.
+        # differs from kubectl: an object that was deleted and created again since it was applied stays, too.
         names = {(manifest.obj.gvk.group_kind, manifest.obj.key) for manifest in self.manifests}
-        # differs from kubectl: the parent is kept though it was a member, or the set would lose its list of kinds.
+        # differs from kubectl: the parent stays though it was a member, or the set would lose its list of kinds.
         names.add((self.parent.gvk.group_kind, self.parent.key))
         slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -245,15 +245,15 @@ async def _find_parent(
         }
         if found.gvr.group_resource not in allowed:
             raise ArgumentError(
-                f"{found.gvr.group_resource} cannot be the parent of an apply set; use a ConfigMap or a Secret, or label its "
-                f"CustomResourceDefinition with {IS_PARENT_TYPE}",
+                f"{found.gvr.group_resource} cannot be the parent of an apply set; use a ConfigMap or a "
+                f"Secret, or label its CustomResourceDefinition with {IS_PARENT_TYPE}",
                 value=apply_set.parent,
             )
     return parent
 
 
 async def _resource_of(client: ManifestClient, kind: GroupKind) -> ServedResource | None:
-    """The resource of a kind; None if its definition is gone, and its objects with it."""
+    """The resource of a kind; None if its definition was deleted, and its objects with it."""
     try:
         return await client.mapper.find(kind.kind, group=kind.group)
     except UnknownKindError:

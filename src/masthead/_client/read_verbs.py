@@ -123,8 +123,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version_match: How `resource_version` is compared.
             limit: Fetch one page of this length only; the table's ``continue_`` is the token of the next.
             continue_: Fetch only the page of this token.
-            timeout_seconds: Timeout of the whole list in seconds, pages and retries included; the server is told,
-                too. None for no limit.
+            timeout_seconds: Timeout of the whole list in seconds, pages and retries included, also for the
+                server; None for no limit.
             page_size: The limit of each page; None for the client's default.
             timeout: Timeout of each page, in seconds.
         """
@@ -169,7 +169,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
     ) -> ObjectList[T]:
         """List all objects as the initial events of a watch, which costs the server less than a list.
 
-        If the server does not support it, falls back to a plain list, and from then on lists at once.
+        If the server does not support it, falls back to a plain list, now and in later calls.
 
         Args:
             label_selector: Only objects with matching labels.
@@ -229,7 +229,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                 connections the watch has had; ``events.version`` is where another can resume. None for no end.
             shard_selector: Only the objects of one shard, if the server supports shards.
             bookmarks: Whether BOOKMARK events are delivered. They carry a resource version and no object; the
-                one that follows the initial objects has ``ends_initial_events``. The watch resumes from them
+                bookmark after the initial objects has ``ends_initial_events``. The watch resumes from them
                 in any case.
             raw: A single watch request: it ends with its connection and is not resumed.
             send_initial_events: ``sendInitialEvents`` of the API; for raw watches only, others set it
@@ -295,7 +295,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             object: ``deleted()``, a negation with ``~``, and a `WaitCondition` of your own.
 
         Raises:
-            DeadlineError: If the condition does not hold in time; the message says what is missing.
+            DeadlineError: If the condition does not hold in time; the message describes the current state.
         """
         return await wait_for(self, name, condition, timeout=self._timeout_or_default(timeout))
 

@@ -7,12 +7,12 @@ Deployment, StatefulSet, DaemonSet             rolled out; a deployment that exc
 ReplicaSet, ReplicationController              all replicas are ready
 Job                                            complete; a job that has failed fails
 Pod                                            ready, or succeeded; a pod that has failed fails
-PersistentVolumeClaim                          bound; one that has lost its volume fails
+PersistentVolumeClaim                          bound; fails if its volume is lost
 CustomResourceDefinition                       established
 APIService                                     available
 Namespace                                      active
 any other                                      its condition ``Ready``, if it has one, is True, and its controller
-                                               has observed the newest generation, if it says so
+                                               has observed the newest generation, if it reports one
 =============================================  ================================================================
 
 An object that is being deleted is never ready.
@@ -61,13 +61,13 @@ def ready() -> ObjectWaitCondition[Object]:
 
     Rollouts are complete, jobs are complete, pods are ready or have succeeded, claims are bound, definitions are
     established. Any other object must exist; if it has a condition ``Ready``, that must be True. Testing raises
-    `ObjectFailedError` for an object that has failed and will not become ready by itself.
+    `ObjectFailedError` for an object that has failed and will not become ready.
     """
     return lacking("it is ready", _lacks)
 
 
 def _lacks(obj: Object) -> str:
-    """What is missing until an object is ready; empty for nothing.
+    """Describe the missing parts of readiness; empty for a ready object.
 
     Raises:
         ObjectFailedError: If it has failed.

@@ -75,8 +75,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
 
         An object that does not exist is created. Otherwise it is patched: fields that are set are changed, fields
-        that were applied last time and are not set any more are removed, and all others stay. What was applied is kept
-        in the annotation ``kubectl.kubernetes.io/last-applied-configuration``.
+        that were applied last time and are not set any more are removed, and all others stay. The configuration is
+        stored in the annotation ``kubectl.kubernetes.io/last-applied-configuration``.
 
         Args:
             obj: The name, and the fields to apply; not an object that was read, which has all fields.
@@ -105,7 +105,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
                 return current
             return await self._patch(name, patch, parameters, namespace=namespace)
 
-        # Another may create the object meanwhile, or change it if the configuration has a resource version.
+        # Another client may create the object in between, or change it if the configuration has a resource version.
         return await retry_on(apply_once, ConflictError, AlreadyExistsError)
 
     async def upgrade_managed_fields(
@@ -139,7 +139,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             timeout: Timeout of each call, in seconds; None for the client's default.
 
         Returns:
-            The object as the server stored it, or as it was read if there is nothing to change.
+            The object as the server stored it, or the object read before if there is nothing to change.
 
         Raises:
             ArgumentError: If there is no field manager.

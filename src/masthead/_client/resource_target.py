@@ -73,7 +73,7 @@ def typed(cls: type[T]) -> ResourceTarget[T]:
     """The target of a class: a built-in kind or a custom one.
 
     Raises:
-        UnknownKindError: If the class has no GVK, or its kind is not a resource of its own.
+        UnknownKindError: If the class has no GVK, or its kind has no resource.
     """
     found = _known.get(cls)
     if found is None:

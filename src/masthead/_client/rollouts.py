@@ -1,4 +1,4 @@
-"""The progress of rollouts, as ``kubectl rollout status`` computes it: what is missing, empty once complete."""
+"""The progress of rollouts, as ``kubectl rollout status`` computes it: the missing parts, empty once complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STRATEGY: Final = "spec.updateStrategy.type"
 
 
 def deployment_lacks(obj: Object) -> str:
-    """What is missing until all replicas are updated and available, and no old replica is left."""
+    """Describe the missing updates of a Deployment's replicas: all updated and available, no old one left."""
     wanted, replicas = _number(obj, "spec.replicas", 1), _number(obj, "status.replicas")
     updated = _number(obj, "status.updatedReplicas")
     available = _number(obj, "status.availableReplicas")
@@ -40,7 +40,7 @@ def deployment_lacks(obj: Object) -> str:
 
 
 def stateful_set_lacks(obj: Object) -> str:
-    """What is missing until all replicas are ready and, from the partition on, updated."""
+    """Describe the missing replicas of a StatefulSet: all ready and, from the partition on, updated."""
     wanted, ready = _number(obj, "spec.replicas", 1), _number(obj, "status.readyReplicas")
     observed = _number(obj, "status.observedGeneration")
     # Until the controller has observed this generation, the counts are those of an earlier one.
@@ -62,7 +62,7 @@ def stateful_set_lacks(obj: Object) -> str:
 
 
 def daemon_set_lacks(obj: Object) -> str:
-    """What is missing until the pods on all nodes are updated and available."""
+    """Describe the missing pods of a DaemonSet: updated and available on all nodes."""
     wanted = _number(obj, "status.desiredNumberScheduled")
     updated = _number(obj, "status.updatedNumberScheduled")
     available = _number(obj, "status.numberAvailable")
@@ -77,7 +77,7 @@ def daemon_set_lacks(obj: Object) -> str:
 
 
 def replicas_lack(obj: Object) -> str:
-    """What is missing until all replicas of a replica set or replication controller are ready."""
+    """Describe the missing replicas of a replica set or replication controller."""
     wanted, ready = _number(obj, "spec.replicas", 1), _number(obj, "status.readyReplicas")
     # Until the controller has observed this generation, the counts are those of an earlier one.
     if _number(obj, "status.observedGeneration") < obj.metadata.generation:
@@ -86,7 +86,7 @@ def replicas_lack(obj: Object) -> str:
 
 
 def generation_lacks(obj: Object) -> str:
-    """What is missing until the controller of any kind has seen the newest generation, if it says which it has seen."""
+    """Describe whether the controller has yet to observe the newest generation, if it reports one."""
     observed = value_at(obj, parse_path("status.observedGeneration"))
     return _UNSEEN if isinstance(observed, int) and observed < obj.metadata.generation else ""
 

@@ -46,7 +46,7 @@ class Namespaced(BaseResource[T], Generic[T]):
 
 @set_module("masthead.aio.clientset")
 class ClusterScoped(BaseResource[T], Generic[T]):
-    """A resource without namespaces, which may be called as those that have them."""
+    """A resource without namespaces, which may be called like a namespaced one."""
 
     def __call__(self) -> Self:
         """Return the same objects."""

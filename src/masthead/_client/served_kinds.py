@@ -41,7 +41,7 @@ async def wait_for_kind(client: _Client, gvk: GroupVersionKind, *, timeout: floa
     """Wait until a cluster serves a kind, and return its resource.
 
     Raises:
-        DeadlineError: If it does not in time; the message says what its definition lacks.
+        DeadlineError: If it does not in time; the message names the missing conditions of its definition.
         MastheadError: As for a list, for failures other than 404.
     """
     limit = asyncio.timeout(timeout)
@@ -70,7 +70,7 @@ async def _served(client: _Client, gvk: GroupVersionKind) -> ServedResource:
 
 
 async def _state_of(client: _Client, gvk: GroupVersionKind) -> str:
-    """What the definition of a kind says."""
+    """The state of a kind's definition."""
     try:
         definitions = await client.dynamic(_DEFINITIONS).list()
     except MastheadError as error:

@@ -100,13 +100,13 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             result = await pods.exec("web", ["sh", "-c", "echo $HOSTNAME"])
             print(result.text)
 
-        Once the command has started, each of its errors is a `RemoteCommandError`, which has what was printed until
+        Once the command has started, each of its errors is a `RemoteCommandError`, with the output until
         then.
 
         Args:
             name: The pod's name.
             command: The command and its arguments. There is no shell unless it is one.
-            container: The container; by default the one that the pod's annotation
+            container: The container; by default the one of the pod's annotation
                 ``kubectl.kubernetes.io/default-container`` names, else its first.
             stdin: Bytes, text, a file or an iterable of bytes to send to stdin.
             tty: Whether the command gets a TTY; all that it prints is then stdout.
@@ -186,7 +186,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
     ) -> int:
         """Run a command at the local terminal until it ends, such as a shell, and return its exit code.
 
-        The terminal is in raw mode meanwhile, so that Ctrl-C reaches the command; changes of its size are passed on. It
+        The terminal is in raw mode, so that Ctrl-C reaches the command; changes of its size are passed on. It
         is restored afterwards, whatever happens.
 
         Args:
@@ -229,7 +229,7 @@ class AttachVerbs(RemoteCommandBase[T], Generic[T]):
             stdin: Whether to send to its stdin, which it must have been given.
             stdout: Whether to receive what it prints to stdout.
             stderr: Whether to receive what it prints to stderr; not with a TTY, where all is stdout.
-            tty: Whether it has a TTY, as its container says.
+            tty: Whether it has a TTY, as its container declares.
             timeout: Timeout of attaching, in seconds; None for the client's default.
 
         Raises:
@@ -269,7 +269,8 @@ async def attach_at(pods: AttachVerbs[T], terminal: Terminal, name: str, contain
     described = container_named(pod, chosen) or {}
     if not described.get("tty"):
         raise ArgumentError(
-            f"attach pods {name}: the container {chosen} has no TTY (tty: true in the pod's spec); use attach without one",
+            f"attach pods {name}: the container {chosen} has no TTY (tty: true in the pod's spec); use attach "
+            "without one",
             value=chosen,
         )
     process = pods.attach(name, container=chosen, stdin=bool(described.get("stdin")), tty=True)
@@ -345,5 +346,6 @@ async def _collect(output: RemoteOutput, collected: bytearray, limit: int) -> No
         if len(collected) > limit:
             del collected[limit:]
             raise ResponseTooLargeError(
-                f"{output.about} has more than {limit:,} bytes; use open_exec to read it as a stream, or raise max_output"
+                f"{output.about} has more than {limit:,} bytes; use open_exec to read it as a stream, or raise "
+                "max_output"
             )

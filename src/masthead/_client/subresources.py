@@ -1,6 +1,6 @@
 """The verbs of the status and scale subresources, and the base of all other subresource verbs.
 
-One class per subresource; the clientset combines those that a resource has. The resource description names
+One class per subresource; the clientset combines the classes for each resource. The resource description names
 the kind of a subresource's body and response.
 """
 

@@ -61,7 +61,7 @@ def validate(
 
 
 def _schema_of_class(obj: ObjectOrData, gvk: GroupVersionKind) -> Schema:
-    """The schema of the class that defines a kind: that of an object, or the one that is registered."""
+    """The schema of the class that defines a kind: of the object itself, or of the registered class."""
     from masthead._customresource.resource import CustomResource, schema_of
 
     cls: type[object] = type(obj)

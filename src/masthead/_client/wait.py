@@ -56,7 +56,7 @@ async def wait_for(resource: ReadVerbs[T], name: str, condition: WaitCondition[T
     """Wait until a condition holds for an object, which need not exist yet.
 
     Exceptions of the condition propagate unchanged. An event that cannot be decoded is skipped. A server that
-    cannot be reached, or is not ready, is retried until the timeout; any other refusal ends the wait at once. An object
+    cannot be reached, or is not ready, is retried until the timeout; any other refusal ends the wait. An object
     whose kind is not served any more does not exist.
 
     Args:
@@ -134,7 +134,7 @@ class Wait(Generic[T]):
         raise self.timed_out(0)
 
     async def holds_now(self, *, timeout: float | None) -> bool:
-        """Whether the condition holds for the object as it is now.
+        """Whether the condition holds for the current object.
 
         Raises:
             MastheadError: As any list.
@@ -160,21 +160,21 @@ class Wait(Generic[T]):
                     raise
                 return None
             except ExpiredError:
-                # Back off from a server whose versions expire at once, before any event.
+                # Back off from a server whose versions expire before any event.
                 if not self._has_event:
                     await asyncio.sleep(self._delay())
 
     def timed_out(self, seconds: float) -> DeadlineError:
-        """The error: what was waited for, and the current state."""
+        """The error, with the condition and the current state."""
         return DeadlineError(
-            f"{self._subject}: waited {format_seconds(seconds)} s until {self._condition.description}; now: {self.state}. "
-            f"Wait longer, or {self._advice()}.",
+            f"{self._subject}: waited {format_seconds(seconds)} s until {self._condition.description}; now: "
+            f"{self.state}. Wait longer, or {self._advice()}.",
             verb="GET",
         )
 
     @property
     def last(self) -> T | None:
-        """The object as it was last seen; None if it did not exist."""
+        """The last known object; None if it did not exist."""
         return self._last
 
     @property

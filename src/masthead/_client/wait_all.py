@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["wait_for_manifests"]
 
 _AT_ONCE: Final = 16
-"""How many lists and watches are open at once."""
+"""The number of concurrent lists and watches."""
 _SHOWN: Final = 20
 """How many objects a message lists."""
 
@@ -56,12 +56,12 @@ async def wait_for_manifests(
         timeout: Seconds to wait for all of them; ``math.inf`` for no limit. With 0, each object is checked once.
 
     Returns:
-        The objects for which the condition holds, in the order in which they would be applied; those that do not exist
+        The objects for which the condition holds, in the order in which they would be applied; missing objects
         are left out.
 
     Raises:
         ArgumentError: If the condition or the timeout is invalid.
-        DeadlineError: If it does not hold for all of them in time; it says for which, and why.
+        DeadlineError: If it does not hold for all of them in time; it names the others, with the reasons.
         ObjectFailedError: If an object has failed and will not become ready.
         ManifestError: If an object is invalid, or of an unknown kind.
         MastheadError: As a list or a watch, for failures that are not transient.
@@ -72,7 +72,7 @@ async def wait_for_manifests(
         client,
         source,
         namespace,
-        # An object of a kind that is not served does not exist, which may be what is waited for.
+        # An object of a kind that is not served does not exist, and the condition may ask for just that.
         skip_unknown_kinds=wanted(None),
         identity_only=True,
     )
@@ -158,7 +158,8 @@ def _timed_out(
     more = len(lines) - _SHOWN
     shown = [*lines[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
     return DeadlineError(
-        f"waited {format_seconds(timeout)} s until {description} for {counted(len(waits), 'object')}; still missing {len(lines)}:"
+        f"waited {format_seconds(timeout)} s until {description} for {counted(len(waits), 'object')}; still "
+        f"missing {len(lines)}:"
         + "".join(f"\n  {each}" for each in shown)
         + "\nWait longer, or look at their status and events.",
         verb="GET",

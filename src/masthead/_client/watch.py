@@ -243,7 +243,7 @@ class WatchStream(Generic[T]):
     async def _list(self, step: List) -> None:
         """Read a page of the state of a server that does not support initial events."""
         if step.restarts:
-            # The list starts over: objects of its earlier pages may be gone by now.
+            # The list starts over: objects of its earlier pages may have been deleted.
             self._initial.clear()
         broken: list[DecodeError] = []
         options = ListWatchOptions(
@@ -343,7 +343,7 @@ class WatchStream(Generic[T]):
         self._stream = None
 
     async def _closed_before(self, due: float) -> bool:
-        """Wait until a step is due; return whether the watch was closed meanwhile.
+        """Wait until a step is due; return whether the watch was closed during the wait.
 
         The moment counts, not the length of the wait: a reader may give up and come back many times before it.
         """

@@ -22,13 +22,13 @@ T = TypeVar("T", bound=Object)
 
 
 WatchEventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "BROKEN"]
-"""What happened; plain strings, so that type checkers find one that is misspelt.
+"""The type of a watch event; plain strings, so that type checkers find misspelt ones.
 
 - ``ADDED``: the object is new, or existed when the watch began.
 - ``MODIFIED``: the object changed.
-- ``DELETED``: the object is gone; the event has its last state.
+- ``DELETED``: the object was deleted; the event has its last state.
 - ``BOOKMARK``: nothing happened. The object has a version alone, from which a watch can resume; delivered on request.
-- ``BROKEN``: something happened to an object that could not be decoded; `WatchEvent.error` says why.
+- ``BROKEN``: something happened to an object that could not be decoded; `WatchEvent.error` has the reason.
 """
 
 EVENT_TYPES: Final[tuple[WatchEventType, ...]] = get_args(WatchEventType)
@@ -119,7 +119,7 @@ _TYPES: Final[dict[str, WatchEventType]] = {each: each for each in EVENT_TYPES i
 _USUAL: Final[dict[int, tuple[bytes, WatchEventType]]] = {
     name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), each) for name, each in _TYPES.items()
 }
-"""How servers begin a line, by the first letter of its type, which stands at `_LETTER`."""
+"""How servers begin a line, by the first letter of its type, at `_LETTER`."""
 _LETTER: Final = len(b'{"type":"')
 
 
@@ -133,7 +133,7 @@ def _read_quickly(item: type[T], line: bytes) -> WatchEvent[T] | None:
     """Read a line that looks as servers write them; None if it does not.
 
     What lies between the usual beginning and the last brace is the object: if it is JSON, so is the line, and that is
-    what it says. The text is looked through once in this way, not twice (20 % of the time that an event takes).
+    its content. So the text is scanned once and not twice, which saves 20 % of the time of an event.
     """
     usual = _USUAL.get(line[_LETTER]) if len(line) > _LETTER else None
     if usual is None or not line.startswith(usual[0]):

@@ -4,7 +4,7 @@
 
     watch with initial events ──objects──> ... ──bookmark that ends them──> the list
         │
-        └─ refused, or no such bookmark in time ──> a plain list, and for this resource from now on at once
+        └─ refused, or no such bookmark in time ──> a plain list, now and in later calls for this resource
 
 One attempt is made: the caller waits for the list, so that retries are left to the plain list.
 """

@@ -6,7 +6,7 @@
 | `aggregated`, `legacy` | decoding of the two formats of discovery |
 | `fetcher` | one full discovery, in either format |
 | `client` | `DiscoveryClient`: discovery with a cache that refreshes itself |
-| `document_cache`, `disk_cache`, `single_flight` | responses cached in memory and on disk; one request for concurrent callers |
+| `document_cache`, `disk_cache`, `single_flight` | caches in memory and on disk; shared requests |
 | `openapi` | OpenAPI v3 documents |
 | `index` | lookup of names, kinds and short names in a result |
 | `rest_mapper` | `RestMapper`: the same lookup, with one refresh before it fails |

@@ -140,4 +140,7 @@ def _failed_versions(found: DiscoveryResult) -> str:
     if not found.failures:
         return ""
     names = ", ".join(sorted(str(failure) for failure in found.failures))
-    return f". It may be in a group-version that could not be discovered: {names} (see client.discovery.resources().failures)"
+    return (
+        f". It may be in a group-version that could not be discovered: {names} "
+        "(see client.discovery.resources().failures)"
+    )

@@ -198,7 +198,8 @@ async def _limit_time(call: Call, sending: Awaitable[TransportResponse], left: f
         if isinstance(error, MastheadError):
             raise
     raise DeadlineError(
-        f"no response began within {format_seconds(left)} s; raise the timeout, or check the network path to the server",
+        f"no response began within {format_seconds(left)} s; raise the timeout, or check the network path to "
+        "the server",
         verb=call.method,
         url=call.path,
     )

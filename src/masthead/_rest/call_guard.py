@@ -91,7 +91,6 @@ def admit_call(subject: Subject) -> AbstractContextManager[None]:
 
 
 def explain_closed() -> str:
-    """Say why a closed client cannot be used: a manager has closed it, if the guard of the current context refuses
-    calls."""
+    """Explain why a closed client cannot be used: a manager closed it, if the context's guard refuses calls."""
     guard = call_guard.get()
     return "the client is closed; make a new one" if guard is None or not guard.refuses else _STOPPED

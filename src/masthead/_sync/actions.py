@@ -58,7 +58,7 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
         return self._portal.call(self._async.update_approval(obj, **options))
 
     def approve(self, name: str, *, reason: str = "Approved", message: str = "", timeout: float | None = None) -> T:
-        """Approve a request. An approved request is left as it is; a denied request stays denied.
+        """Approve a request. An approved request does not change; a denied request stays denied.
 
         Raises:
             UnprocessableError: If the request was denied.

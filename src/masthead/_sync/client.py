@@ -96,28 +96,28 @@ class Client(ManifestVerbs):
             namespace: The default namespace; overrides the configuration's.
             impersonate: The user to impersonate: a name, or an `Impersonation` with groups; overrides the
                 configuration's.
-            credentials: Authenticates requests in place of the configured credentials: a `masthead.auth.Credentials`,
+            credentials: Authenticates requests instead of the configured credentials: a `masthead.auth.Credentials`,
                 whose coroutines run on the client's event loop. None to use the configuration's.
             timeout: The default timeout of a call in seconds, retries included. Obtaining credentials is not
-                counted: an interactive login has a timeout of its own.
+                counted: an interactive login has its own timeout.
             read_timeout: Seconds without a byte after which a stream is considered dead; a watch after at most 28,
                 when it is resumed.
             attempts: The maximum number of attempts of a call, the first included; 1 for no retries.
             rate: Client-side rate limit in calls per second, or a `masthead.rest.RateLimit` that several clients
                 share; None for no limit.
-            burst: How many calls may be sent at once before a `rate` in calls per second applies.
+            burst: The number of calls that may be sent before a `rate` in calls per second applies.
             connections: The maximum number of connections for calls; 0 for no limit. Streams are not counted.
             page_size: The limit of each page of a list.
             field_manager: The default field manager of writes; empty to leave it to the server.
             field_validation: How the server treats unknown fields; None to leave it to the server.
-            user_agent: The ``User-Agent`` header, in place of the default.
-            max_response_bytes: The maximum size of a response that is read at once, compressed and
+            user_agent: The ``User-Agent`` header; empty for the default.
+            max_response_bytes: The maximum size of a response that is read whole, compressed and
                 decompressed. A larger response raises `ResponseTooLargeError`. ``math.inf`` for no limit.
             on_warning: Called with each warning of the server; None to log each text once.
             discovery_cache: A directory that keeps discovery documents between runs; None to keep them in
                 memory only.
-            aggregated_discovery: Whether to ask for all groups at once. Servers before 1.26 cannot do that, and are
-                asked for one group after the other in any case.
+            aggregated_discovery: Whether to ask for all groups in one request. Servers before 1.26 cannot do that, and
+                are asked for one group after the other in any case.
             check_watch_lists: Compare every watch-list with a plain list, those of informers included, which request
                 the state again if the two differ. For finding faults of servers: it costs more than it saves.
             metrics: Where to count requests; None for nowhere.
@@ -260,14 +260,14 @@ class Client(ManifestVerbs):
         )
 
     def wait_for_kind(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ServedResource:
-        """Wait until the cluster serves a kind, such as one that was defined a moment ago, and return its resource.
+        """Wait until the cluster serves a kind, such as a newly defined one, and return its resource.
 
         Args:
             kind: The kind, or its class.
             timeout: Seconds to wait.
 
         Raises:
-            DeadlineError: If it is not served in time; the message says what its definition lacks.
+            DeadlineError: If it is not served in time; the message names the missing conditions of its definition.
         """
         return self._portal.call(self._async.wait_for_kind(kind, timeout=timeout))
 
@@ -277,7 +277,8 @@ class Client(ManifestVerbs):
         """Validate an object by the schema that the cluster has for its kind; the object is not sent.
 
         The schema is the one of OpenAPI: types, formats, required and unknown fields, and the rules of custom
-        resources. kube-apiserver checks more of its own kinds, and so does admission; for those, use ``dry_run``.
+        resources. kube-apiserver checks more for built-in kinds, and so does admission; for these checks, use
+        ``dry_run``.
 
         Args:
             obj: The object, or its data, with apiVersion and kind.

@@ -21,7 +21,7 @@ __all__ = ["MergedLogs"]
 class MergedLogs(StreamFacade[LogLine]):
     """The lines of many logs, in the order in which they arrive: an iterator, to be used in ``with``.
 
-    Each container's own lines are in order; those of different containers are in turn, so that one that floods does not
+    Each container's own lines are in order; lines of different containers alternate, so that a chatty one does not
     hold up the others. Reading slowly slows the nodes down, and costs no memory. A log that fails ends alone: its
     error is logged, or given to the caller's function.
 

@@ -24,10 +24,10 @@ class LogStream(StreamFacade[str]):
 
     The request is sent when the first line is read. A stream can be read once.
 
-    A log that is followed goes on over lost connections, restarts of the API server and failures of the node: each line
+    A followed log continues over lost connections, restarts of the API server and failures of the node: each line
     is delivered once, whole, and in order. It ends when the container does, and raises `NotFoundError` if the pod is
-    gone when it is requested again. Only lines that the node itself has deleted meanwhile, by rotating or replacing the
-    file, are lost.
+    gone when it is requested again. Only lines that the node itself has deleted in between, by rotating or replacing
+    the file, are lost.
 
     A line of more than 1 MiB is delivered in pieces of 1 MiB, so that memory is bounded whatever a container writes.
     """
@@ -40,7 +40,7 @@ class LogStream(StreamFacade[str]):
         Raises:
             StatusError: If the server refuses.
             TransportError: If no usable response arrives.
-            ClosedError: If the stream is closed, as it is after a first `read`.
+            ClosedError: If the stream is closed, as after a first `read`.
         """
         return self._portal.call(self._async.read())
 

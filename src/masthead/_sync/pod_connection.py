@@ -25,7 +25,7 @@ class PodConnection(Facade[AsyncPodConnection]):
             print(connection.read(5))
 
     Cancellation:
-        Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written
+        Leaving the block by an error, or cancelling `close`, drops the connection. Otherwise, written bytes
         is sent first.
     """
 
@@ -73,11 +73,11 @@ class PodConnection(Facade[AsyncPodConnection]):
         self._portal.call(self._async.write_eof())
 
     def close(self) -> None:
-        """Send what was written, then close the connection. Closing twice does nothing."""
+        """Flush, then close the connection. Closing twice does nothing."""
         self._portal.call(self._async.close())
 
     def abort(self) -> None:
-        """Drop the connection at once. What was written may not be sent."""
+        """Drop the connection without flushing."""
         self._portal.call(self._async.abort())
 
     def __enter__(self) -> Self:

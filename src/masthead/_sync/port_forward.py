@@ -27,7 +27,7 @@ class PortForward(Facade[AsyncPortForward[LocalT_co]], Generic[LocalT_co]):
 
     Guarantees:
         Opening it raises what would make all connections fail: no such pod, not permitted, not running, a local port in
-        use. Each connection has a WebSocket of its own, so that a slow one holds up no other; the failure of one is
+        use. Each connection has its own WebSocket, so that a slow one holds up no other; the failure of one is
         logged and closes it alone. When it is closed, nothing of it is left: no listener, connection or task.
 
     Threads:
@@ -68,7 +68,7 @@ class PortForward(Facade[AsyncPortForward[LocalT_co]], Generic[LocalT_co]):
         """Wait until it is closed, or until its pod is lost.
 
         Raises:
-            PortForwardError: If the pod is gone, and `reconnect` was not asked for.
+            PortForwardError: If the pod was deleted, without `reconnect`.
             ClosedError: If it is not open, or its client was closed.
         """
         self._portal.call(self._async.wait())

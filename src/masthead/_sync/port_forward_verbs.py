@@ -108,7 +108,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
                 print(f"http://127.0.0.1:{http}, and a database on port {postgres}")
 
         A number is a port of the pod, with any free local port. A text is what kubectl takes: ``"8080"`` for the same
-        local port, ``"8888:8080"`` for another one, ``":8080"`` for any free one; a name in place of the last number is
+        local port, ``"8888:8080"`` for another one, ``":8080"`` for any free one; a name instead of the last number is
         a named port. A service's port is translated to the one behind it. A service or a workload leads to one of its
         pods that run, preferably ready.
 
@@ -117,13 +117,13 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
             port: The port.
             more: More ports; the block then gets a tuple of local ports.
             local_port: The local port, if it is only one; any free one by default.
-            unix_path: Listen on a Unix socket in place of a port; the block then gets its path.
+            unix_path: Listen on a Unix socket instead of a port; the block then gets its path.
             address: The IP addresses to listen on. All of them have to be free, but of ``localhost`` either 127.0.0.1
                 or
                 ::1 may be missing.
-            reconnect: Whether to go on with another pod, or with the next one of the same name, when this one is gone.
-                Without, `PortForward.wait` then raises an error.
-            max_connections: How many connections are forwarded at once; more wait until one is closed.
+            reconnect: Whether to continue with another pod, or with the next one of the same name, when this one is
+                deleted. Without, `PortForward.wait` then raises an error.
+            max_connections: The maximum number of concurrent connections; others wait until one is closed.
             timeout: Timeout of each call, in seconds; None for the client's default. Connections have none.
 
         Returns:

@@ -181,7 +181,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
 
         Args:
             method: The HTTP method.
-            path: The path, perhaps with a query. What needs to be escaped is; what is escaped already stays so.
+            path: The path, perhaps with a query. Characters that need it are escaped; existing escapes stay.
             query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.

@@ -74,7 +74,7 @@ class RemoteProcess(Facade[AsyncRemoteProcess]):
         self._portal.call(self._async.open())
 
     def wait(self) -> int:
-        """Wait until the process has ended, and return its exit code. Read its output meanwhile.
+        """Wait until the process has ended, and return its exit code. Its output must be read at the same time.
 
         Raises:
             ExecError: If the container runtime could not run it to its end.

@@ -87,5 +87,5 @@ class RemoteOutput(StreamFacade[bytes]):
         return Items(self._portal, self._async.lines(), limit=1024)
 
     def close(self) -> None:
-        """Discard what is still to come, so that the other stream does not wait for it."""
+        """Discard the rest, so that the other stream does not wait for it."""
         self._items.close()

@@ -47,7 +47,7 @@ class Namespaced(BaseResource[T], Generic[T]):
 
 @set_module("masthead.clientset")
 class ClusterScoped(BaseResource[T], Generic[T]):
-    """A resource without namespaces, which may be called as those that have them."""
+    """A resource without namespaces, which may be called like a namespaced one."""
 
     _async: AsyncClusterScoped[T]
 

@@ -52,13 +52,13 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             result = pods.exec("web", ["sh", "-c", "echo $HOSTNAME"])
             print(result.text)
 
-        Once the command has started, each of its errors is a `RemoteCommandError`, which has what was printed until
+        Once the command has started, each of its errors is a `RemoteCommandError`, with the output until
         then.
 
         Args:
             name: The pod's name.
             command: The command and its arguments. There is no shell unless it is one.
-            container: The container; by default the one that the pod's annotation
+            container: The container; by default the one of the pod's annotation
                 ``kubectl.kubernetes.io/default-container`` names, else its first.
             stdin: Bytes, text, a file or an iterable of bytes to send to stdin.
             tty: Whether the command gets a TTY; all that it prints is then stdout.
@@ -130,7 +130,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
     def exec_interactive(self, name: str, command: Sequence[str] = ("sh",), *, container: str | None = None) -> int:
         """Run a command at the local terminal until it ends, such as a shell, and return its exit code.
 
-        The terminal is in raw mode meanwhile, so that Ctrl-C reaches the command; changes of its size are passed on. It
+        The terminal is in raw mode, so that Ctrl-C reaches the command; changes of its size are passed on. It
         is restored afterwards, whatever happens.
 
         Args:
@@ -175,7 +175,7 @@ class AttachVerbs(BaseResource[T], Generic[T]):
             stdin: Whether to send to its stdin, which it must have been given.
             stdout: Whether to receive what it prints to stdout.
             stderr: Whether to receive what it prints to stderr; not with a TTY, where all is stdout.
-            tty: Whether it has a TTY, as its container says.
+            tty: Whether it has a TTY, as its container declares.
             timeout: Timeout of attaching, in seconds; None for the client's default.
 
         Raises:

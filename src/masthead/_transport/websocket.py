@@ -298,8 +298,7 @@ class WebSocket:
             self._timer = self._loop.call_later(self._ping_interval, self._ping)
 
     def _answer(self) -> None:
-        """Send pongs, and the answer to a close. Of too many pongs for a peer that does not read, the last are left
-        out."""
+        """Send pongs, and the answer to a close; drop pongs while the peer does not read."""
         if not self._upgraded.is_backed_up:
             self._unread_pongs = 0
         if self._frames.state is not OPEN:
@@ -328,8 +327,7 @@ class FrameLengths:
         self._payload_left = 0
 
     def are_minimal(self, data: bytes) -> bool:
-        """Whether all lengths in the next bytes of the connection are minimal. After a False, nothing more may be
-        asked.
+        """Whether all lengths in the next bytes of the connection are minimal. After a False, do not call it again.
 
         Args:
             data: Bytes of unmasked frames, which may begin and end anywhere.

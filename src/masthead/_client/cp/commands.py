@@ -1,5 +1,7 @@
-"""The commands that copy: what GNU's tar and busybox's both understand. No name ever reaches a shell as part of a
-script."""
+"""The commands of a copy, in the common subset of GNU's and busybox's tar.
+
+No name ever reaches a shell as part of a script.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ _CONFIRM: Final = f"&& echo {DONE.decode()}"
 
 @dataclass(frozen=True, slots=True)
 class ProbedTarget:
-    """What is known of the target of a copy before anything is sent.
+    """The known state of a copy's target before anything is sent.
 
     Attributes:
         is_directory: Whether it is a directory, or a link to one, so that the copy goes into it.
@@ -68,7 +70,7 @@ def probe(path: str, name: str = "") -> list[str]:
     """
     parent = posixpath.dirname(path.rstrip("/")) or "."
     arguments = [check_remote(path), check_remote(parent)]
-    # A name that is not UTF-8 can be in an archive, but not in a command: what has it is not looked at.
+    # A name that is not UTF-8 can be in an archive, but not in a command: such entries are not checked.
     if name and is_sendable(name):
         arguments.append(check_remote(posixpath.join(path, name)))
     return ["sh", "-c", _PROBE, "sh", *arguments]

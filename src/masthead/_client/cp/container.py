@@ -1,4 +1,4 @@
-"""The commands of a copy, run in a container, and the errors of those that fail."""
+"""The commands of a copy, run in a container, and the errors of failed ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Container", "Ended", "confirmed"]
 
 _KEPT: Final = 2**14
-"""How many bytes of what a command prints are kept, of each of its outputs: the last ones."""
+"""The maximum size of the retained end of each output of a command."""
 _SHOWN: Final = 500
 _NOT_RUN: Final = (126, 127)
 """Exit codes of shells, and of some container runtimes, for a command that is not there."""
@@ -110,7 +110,7 @@ class Container:
 
     @property
     def can_close(self) -> bool:
-        """Whether the end of stdin can be sent, as far as the last command has shown."""
+        """Whether the end of stdin can be sent, by the experience with the last command."""
         return self._can_close
 
     async def probe(self, path: str, name: str = "") -> commands.ProbedTarget:
@@ -144,7 +144,7 @@ class Container:
         Args:
             command: The command and its arguments.
             send: Writes to its stdin.
-            receive: Reads its stdout; by default, its end is kept, as that of stderr is.
+            receive: Reads its stdout; by default, its end is retained, like that of stderr.
 
         Raises:
             StatusError: If the server refuses.

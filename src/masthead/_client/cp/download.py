@@ -34,7 +34,7 @@ class Download:
     Args:
         container: Where it is.
         source: Its path there.
-        preserve: Whether permissions and times of modification are kept.
+        preserve: Whether to preserve permissions and modification times.
         skip_special: Whether what cannot be copied is left out.
         max_bytes: How many bytes may come; None for any number.
         progress: Is called with the progress.
@@ -78,16 +78,16 @@ class Download:
     async def _directory(self, path: Path) -> None:
         if os.open not in os.supports_dir_fd:
             raise CopyError(
-                f"{self._source} is a directory, and this system has no safe way to write one that comes from elsewhere; "
-                "copy file by file",
+                f"{self._source} is a directory, and this system has no safe way to write one that comes from "
+                "elsewhere; copy file by file",
                 path=self._source,
             )
         sink = partial(TreeUnpacker, path, preserve=self._preserve, skip_special=self._skip_special)
         ended = await self._fetch(commands.pack_directory(self._source), sink)
         if ended.is_missing:
             raise CopyError(
-                f"{self._source} is a directory, and the image has no tar, without which only files can be copied; add tar "
-                "to it, or copy file by file",
+                f"{self._source} is a directory, and the image has no tar, without which only files can be "
+                "copied; add tar to it, or copy file by file",
                 path=self._source,
             )
         ended.check(self._source)

@@ -1,5 +1,4 @@
-"""Local files and directories that a copy writes. Nothing is ever written outside of them, nor through a link in
-them."""
+"""Local files and directories that a copy writes: nothing outside of them, and nothing through a link."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ _NOT_A_DIRECTORY: Final = (errno.ENOTDIR, errno.ELOOP)
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What is kept of a file or directory beside its content.
+    """The mode and modification time of a file or directory.
 
     Attributes:
         mode: Its permissions; no more than those, so that no program gets the rights of its owner.
@@ -87,7 +86,7 @@ class FileWriter:
             view = view[os.write(self._descriptor, view) :]
 
     def commit(self, metadata: Metadata | None = None) -> None:
-        """Give the file its name, in place of what had it.
+        """Rename over the target.
 
         Raises:
             OSError: If the name belongs to something that is not a file.
@@ -109,7 +108,7 @@ class FileWriter:
 
 
 class Tree:
-    """A directory, and the directories in it, each opened from the one that holds it and never through a link.
+    """A directory, and the directories in it, each opened from its parent and never through a link.
 
     Needs a system whose calls take descriptors of directories: not Windows.
 
@@ -240,13 +239,13 @@ def _open_in(holder: int, name: bytes, *, make: bool) -> int:
 
 
 def temporary_name(path: bytes) -> bytes:
-    """A new name beside another."""
+    """Return a temporary name in the same directory."""
     beside = len(path) - len(os.path.basename(path))  # noqa: PTH119 - of bytes, which a Path cannot be
     return path[:beside] + b".masthead-" + secrets.token_hex(8).encode()
 
 
 def replace(temporary: bytes, name: bytes, directory: int | None) -> None:
-    """Rename what is complete, in place of a file or a link; remove it if that is impossible.
+    """Rename a complete file over a file or a link; remove it if that is impossible.
 
     Raises:
         OSError: If the name belongs to something else, which stays.
@@ -261,7 +260,7 @@ def replace(temporary: bytes, name: bytes, directory: int | None) -> None:
 
 
 def _refuse_special(name: bytes, directory: int | None) -> None:
-    """Refuse to replace what is neither a file nor a link: a directory, or a device such as ``/dev/null``."""
+    """Refuse to replace a directory, or a device such as ``/dev/null``."""
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
         if not stat.S_ISREG(found) and not stat.S_ISLNK(found):

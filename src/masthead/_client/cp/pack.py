@@ -74,10 +74,10 @@ class Archive:
         """The bytes of the archive.
 
         Args:
-            counter: Counts what was read.
+            counter: Counts the bytes read.
 
         Raises:
-            CopyError: If something cannot be sent, or a file becomes shorter meanwhile.
+            CopyError: If something cannot be sent, or a file becomes shorter during the copy.
             OSError: If something cannot be read.
         """
         for entry in self._entries():
@@ -117,7 +117,7 @@ class Archive:
         elif stat.S_ISDIR(found.st_mode):
             yield _Entry(path, replace(named, type=MemberType.DIRECTORY))
         elif stat.S_ISLNK(found.st_mode):
-            link = os.fsencode(os.readlink(path))  # noqa: PTH115 - as it is, not as a Path spells it
+            link = os.fsencode(os.readlink(path))  # noqa: PTH115 - verbatim, not as a Path spells it
             yield _Entry(path, replace(named, type=MemberType.SYMLINK, link=link))
         elif not self._skip_special:
             raise CopyError(
@@ -138,7 +138,7 @@ def file_chunks(path: Path, size: int, counter: CopyCounter) -> Generator[bytes]
     Args:
         path: The path, which must not be a link.
         size: The size.
-        counter: Counts what was read.
+        counter: Counts the bytes read.
 
     Raises:
         CopyError: If it has become shorter.

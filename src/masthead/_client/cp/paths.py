@@ -58,7 +58,8 @@ def check_remote(path: str) -> str:
         raise ArgumentError(f"a path in a container is a string, and not empty: not {path!r}", value=path)
     if not is_sendable(path):
         raise ArgumentError(
-            f"the path {path!r} is not UTF-8, which commands in containers have to be; copy the directory that it is in",
+            f"the path {path!r} is not UTF-8, which commands in containers have to be; copy the directory that "
+            "it is in",
             value=path,
         )
     return f"./{path}" if path.startswith("-") else path
@@ -113,7 +114,7 @@ def leads_out(link: bytes, depth: int) -> bool:
     """Whether a symbolic link may lead out of the copy.
 
     A link that climbs after it has descended counts, too: through another link it might arrive anywhere. So what
-    remains stays inside by itself, and through any number of its like.
+    remains stays inside, also through any number of similar links.
 
     Args:
         link: What it points to.

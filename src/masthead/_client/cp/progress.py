@@ -21,7 +21,7 @@ class CopyProgress:
     """How far a copy is.
 
     Attributes:
-        path: What is being copied: the path of a file, relative to the copied directory.
+        path: The path of the current file, relative to the copied directory.
         bytes_done: How many bytes of files were copied.
         bytes_total: How many there are in all; None if that is not known.
         files_done: How many files were copied.
@@ -39,7 +39,7 @@ ProgressCallback: TypeAlias = Callable[[CopyProgress], object]
 
 @dataclass(slots=True)
 class CopyCounter:
-    """Counts what is copied; see `CopyProgress`."""
+    """Counts the copied bytes; see `CopyProgress`."""
 
     path: str = ""
     bytes_done: int = 0

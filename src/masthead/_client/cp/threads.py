@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 async def in_thread(function: Callable[P, R], /, *args: P.args, **options: P.kwargs) -> R:
-    """Run a function in a thread, and wait for its end even if cancelled: nothing may use the same file meanwhile.
+    """Run a function in a thread, and wait for its end even if cancelled: nothing else may use the same file before.
 
     Raises:
         CopyError: In place of an OSError; it names the file.

@@ -68,7 +68,7 @@ async def send(
             try:
                 await stdin.write(batch)
             except (TransportError, ClosedError):
-                return  # the command has ended, and the way it did says why
+                return  # the command has ended, and its exit explains it
             reporter.report(counter)
         if stdin.can_close:
             with suppress(TransportError, ClosedError):
@@ -95,7 +95,7 @@ async def fetch(
         container: Where.
         command: The command.
         open_sink: Makes what takes them; in a thread.
-        counter: Counts what is written.
+        counter: Counts the bytes written.
         reporter: Says so.
         max_bytes: How many bytes it may print; None for any number.
 
@@ -124,7 +124,7 @@ async def fetch(
         await in_thread(sink.feed, b"".join(collected))
 
     try:
-        # Not a result, which would be lost, and with it a file that is open, if this is cancelled meanwhile.
+        # Not a result: a cancellation would lose it, and with it an open file.
         await in_thread(lambda: opened.append(open_sink(counter)))
         ended = await container.run(command, receive=take)
         if ended.exit_code == 0:

@@ -56,16 +56,16 @@ class CopySink(Protocol):
         """
 
     def close(self) -> None:
-        """Remove what is not complete; called in any case, at the end."""
+        """Remove incomplete files; always called at the end."""
 
 
 class TreeUnpacker:
     """Writes the members of an archive into a directory, each file under another name until it is complete.
 
     Args:
-        root: The directory; it is made if it is not there, but not the one that holds it.
-        counter: Counts what is written.
-        preserve: Whether permissions and times of modification are kept.
+        root: The directory; created if it does not exist, but not its parent.
+        counter: Counts the bytes written.
+        preserve: Whether to preserve permissions and modification times.
         skip_special: Whether what cannot be copied is left out without an error at the end.
 
     Raises:
@@ -88,7 +88,7 @@ class TreeUnpacker:
         self._left_out: set[bytes] = set()
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `CopySink`."""
+        """Write a chunk; see `CopySink`."""
         for event in _events(self._decoder, data):
             try:
                 self._handle(event)
@@ -106,13 +106,14 @@ class TreeUnpacker:
         if self._skipped and not self._skip_special:
             more = self._skipped_count - _SHOWN
             raise CopyError(
-                f"all was copied but {'; '.join(self._skipped[:_SHOWN])}{f'; and {more:,} others' if more > 0 else ''}; leave "
+                "all was copied but "
+                f"{'; '.join(self._skipped[:_SHOWN])}{f'; and {more:,} others' if more > 0 else ''}; leave "
                 "such out with skip_special=True",
                 skipped=tuple(self._skipped),
             )
 
     def close(self) -> None:
-        """Remove what is not complete; see `CopySink`."""
+        """Remove incomplete files; see `CopySink`."""
         if self._file is not None:
             self._file[0].abort()
             self._file = None
@@ -148,7 +149,8 @@ class TreeUnpacker:
                 self._root_metadata = Metadata(member.mode, member.mtime)
         except UnsafeNameError as error:
             raise CopyError(
-                f"the archive has a member {name!r} that is refused: {error}; nothing was written outside of the target",
+                f"the archive has a member {name!r} that is refused: {error}; nothing was written outside of "
+                "the target",
                 path=name,
             ) from None
 
@@ -225,8 +227,8 @@ class FileUnpacker:
 
     Args:
         path: The path of the file.
-        counter: Counts what is written.
-        preserve: Whether permissions and time of modification are kept.
+        counter: Counts the bytes written.
+        preserve: Whether to preserve permissions and modification time.
 
     Raises:
         OSError: If the file cannot be written.
@@ -240,7 +242,7 @@ class FileUnpacker:
         self._member: TarMember | None = None
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `CopySink`."""
+        """Write a chunk; see `CopySink`."""
         for event in _events(self._decoder, data):
             if isinstance(event, TarMember):
                 self._begin(event)
@@ -277,7 +279,7 @@ class ContentWriter:
 
     Args:
         path: The path of the file.
-        counter: Counts what is written.
+        counter: Counts the bytes written.
 
     Raises:
         OSError: If the file cannot be written.
@@ -288,7 +290,7 @@ class ContentWriter:
         self._counter = counter
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `CopySink`."""
+        """Write a chunk; see `CopySink`."""
         self._writer.write(data)
         self._counter.bytes_done += len(data)
 
@@ -307,7 +309,7 @@ class StreamWriter:
 
     Args:
         file: The file.
-        counter: Counts what is written.
+        counter: Counts the bytes written.
     """
 
     def __init__(self, file: IO[bytes], counter: CopyCounter) -> None:
@@ -315,7 +317,7 @@ class StreamWriter:
         self._counter = counter
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `CopySink`."""
+        """Write a chunk; see `CopySink`."""
         view = memoryview(data)
         while view:
             # An unbuffered file may take less than all.

@@ -84,8 +84,8 @@ def _check_place(path: str, probed: ProbedTarget, source: str, *, is_directory: 
     """
     if is_directory and probed.refuses_directories:
         raise CopyError(
-            f"{path} is a file or a link in the container, and {source} is a directory; remove it there, or name another "
-            "target",
+            f"{path} is a file or a link in the container, and {source} is a directory; remove it there, or "
+            "name another target",
             path=path,
         )
     if not is_directory and probed.refuses_files:
@@ -118,8 +118,8 @@ async def _upload_file(container: Container, path: Path, place: RemotePlace, rep
     found = await in_thread(path.stat)
     if not stat.S_ISREG(found.st_mode):
         raise CopyError(
-            f"{place.path}: the image has no tar, without which only files can be copied; add tar to it, or copy file by "
-            "file",
+            f"{place.path}: the image has no tar, without which only files can be copied; add tar to it, or "
+            "copy file by file",
             path=place.path,
         )
     size = found.st_size
@@ -147,7 +147,8 @@ async def write(container: Container, target: str, data: InputSource, *, progres
     size = await in_thread(_size, data)
     if size is None and not container.can_close:
         raise CopyError(
-            f"{target}: the server speaks v4.channel.k8s.io, in which stdin has no end, so that the size of the data has "
+            f"{target}: the server speaks v4.channel.k8s.io, in which stdin has no end, so that the size of "
+            "the data has "
             "to be known; give bytes or a file that can seek, or use an API server of Kubernetes 1.30 or newer",
             path=target,
         )

@@ -12,7 +12,7 @@ From the bottom up:
 - `stream_pair`: the data and the error stream of one connection; pure.
 - `tunnel`: one connection as an asyncio transport.
 - `splice`: two transports, connected to each other.
-- `pod_client`: what is asked of the API server.
+- `pod_client`: requests to the API server.
 - `resolver`: finds the pod.
 - `pod_dialer`: opens tunnels to the pod, and follows it when it is replaced.
 - `listeners`: the local sockets.

@@ -138,7 +138,7 @@ def selector_of(backend: Backend, title: str) -> str:
         title: What messages call it.
 
     Raises:
-        PortForwardError: If it has none: it has no pods of its own.
+        PortForwardError: If it has none, because it has no pods.
     """
     selector = backend.spec.selector
     if not selector:
@@ -161,7 +161,7 @@ def _requirement(expression: _Expression) -> str:
 
 
 def choose_pod(pods: Sequence[PodState], title: str) -> PodState:
-    """The pod to forward to: one that runs, preferably ready and not about to end; the newest of several.
+    """Choose a pod to forward to: running, preferably ready and not about to end; the newest of several.
 
     Raises:
         PortForwardError: If none runs.

@@ -37,7 +37,7 @@ class PodConnection:
             print(await connection.read(5))
 
     Cancellation:
-        Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written
+        Leaving the block by an error, or cancelling `close`, drops the connection. Otherwise, written bytes
         is sent first.
     """
 
@@ -126,7 +126,7 @@ class PodConnection:
         self.writer.write_eof()
 
     async def close(self) -> None:
-        """Send what was written, then close the connection. Closing twice does nothing."""
+        """Flush, then close the connection. Closing twice does nothing."""
         if self._task is None or self._tunnel is None:
             return
         self._tunnel.close()
@@ -136,7 +136,7 @@ class PodConnection:
             self._tunnel.abort()
 
     async def abort(self) -> None:
-        """Drop the connection at once. What was written may not be sent."""
+        """Drop the connection without flushing."""
         if self._task is not None and self._tunnel is not None:
             self._tunnel.abort()
             await asyncio.wait([self._task])

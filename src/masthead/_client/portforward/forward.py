@@ -25,7 +25,7 @@ __all__ = ["PortForward"]
 
 _log: Final = logging.getLogger("masthead.portforward")
 _connection_log: Final = logging.getLogger("masthead.portforward.connections")
-"""For what is lost with one connection; the rest goes on."""
+"""The error of a single connection; the others continue."""
 
 _ACCEPT_PAUSE: Final = 1.0
 """Seconds until a connection is accepted again, if that has failed."""
@@ -44,7 +44,7 @@ class PortForward(Generic[LocalT_co]):
 
     Guarantees:
         Opening it raises what would make all connections fail: no such pod, not permitted, not running, a local port in
-        use. Each connection has a WebSocket of its own, so that a slow one holds up no other; the failure of one is
+        use. Each connection has its own WebSocket, so that a slow one holds up no other; the failure of one is
         logged and closes it alone. When it is closed, nothing of it is left: no listener, connection or task.
 
     Threads:
@@ -124,7 +124,7 @@ class PortForward(Generic[LocalT_co]):
         """Wait until it is closed, or until its pod is lost.
 
         Raises:
-            PortForwardError: If the pod is gone, and `reconnect` was not asked for.
+            PortForwardError: If the pod was deleted, without `reconnect`.
             ClosedError: If it is not open, or its client was closed.
         """
         if self._task is None:

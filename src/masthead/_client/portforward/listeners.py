@@ -67,7 +67,7 @@ def listen_on_port(addresses: Sequence[ListenAddress], port: int, title: str) ->
     to that one would then reach another program.
 
     Raises:
-        PortForwardError: If an address cannot be bound, or none of those that are optional.
+        PortForwardError: If an address cannot be bound, or none of the optional ones.
     """
     attempts = _ATTEMPTS if port == 0 else 1
     while True:
@@ -117,7 +117,7 @@ def listen_on_path(path: str | os.PathLike[str], title: str) -> Listener:
     """Listen on a Unix socket, which only its owner may use.
 
     Raises:
-        PortForwardError: If it cannot be bound: something else is there, or a process listens on it.
+        PortForwardError: If it cannot be bound: the path exists, or a process listens on it.
     """
     file = Path(path)
     if not hasattr(socket, "AF_UNIX"):

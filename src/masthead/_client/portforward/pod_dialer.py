@@ -2,10 +2,10 @@
 
 ::
 
-    take ──> spare, or a new tunnel          a tunnel fails, a pod changes ──> is it gone?
+    take ──> spare, or a new tunnel          a tunnel fails, a pod changes ──> deleted?
                └─ refilled                          no │        │ yes
                                                        v        v
-                                             goes on as it is   reconnect ──> resolve, until a pod runs
+                                             stays              reconnect ──> resolve, until a pod runs
                                                                 no reconnect ──> PortForwardError
 """
 
@@ -37,7 +37,7 @@ class PodDialer:
     Args:
         resolver: Finds the pod.
         target: The pod that it has found.
-        reconnect: Whether another pod is looked for when this one is gone.
+        reconnect: Whether to look for another pod when this one is deleted.
 
     Attributes:
         target: The pod that tunnels are opened to.
@@ -72,7 +72,7 @@ class PodDialer:
             spare: The first spare tunnel.
 
         Raises:
-            PortForwardError: If the pod is gone, and no other is looked for.
+            PortForwardError: If the pod was deleted, and there is no reconnect.
         """
         self._group = group
         self._spare = spare
@@ -130,7 +130,7 @@ class PodDialer:
         self._has_news.set()
 
     async def _watch(self, target: ForwardTarget) -> None:
-        """Notice the end of the pod at once. Who may not watch pods notices it with the next connection."""
+        """Watch for the end of the pod. Without permission to watch, the next connection notices it."""
         try:
             await self._resolver.wait_until_gone(target)
         except MastheadError as error:
@@ -139,7 +139,7 @@ class PodDialer:
             self._suspect()
 
     async def _until_gone(self, group: asyncio.TaskGroup) -> None:
-        """Refill the spare tunnel, until the pod is gone."""
+        """Refill the spare tunnel, until the pod is deleted."""
         while True:
             if self._is_suspect and await self._is_gone():
                 return
@@ -175,8 +175,8 @@ class PodDialer:
         lost = self.target
         if not self._reconnect:
             raise PortForwardError(
-                f"port-forward {self._resolver.title}: pod {lost.key} is gone or has stopped running; open it again, or "
-                "let it follow with reconnect=True",
+                f"port-forward {self._resolver.title}: pod {lost.key} is gone or has stopped running; open it "
+                "again, or let it follow with reconnect=True",
                 pod=lost.key,
             )
         self._has_pod.clear()

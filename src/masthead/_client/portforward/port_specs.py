@@ -24,7 +24,7 @@ class PortSpec(msgspec.Struct, frozen=True):
 
     Attributes:
         remote: The port of the pod or the service: its number, or its name.
-        local: The local port; 0 for any free one, None for the number that the remote name stands for.
+        local: The local port; 0 for any free one, None for the number of the remote name.
     """
 
     remote: int | str
@@ -96,7 +96,7 @@ def parse_addresses(given: str | Sequence[str]) -> list[ListenAddress]:
     """The addresses to listen on; ``localhost`` is 127.0.0.1 and ::1.
 
     Raises:
-        ArgumentError: If there is none, or one is neither an IP address nor ``localhost``.
+        ArgumentError: If the list is empty, or an address is neither an IP address nor ``localhost``.
     """
     hosts = [given] if isinstance(given, str) else list(given)
     if not hosts:
@@ -136,6 +136,7 @@ def _number(text: str, given: str, *, least: int) -> int:
 
 def _invalid(given: object) -> ArgumentError:
     return ArgumentError(
-        f"{given!r} is no port to forward; give a number from 1 to {_MAX_PORT}, or local and remote port as '8888:8080'",
+        f"{given!r} is no port to forward; give a number from 1 to {_MAX_PORT}, or local and remote port as "
+        "'8888:8080'",
         value=given,
     )

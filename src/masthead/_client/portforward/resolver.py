@@ -76,7 +76,7 @@ class PodResolver:
         """Find a pod that runs.
 
         Raises:
-            PortForwardError: If there is none, or it has no such port.
+            PortForwardError: If no pod is found, or it has no such port.
             NotFoundError: If the name does not exist.
             MastheadError: As a read.
         """

@@ -17,11 +17,11 @@ __all__ = ["LocalEnd", "Splice", "forward_socket"]
 class Splice(asyncio.Protocol):
     """The protocol of a transport whose bytes go to another one.
 
-    Each direction ends by itself. A side that is slow to send holds up the reading of the other; one that is lost ends
+    Each direction ends separately. A side that is slow to send holds up the reading of the other; a lost side ends
     the other.
 
     Args:
-        other: The other transport, which has a splice of its own.
+        other: The other transport, with its own splice.
     """
 
     def __init__(self, other: asyncio.Transport) -> None:
@@ -57,7 +57,7 @@ class Splice(asyncio.Protocol):
 
 
 class LocalEnd(Splice):
-    """The protocol of a local connection, which is forwarded to a port as soon as it is open.
+    """The protocol of a local connection, which is forwarded to a port when it opens.
 
     Args:
         tunnel: The tunnel, not attached yet.

@@ -2,11 +2,11 @@
 
 ::
 
-    error stream   SYN, FIN of ours at once ──> text, if it fails ──> FIN
+    error stream   our SYN, then our FIN ──>   text, if it fails ──> FIN
     data stream    SYN ──> bytes both ways ──> FIN of ours, FIN of theirs, in any order
 
 The connection is finished when the peer has ended both streams; it has failed if the error stream has text. Data may
-follow our SYN at once: spdystream handles the frames of a stream in order, so that there is no need to wait for its
+follow our SYN immediately: spdystream handles the frames of a stream in order, so that there is no need to wait for its
 reply. A stream that is reset without a text is a failure, too.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Finished", "Received", "RemoteEof", "StreamPair", "StreamPairEvent"]
 
 _MAX_ERROR_TEXT: Final = 4096
-"""How many bytes of an error are kept."""
+"""The maximum size of a retained error."""
 
 _LIMITS: Final = SpdyLimits(max_streams=0)
 """A server of Kubernetes opens no streams."""
@@ -55,7 +55,7 @@ StreamPairEvent: TypeAlias = Received | RemoteEof | Finished
 
 
 class StreamPair:
-    """One connection to a port, over a SPDY session of its own.
+    """One connection to a port, over its own SPDY session.
 
     Until `open` is called, the session is idle, and only answers pings.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["MessageSocket", "PodTunnel"]
 
 _SLICE: Final = 32 * 1024
-"""Bytes of a message that are parsed at once."""
+"""The number of bytes of a message that are parsed in one step."""
 _CHUNK: Final = 2**16
 """How many bytes a DATA frame and a message have at most, about."""
 _HIGH_WATER: Final = 2**18
@@ -56,7 +56,7 @@ class MessageSocket(Protocol):
         ...
 
     def abort(self) -> None:
-        """Drop the connection at once."""
+        """Drop the connection without flushing."""
         ...
 
 
@@ -103,7 +103,7 @@ class PodTunnel(asyncio.Transport):
         return self._protocol is None and not self.is_closing()
 
     def attach(self, port: int, protocol: asyncio.BaseProtocol) -> None:
-        """Connect to a port. The protocol is called from now on; at once, with the failure, if the tunnel was lost."""
+        """Connect to a port, and call the protocol from now on; immediately, if the tunnel was lost."""
         self._port = port
         self._protocol = protocol
         if self._is_over:
@@ -122,7 +122,7 @@ class PodTunnel(asyncio.Transport):
             await self._socket.close()
 
     async def run(self) -> None:
-        """Carry bytes until the connection is over. It raises no failure: the protocol gets it, and `error` has it."""
+        """Carry bytes until the connection is over. Failures go to the protocol and `error`."""
         sender = self._loop.create_task(self._send_output(), name=f"port-forward to {self.target.key}: sender")
         try:
             await self._receive_all()
@@ -144,7 +144,7 @@ class PodTunnel(asyncio.Transport):
         """Send bytes, without waiting. The protocol is paused when too many are unsent."""
         if self.is_closing() or not data:
             return
-        # What is in a bytearray may change before it is sent.
+        # A bytearray may change before it is sent.
         whole = memoryview(bytes(data) if isinstance(data, bytearray) else data)
         for start in range(0, len(whole), _CHUNK):
             self._pair.send(whole[start : start + _CHUNK])
@@ -176,7 +176,7 @@ class PodTunnel(asyncio.Transport):
         return self._can_read.is_set()
 
     def close(self) -> None:
-        """Send what was written, then close the connection. Nothing more is delivered."""
+        """Flush, then close the connection. Nothing more is delivered."""
         if self.is_closing():
             return
         if self._protocol is None:
@@ -192,7 +192,7 @@ class PodTunnel(asyncio.Transport):
         return self._is_closing or self._is_over
 
     def abort(self) -> None:
-        """Drop the connection at once."""
+        """Drop the connection without flushing."""
         self._is_closing = True
         self._socket.abort()
         self._can_read.set()
@@ -228,7 +228,7 @@ class PodTunnel(asyncio.Transport):
         while (message := await self._socket.receive()) is not None:
             for start in range(0, len(message), _SLICE):
                 if start:
-                    await asyncio.sleep(0)  # a frame may have eight bytes, and other tasks wait meanwhile
+                    await asyncio.sleep(0)  # frames may be small and many: let other tasks run
                 for event in self._pair.receive(message[start : start + _SLICE]):
                     self._handle(event)
                     if isinstance(event, Finished):
@@ -287,7 +287,7 @@ class PodTunnel(asyncio.Transport):
         self._is_over = True
         self._cancel_timer()
         if self._protocol is not None:
-            # Not at once: a protocol does not expect it inside of one of its own calls.
+            # Not immediately: a protocol does not expect it inside one of its own calls.
             self._loop.call_soon(self._protocol.connection_lost, self.error)
 
     def _set_timer(self, seconds: float, callback: Callable[[], None]) -> None:

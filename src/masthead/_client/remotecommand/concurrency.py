@@ -1,4 +1,4 @@
-"""Coroutines that belong together: the first one that fails ends the others."""
+"""Coroutines that belong together: the first failure ends the others."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["run_all"]
 async def run_all(
     *coroutines: Coroutine[object, None, object], aside: Iterable[Coroutine[object, None, object]] = ()
 ) -> None:
-    """Run all to their ends, in a task group whose error is raised by itself.
+    """Run all to their ends, in a task group whose error is raised without the group.
 
     Args:
         coroutines: What to run.
-        aside: What to run meanwhile; it is cancelled if it goes on when the others have ended.
+        aside: A coroutine to run beside the others, cancelled when these have ended.
 
     Raises:
-        BaseException: What the first one that fails has raised. The others are cancelled, and have ended by then.
+        BaseException: The error of the first failure. The others are cancelled, and have ended by then.
     """
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -38,7 +38,7 @@ async def run_all(
 
 
 class _ExitRequestedError(Exception):
-    """Carries what would end the event loop, and with it all of its tasks, if a task of its own raised it."""
+    """Carries an exception that would end the event loop with all of its tasks, if a task raised it."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)

@@ -21,7 +21,7 @@ async def converse(process: RemoteProcess, terminal: Terminal, *, redraw: bool =
     Args:
         process: The process, not started yet.
         terminal: The terminal, in raw mode.
-        redraw: Whether the process runs already and has to draw its screen anew, which it does when the size changes.
+        redraw: Whether the process runs already and has to redraw its screen, as after a change of its size.
 
     Raises:
         StatusError: If the server refuses.
@@ -50,7 +50,7 @@ async def converse(process: RemoteProcess, terminal: Terminal, *, redraw: bool =
 
 
 async def _send_typed(process: RemoteProcess, terminal: Terminal) -> None:
-    with suppress(TransportError, ClosedError):  # the session ends, and says why
+    with suppress(TransportError, ClosedError):  # the session ends with the reason
         async for data in terminal.typed():
             await process.stdin.write(data)
 

@@ -110,7 +110,7 @@ class RemoteProcess:
             self._receiver = asyncio.get_running_loop().create_task(self._receive())
 
     async def wait(self) -> int:
-        """Wait until the process has ended, and return its exit code. Read its output meanwhile.
+        """Wait until the process has ended, and return its exit code. Its output must be read at the same time.
 
         Raises:
             ExecError: If the container runtime could not run it to its end.

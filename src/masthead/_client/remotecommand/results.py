@@ -68,7 +68,7 @@ def not_run(about: str, status: ExitStatus, *, has_printed: bool) -> ExecError:
 
     Args:
         about: Names the command.
-        status: What the runtime says.
+        status: The runtime's status.
         has_printed: Whether the command has printed something, so that it did run.
     """
     problem = printable(status.message) or status.reason

@@ -19,9 +19,9 @@ _RAW: Final = (io.FileIO, socket.SocketIO)
 
 
 def file_pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """What a file has, piece by piece: each as soon as it is there, without waiting for more. It blocks between them.
+    """Read a file piece by piece, each as soon as it is available. It blocks between pieces.
 
-    No lock of a pipe, a terminal or a socket is held meanwhile, so that the program may close it, or end.
+    No lock of a pipe, a terminal or a socket is held while it blocks, so that the program may close it, or end.
 
     Args:
         file: A file that is open for reading bytes. Descriptors that do not block are waited for.
@@ -56,7 +56,7 @@ def file_pieces(file: IO[bytes]) -> Iterator[bytes]:
 def _buffered(file: io.BufferedReader) -> bytes:
     """Take what a file has read ahead for its program, without blocking.
 
-    There is no way to ask how much that is: `peek` reads if it is nothing. So the raw file says meanwhile that there is
+    There is no way to ask how much that is: `peek` reads if the buffer is empty. So the raw file pretends that there is
     nothing.
     """
     attributes = vars(file.raw)
@@ -87,8 +87,8 @@ def _wait_until_readable(file: object) -> None:
         descriptor = cast("IO[bytes]", file).fileno()
     except (AttributeError, OSError):
         raise ArgumentError(
-            f"stdin was given a {type(file).__name__} that returns None, and has no descriptor to wait for; give a file "
-            "that blocks",
+            f"stdin was given a {type(file).__name__} that returns None, and has no descriptor to wait for; "
+            "give a file that blocks",
             value=file,
         ) from None
     poll = select.poll()

@@ -52,7 +52,7 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
 
 
 async def _read_in_thread(remaining: Iterator[object]) -> AsyncGenerator[bytes]:
-    """What an iterator has, one after the other. Nothing waits for one that is given up."""
+    """Read an iterator in a thread. Nothing waits for an abandoned one."""
     thread, context = DaemonExecutor("masthead-stdin", "source of stdin", max_threads=1), contextvars.copy_context()
     loop = asyncio.get_running_loop()
 

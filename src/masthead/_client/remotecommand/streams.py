@@ -83,7 +83,7 @@ class RemoteOutput:
             yield decoder.rest.decode("utf-8", "replace")
 
     async def close(self) -> None:
-        """Discard what is still to come, so that the other stream does not wait for it."""
+        """Discard the rest, so that the other stream does not wait for it."""
         self._chunks.clear()
         self._held = 0
         self.end(None)
@@ -182,9 +182,10 @@ class RemoteInput:
         socket = self._open_socket()
         if not self.can_close:
             raise ProtocolError(
-                f"{self._about}: the server speaks {socket.protocol}, in which stdin cannot be closed, so that a command "
-                "which reads stdin to its end would wait for ever; send what makes it end, such as 'exit', or use an API "
-                "server of Kubernetes 1.30 or newer"
+                f"{self._about}: the server speaks {socket.protocol}, in which stdin cannot be closed, so that "
+                "a command "
+                "which reads stdin to its end would wait for ever; send what makes it end, such as 'exit', or "
+                "use an API server of Kubernetes 1.30 or newer"
             )
         self._is_closed = True
         await socket.send(close_message(Channel.STDIN))

@@ -1,4 +1,4 @@
-"""The local terminal: raw mode while a remote process has it, and as it was before afterwards, whatever happens."""
+"""The local terminal: raw mode for a remote process, and the previous mode afterwards, whatever happens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Terminal"]
 
 _READ_SIZE: Final = 2**12
 _RESIZE_SECONDS: Final = 0.2
-"""How often the size is looked at. A signal says it sooner, but only to the main thread, which may not be ours."""
+"""The interval of checks of the size. A signal is quicker, but reaches the main thread only."""
 _DEADLY: Final = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """Signals that end a process without running what would restore the terminal."""
 
@@ -29,8 +29,8 @@ _DEADLY: Final = ("SIGTERM", "SIGHUP", "SIGQUIT")
 class Terminal:
     """The terminal of this process, in raw mode within its ``with`` block.
 
-    What is typed goes on as it is: Ctrl-C reaches the remote process, not this one. The terminal is restored when the
-    block is left, and if SIGTERM, SIGHUP or SIGQUIT end the process meanwhile, provided that the block runs in the main
+    Input is passed on unchanged: Ctrl-C reaches the remote process, not this one. The terminal is restored when the
+    block is left, and if SIGTERM, SIGHUP or SIGQUIT end the process, provided that the block runs in the main
     thread. A handler that the program has for one of these runs with the terminal restored; if it returns, raw mode
     goes on.
 
@@ -77,8 +77,8 @@ class Terminal:
         if self._settings is not None:
             import termios
 
-            with suppress(termios.error):  # the terminal is gone
-                # What was typed and not read is for the remote process, not for the shell that follows.
+            with suppress(termios.error):  # the terminal was closed
+                # Unread input is for the remote process, not for the shell that follows.
                 termios.tcsetattr(self._source, termios.TCSAFLUSH, self._settings)
 
     @property
@@ -100,11 +100,11 @@ class Terminal:
             await asyncio.sleep(_RESIZE_SECONDS)
 
     async def typed(self) -> AsyncIterator[bytes]:
-        """What is typed, until the terminal is gone."""
+        """Read input until the terminal is closed."""
         loop = asyncio.get_running_loop()
         while True:
             readable: asyncio.Future[None] = loop.create_future()
-            # Only while it is wanted: what is typed ahead waits in the terminal.
+            # Only on demand: input typed ahead waits in the terminal.
             loop.add_reader(self._source, _set, readable)
             try:
                 await readable
@@ -133,7 +133,7 @@ class Terminal:
         for name in _DEADLY:
             number = getattr(signal, name)
             handler = signal.getsignal(number)
-            # Nothing happens at an ignored one; one that is not Python's could not be put back.
+            # An ignored signal does nothing; a handler that is not Python's could not be restored.
             if handler is not signal.SIG_IGN and handler is not None:
                 self._handlers[number] = handler
                 signal.signal(number, self._on_signal)
