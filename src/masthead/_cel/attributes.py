@@ -78,10 +78,10 @@ def select_optional(value: Value, name: str) -> OptionalValue:
 
 
 def _position(key: Value) -> int:
-    """The index that a key of a list stands for.
+    """Convert a key to a list index.
 
     Raises:
-        EvaluationError: If it is no whole number.
+        EvaluationError: If it is not a whole number.
     """
     if type(key) is int:
         return key

@@ -156,7 +156,7 @@ class _Checker:
         return node.type
 
     def finish(self) -> list[Issue]:
-        """Resolve open types; those that stay open are dynamic."""
+        """Resolve open types; unresolved types become dynamic."""
         for node in self.nodes:
             node.type = self._known.resolve(node.type, open_is_dyn=True)
         return self._issues

@@ -1,7 +1,7 @@
 """The compiler: from checked nodes to Python closures.
 
-A closure takes the frame of an evaluation: its cost so far, and its variables. Costs are those of Kubernetes; what
-always costs the same is added at once.
+A closure takes the frame of an evaluation: its cost so far, and its variables. Costs are those of Kubernetes; constant
+costs are added in one step.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _Compiler:
     # Constants.
 
     def _constant(self, node: Node) -> Value:
-        """The value of what is constant; lists, maps and conversions are evaluated once."""
+        """Evaluate a constant expression; lists, maps and conversions are evaluated once."""
         if isinstance(node, LiteralNode):
             return node.value
         if isinstance(node, IdentNode) and node.is_type:
@@ -134,7 +134,7 @@ class _Compiler:
         return isinstance(node, IdentNode | SelectNode) and self._constant(node) is _NOT_CONSTANT
 
     def _free(self, node: Node) -> Evaluator:
-        """Compile what is part of another attribute: its first step costs nothing."""
+        """Compile a part of another attribute, whose first step is free."""
         if not self._is_attribute(node):
             return self.compile(node)
         return self._attribute(node, 0)
@@ -314,7 +314,7 @@ class _Compiler:
             try:
                 frame[0] += cost_of(values)
             except (TypeError, AttributeError, KeyError):
-                # A dynamic value of another type: the call itself says so.
+                # A dynamic value of another type: the call itself reports it.
                 frame[0] += 1
             if frame[0] > limit:
                 raise CostError

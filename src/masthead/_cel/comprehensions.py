@@ -1,4 +1,4 @@
-"""Loops: what the macros ``all``, ``exists``, ``map`` and their kin become."""
+"""Comprehensions: the loops that the macros ``all``, ``exists``, ``map`` and their kin expand to."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Loop", "compile_loop"]
 
 
 class Loop(NamedTuple):
-    """What all loops have.
+    """The compiled parts that all loops have.
 
     Attributes:
-        over: What is looped over.
-        slots: Where the variables of an item are in the frame.
-        accumulator: Where the accumulator is in the frame.
-        limit: The most that an evaluation may cost.
+        over: Evaluates the list or map to iterate.
+        slots: The slots of an item's variables in the frame.
+        accumulator: The slot of the accumulator in the frame.
+        limit: The maximum cost of an evaluation.
     """
 
     over: Evaluator
@@ -87,11 +87,11 @@ def compile_loop(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -
     Args:
         compiler: Compiles its parts.
         node: The loop.
-        loop: What is compiled of it already.
+        loop: Its compiled parts.
     """
     condition = node.condition
     if isinstance(condition, CallNode):
-        # ``all`` goes on while the accumulator is not false, ``exists`` while it is not true.
+        # ``all`` continues while the accumulator is not false, ``exists`` while it is not true.
         assert isinstance(node.step, CallNode)
         predicate = compiler.compile(node.step.args[1])
         is_all = isinstance(condition.args[0], IdentNode)

@@ -1,4 +1,4 @@
-"""Which implementation a call means: known at once, or found by the types of the values."""
+"""Selection of a call's implementation: at compile time, or by the types of the values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _EXACT: Final[dict[str, type]] = {
 }
 
 
-# The types for which a function is defined whatever its other arguments are; the server says less about others.
+# The types for which a function is defined, regardless of its other arguments; the server's error for others is
+# shorter.
 _NUMBERS: Final = frozenset({"int", "uint", "double"})
 _TIMES: Final = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp"})
 _TEXTS: Final = frozenset({"string", "bytes"})
@@ -71,7 +72,7 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
 
     Args:
         node: The call.
-        is_optimized: Whether the server replaces it by a special one, which says less about wrong types.
+        is_optimized: Whether the server replaces it by a special one, whose errors about types are shorter.
     """
     known = standard_functions()[node.function].overloads
     candidates = [overload for overload in known if overload.id in node.overloads]
@@ -81,7 +82,7 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
         dispatch = _guard_types(node.function, candidates, is_silent=True)
         return dispatch if is_optimized else _check_result(node.function, dispatch)
     if all(candidate.call is call for candidate in candidates) and node.function.startswith(("_", "@", "-", "!")):
-        # Operators look at the types themselves.
+        # Operators check the types themselves.
         return call
     if len(candidates) == 1 and not is_dynamic:
         return call

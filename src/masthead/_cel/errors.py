@@ -25,8 +25,8 @@ class Issue(NamedTuple):
     """An error in the text of an expression.
 
     Attributes:
-        offset: Where it is, in characters from the start; -1 if it is nowhere in particular.
-        message: What is wrong.
+        offset: Its position in characters from the start; -1 for an error of the whole expression.
+        message: The problem.
     """
 
     offset: int
@@ -89,7 +89,7 @@ def _describe_one(line: int, column: int, snippet: str, message: str) -> str:
     if line < 0 or len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET:
         return text
     snippet = snippet.replace("\t", " ")
-    # Wide characters get wide dots, so that the mark stands below its character.
+    # Wide characters get wide dots, so that the mark is below its character.
     dots = "".join("." if character < "\x80" else "\uff0e" for character in snippet[:column])
     mark = "^" if snippet[column : column + 1] < "\x80" else "\uff3e"
     return f"{text}\n | {snippet}\n | {dots}{mark}"

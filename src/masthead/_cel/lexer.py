@@ -112,10 +112,10 @@ def _skip_unknown(source: str, at: int, issues: list[Issue]) -> int:
 
 
 def unescape(text: str, *, is_bytes: bool) -> str:
-    r"""Return what a string literal stands for; of bytes, each character is one byte.
+    r"""Return the value of a string literal; in bytes, each character is one byte.
 
     Raises:
-        ValueError: If it has an escape that stands for no character.
+        ValueError: If it has an invalid escape.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     is_raw = text[0] in "rR"

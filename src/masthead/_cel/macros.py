@@ -42,7 +42,7 @@ class MacroError(Exception):
 
 
 class _Expansion:
-    """One expansion. All nodes that it makes stand where the macro stands."""
+    """One expansion. All its nodes have the position of the macro."""
 
     def __init__(self, offset: int, copies: list[int]) -> None:
         self.at = offset

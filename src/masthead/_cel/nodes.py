@@ -79,11 +79,11 @@ class SelectNode(_Base):
     """A field: ``operand.field``, ``operand.?field``, or ``has(operand.field)``.
 
     Attributes:
-        operand: What has the field.
+        operand: The object with the field.
         field: The field's name.
         is_test: Whether only its presence is tested.
         is_optional: Whether the result is optional.
-        type_name: The full name of a type that it turns out to be; set by the checker.
+        type_name: The full name of a type, if the checker resolves the selection to one.
     """
 
     __slots__ = ("field", "is_optional", "is_test", "operand", "type_name")

@@ -1,4 +1,4 @@
-"""Values with a schema: JSON that becomes CEL values where an expression looks at it."""
+"""Values with a schema: JSON that is converted to CEL values on access."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ObjectValue(MapLike):
         """Return the value of a field; `MISSING` if it is not set.
 
         Raises:
-            EvaluationError: If the key is no string, or the value is not what the schema says.
+            EvaluationError: If the key is not a string, or the value does not match the schema.
         """
         if type(key) is not str:
             raise EvaluationError(NO_OVERLOAD)
@@ -125,7 +125,7 @@ class MapValue(MapLike):
         """Return the value of a key; `MISSING` if the map lacks it.
 
         Raises:
-            EvaluationError: If the key is no string, or the value is not what the schema says.
+            EvaluationError: If the key is not a string, or the value does not match the schema.
         """
         if type(key) is not str:
             raise EvaluationError(NO_OVERLOAD)

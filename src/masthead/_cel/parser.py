@@ -189,7 +189,7 @@ class _Parser:
             self._at += 1
 
     def _recover(self) -> Node:
-        """Skip what is no expression, and stand in for one."""
+        """Skip text that is not an expression, and return a placeholder."""
         self._skip()
         return LiteralNode(self._token.offset, None)
 
@@ -230,7 +230,7 @@ class _Parser:
         """Take a question mark that makes something optional; a plain expression must have none.
 
         Args:
-            syntax: The question mark with what stands before it.
+            syntax: The question mark with its prefix.
         """
         token = self._accept("?")
         if token and self._is_plain:
@@ -393,7 +393,7 @@ class _Parser:
         return distance + 1 if self._peek(distance) == "{" else 0
 
     def _message(self, name: str, distance: int) -> Node:
-        """A message with fields. No type of the API can be made so: the checker says that it is not declared."""
+        """Parse a message with fields. No API type can be constructed so: the checker reports it as undeclared."""
         name += "".join(self._next().text for _ in range(distance - 1))
         opening = self._next()
         while self._token.kind not in {"}", "EOF"}:

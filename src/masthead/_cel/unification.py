@@ -17,7 +17,7 @@ _NESTED: Final = frozenset({"opaque", "list", "map", "type"})
 
 
 class Substitutions:
-    """What is known of open types. A comparison that fails changes nothing."""
+    """The substitutions of open types so far. A failed comparison changes nothing."""
 
     def __init__(self) -> None:
         self._known: dict[str, Type] = {}
@@ -30,7 +30,7 @@ class Substitutions:
         return param(f"_var{self._count - 1}")
 
     def are_assignable(self, targets: Sequence[Type], values: Sequence[Type]) -> bool:
-        """Whether types fit others, one by one; then what that says of open types is known."""
+        """Whether types are assignable to others, pairwise; on success, records the substitutions."""
         mark = len(self._undo)
         if self._all_fit(targets, values):
             self._undo.clear()
@@ -39,7 +39,7 @@ class Substitutions:
         return False
 
     def is_assignable(self, target: Type, value: Type) -> bool:
-        """Whether a type fits another; then what that says of open types is known."""
+        """Whether a type is assignable to another; on success, records the substitutions."""
         return self.are_assignable((target,), (value,))
 
     def resolve(self, type_: Type, *, open_is_dyn: bool = False) -> Type:
@@ -55,7 +55,7 @@ class Substitutions:
         return Type(type_.kind, type_.name, params)
 
     def rename(self, types: Sequence[Type]) -> list[Type]:
-        """Return the types of an overload with fresh open types in place of its own."""
+        """Return the types of an overload with fresh type variables."""
         fresh: dict[str, Type] = {}
         return [self._rename(type_, fresh) for type_ in types]
 
@@ -102,7 +102,7 @@ class Substitutions:
         return left.kind == right.kind and left.name == right.name and self._all_fit(left.params, right.params)
 
     def _substitutes(self, type_: Type, variable: Type) -> tuple[bool, bool]:
-        """Whether a type can be what an open one stands for, and whether that is known already."""
+        """Whether a type can substitute an open one, and whether it does already."""
         if type_ == variable:
             return True, True
         known = self._known.get(variable.name)

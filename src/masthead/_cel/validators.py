@@ -31,7 +31,7 @@ def literal_issues(root: Node) -> list[Issue]:
             issues += _format_issues(node)
             is_formatted = is_formatted or node.function == "format"
         elif not is_formatted:
-            # What is formatted may have any types.
+            # Arguments of a format may have any types.
             issues += _aggregate_issues(node)
         waiting += [(child, is_formatted) for child in children(node)]
     return issues

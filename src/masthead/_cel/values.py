@@ -175,7 +175,7 @@ class TypeValue:
 
 
 class OptionalValue:
-    """A value that may be missing: `MISSING` stands for none."""
+    """A value that may be missing: `MISSING`."""
 
     __slots__ = ("value",)
 
@@ -327,7 +327,7 @@ def _has_bool_as_is(container: dict[Value, Value], key: Value) -> bool:
 
 
 def size_of(value: Value) -> int:
-    """Return the size of a value that costs are counted in: 1 for what has none."""
+    """Return the size of a value for its cost; 1 for a value without a size."""
     kind: type = value.__class__
     if kind in _SIZED or issubclass(kind, ListLike | MapLike):
         return len(value)

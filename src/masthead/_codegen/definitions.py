@@ -66,12 +66,12 @@ class ClassDef:
 
     Attributes:
         name: Its name.
-        fields: Its fields, apart from those that every object has.
-        gvk: What it is, for a kind or a list.
-        resource: Where it is served, for a kind.
-        item: What it lists, for a list.
+        fields: Its fields, without those of every object.
+        gvk: The kind, for a kind or a list.
+        resource: The resource that serves a kind.
+        item: The class of a list's items.
         is_atomic: Whether it merges as one value.
-        sensitive: The attributes that must not be shown.
+        sensitive: The attributes that reprs must hide.
         doc: The API's documentation; empty unless docstrings are requested.
     """
 
@@ -85,7 +85,7 @@ class ClassDef:
     doc: str = ""
 
     def needs(self, module: str) -> set[str]:
-        """The classes of its own module that it refers to."""
+        """The classes of the same module that it refers to."""
         used = {reference.name for one in self.fields for reference in one.references if reference.module == module}
         return used | ({self.item} if self.item else set())
 
@@ -96,9 +96,9 @@ class ModuleDef:
 
     Attributes:
         name: Its dotted name.
-        group_version: What it holds.
+        group_version: Its group and version.
         is_custom: Whether it has custom resources, whose schemas do not distinguish values from pointers.
-        classes: In an order in which each class comes after those that it needs.
+        classes: Its classes, each after the classes that it needs.
         early: Pairs of classes of which the first must name the second in quotes, because it comes later.
         aliases: The local names of imports whose own name is taken.
         enumerations: The values of enumerated types, by the name of the type.
@@ -131,7 +131,7 @@ class ModuleDef:
 
     @property
     def removal(self) -> str:
-        """A sentence that says since when it is not served, and what to use instead; empty if it is served."""
+        """A sentence with the release that removed it and its replacement; empty if it is served."""
         replacements = sorted({resource.replacement for resource in self.removed if resource.replacement})
         return removal_sentence(self.removed_in, *replacements) if replacements else ""
 

@@ -130,7 +130,7 @@ def _add_resources(spec: Spec, data: bytes, origin: str) -> None:
     except DecodeError as error:
         raise GenerateError(f"{origin}: {error}") from None
     for failure in found.failures.values():
-        # A stale group-version is complete: its resources are those that the server knew last.
+        # A stale group-version is complete: the server lists the last resources that it knew.
         if isinstance(failure, DecodeError):
             raise GenerateError(f"{origin}: {failure}")
     spec.resources.update({resource.gvk: _facts(resource) for resource in found if resource.kind})

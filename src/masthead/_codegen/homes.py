@@ -1,6 +1,6 @@
 """Assigns a class or a value type to each schema.
 
-A schema's full name says which package it is of: ``io.k8s.api.batch.v1.CronJob`` is of ``io.k8s.api.batch.v1``.
+A schema's full name contains its package: ``io.k8s.api.batch.v1.CronJob`` is in ``io.k8s.api.batch.v1``.
 The kinds among the schemas of a package determine its group and version.
 """
 

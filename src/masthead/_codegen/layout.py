@@ -24,10 +24,10 @@ class Brackets:
     """Something in brackets: a call, a signature, a list, a dict.
 
     Attributes:
-        opening: Up to and with the opening bracket: ``Merge(``.
-        parts: What stands between the commas.
-        closing: From the closing bracket on.
-        is_call: A call or signature, whose parts may share one line of their own.
+        opening: The text up to the opening bracket: ``Merge(``.
+        parts: The parts between the commas.
+        closing: The text from the closing bracket on.
+        is_call: A call or signature, whose parts may share one separate line.
         is_spread: One part to a line even if they would fit on one.
         is_tuple: A tuple, whose only part needs a comma on one line, too.
     """
@@ -51,7 +51,7 @@ def lay_out(head: str, node: Node, tail: str = "", *, indent: int = 0) -> list[s
     line = f"{head}{flat(node)}{tail}"
     if is_flat and (_fits(line, indent) or not node.parts):
         return [line]
-    # On lines of its own, the only element of a tuple has the comma already.
+    # On separate lines, the only element of a tuple has the comma already.
     first, last = f"{head}{node.opening}", f"{node.closing.removeprefix(',')}{tail}"
     inner = ", ".join(flat(part) for part in node.parts)
     if node.is_call and is_flat and _fits(inner, indent + 4):

@@ -100,7 +100,7 @@ def first_line(title: str, command: str = COMMAND) -> str:
 
 
 def is_generated(source: str) -> bool:
-    """Whether the text of a file says that it is generated, so that it may be replaced or removed."""
+    """Whether a file is marked as generated, so that it may be replaced or removed."""
     return bool(_MARK.search(source.partition("\n")[0]))
 
 

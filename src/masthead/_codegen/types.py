@@ -4,7 +4,7 @@ Fields that are values, and fields that may be None:
 
 * Lists and maps are values: unset, they are empty.
 * A nested type is a value where the API's Go type is one, which its ``default: {}`` shows, and where it is
-  required. ``spec`` and ``status`` of a custom resource are values by convention: nothing in its schema says so.
+  required. ``spec`` and ``status`` of a custom resource are values by convention, whatever its schema is.
 * A string, number or boolean is a value where its zero means the same as nothing: it is required, or its
   default is that zero.
 * A required string with enumerated values is ``EMPTY``: type checkers take that for one of the values.

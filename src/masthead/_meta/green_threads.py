@@ -1,8 +1,8 @@
 """Detection of green threads that replace threads of the operating system.
 
-gevent and eventlet replace `threading.Thread` by greenlets, which run until they yield. An event loop in such a "thread"
-never yields to its callers: both would wait for ever. If only sockets are replaced, every thread gets its own scheduler
-of greenlets, which ends the wait of our loop with errors.
+gevent and eventlet replace `threading.Thread` by greenlets, which run until they yield. An event loop in such a
+"thread" never yields to its callers: both would wait for ever. If only sockets are replaced, every thread gets its own
+scheduler of greenlets, which ends the wait of our loop with errors.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ and behaves as Go's types do, but tracks exactly which fields are set:
 * **Unset fields are not encoded; set ones are.** The slot of an unset field holds msgspec's UNSET and a descriptor
   supplies the default. A list, map or nested type that was created by reading it, and is still empty, is not encoded;
   an explicit ``[]`` or ``0``, from the wire or from code, is encoded.
-* **Unknown fields are preserved.** An instance with unknown fields is an instance of a subclass that declares them, so that
-  msgspec's C code decodes, encodes and compares them like any other field.
+* **Unknown fields are preserved.** An instance with unknown fields is an instance of a subclass that declares them, so
+  that msgspec's C code decodes, encodes and compares them like any other field.
 * **Assignments are checked**: ``spec.node_name = 5`` raises, ``spec.containers = [{"name": "web"}]`` builds.
 """
 

@@ -1,7 +1,6 @@
-"""Plain data of any shape, read without surprises: what is missing or of a wrong type is empty.
+"""Access to plain data of any shape: a missing value, or a value of a wrong type, reads as empty.
 
-Objects may come from anywhere, so a printer never trusts them. Go prints the zero value of what is not set, and so
-does this.
+Objects may come from anywhere, so a printer never trusts them. Unset fields print as their zero values, as in Go.
 """
 
 from __future__ import annotations

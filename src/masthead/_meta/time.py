@@ -1,8 +1,8 @@
 """Points in time, as the API has them: to the second or to the microsecond.
 
 A field of kind ``Time`` is a plain aware ``datetime``. Values from code are converted to UTC and whole seconds, as
-Kubernetes writes them; values from the server are not changed. ``MicroTime`` is a separate class, because the API server
-requires six digits of fraction. Both fields accept any aware ``datetime``:
+Kubernetes writes them; values from the server are not changed. ``MicroTime`` is a separate class, because the API
+server requires six digits of fraction. Both fields accept any aware ``datetime``:
 ``LeaseSpec(renew_time=datetime.now(UTC))``.
 """
 

@@ -399,8 +399,8 @@ class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
 def _cut_to_metadata(data: bytes, kind: str, *names: str) -> bytes:
     """Keep these fields of an object or list of another kind.
 
-    Servers and proxies that cannot send metadata alone send whole objects. An ordinary response is returned unchanged, and
-    so is a response without metadata: its decoder reports the error.
+    Servers and proxies that cannot send metadata alone send whole objects. An ordinary response is returned unchanged,
+    and so is a response without metadata: its decoder reports the error.
     """
     if data.startswith(b'{"kind":"%b"' % kind.encode()):
         return data

@@ -28,14 +28,13 @@ _STEPS: Final = (
 _MAX_SECONDS: Final = (2**63 - 1) // 10**9
 """Seconds of Go's longest duration, at which its differences of times stop."""
 _ZERO: Final = datetime(1, 1, 1, tzinfo=UTC)
-"""Go's zero time, which stands for none."""
+"""Go's zero time, which means no time."""
 
 
 def human_duration(seconds: float) -> str:
     """Format a duration in two or three figures: ``42s``, ``5m30s``, ``3h``, ``2d4h``, ``300d``, ``2y35d``.
 
-    Clocks of two machines differ, so up to two seconds below zero count as none; what is further below is
-    ``<invalid>``.
+    Clocks of two machines differ, so up to two seconds below zero count as zero; anything below is ``<invalid>``.
     """
     whole = int(max(-_MAX_SECONDS, min(_MAX_SECONDS, seconds)))
     if whole < -1:

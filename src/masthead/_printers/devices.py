@@ -74,7 +74,7 @@ def _pool_status(obj: Plain, now: datetime) -> list[Cell]:
 
 
 def _outcome(status: Plain) -> Plain:
-    """Return the first condition that says how the request ended; empty if it has not."""
+    """Return the first condition with the outcome of the request; empty until it ends."""
     for condition in entries(status, "conditions"):
         if condition.get("type") in {"Complete", "Failed"} and condition.get("status") == "True":
             return condition

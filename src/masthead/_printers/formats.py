@@ -42,10 +42,10 @@ def label_selector(owner: Plain, name: str, *, invalid: str = "<error>", empty: 
     """Format a LabelSelector: ``app=web,tier in (back,front)``.
 
     Args:
-        owner: What has it.
-        name: Its name there.
-        invalid: The text of one that is invalid.
-        empty: The text of one that is missing or empty.
+        owner: The object with the selector.
+        name: The field of the selector.
+        invalid: The text for an invalid selector.
+        empty: The text for a missing or empty selector.
     """
     found = owner.get(name)
     if not isinstance(found, dict):
@@ -77,7 +77,7 @@ def container_names_and_images(pod_spec: Plain) -> tuple[str, str]:
 
 
 def cut_list(shown: Sequence[str], most: int = 3, *, empty: str = "<unset>") -> str:
-    """Join a list with commas, and count what is beyond some length: ``a,b,c + 2 more...``."""
+    """Join a list with commas, and count the items beyond a limit: ``a,b,c + 2 more...``."""
     joined = ",".join(shown[:most])
     if len(shown) > most:
         return f"{joined} + {len(shown) - most} more..."

@@ -1,4 +1,4 @@
-"""JSONPath as Kubernetes has it, for columns of custom resources and for conditions.
+"""JSONPath in the dialect of Kubernetes, for columns of custom resources and for conditions.
 
 ::
 
@@ -30,7 +30,7 @@ __all__ = ["JsonPath", "JsonPathError", "VisitLimit", "compile_path"]
 _MAX_LENGTH: Final = 4_096
 """Characters of a path."""
 _MAX_VALUES: Final = 10_000
-"""Values that one search may visit, unless its caller says otherwise."""
+"""The default limit of values that a search may visit."""
 _DESCENT: Final = 100
 """Levels of nesting that ``..`` looks into."""
 
@@ -69,7 +69,7 @@ class VisitLimit:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One search: what is allowed in it, and how much it may visit."""
+    """One search: its options, and its remaining visits."""
 
     limit: VisitLimit
     allows_missing: bool
@@ -86,7 +86,7 @@ class JsonPath:
     """A parsed path.
 
     Attributes:
-        text: The path as it was written.
+        text: The text of the path.
     """
 
     text: str
@@ -118,9 +118,9 @@ def compile_path(text: str) -> JsonPath:
 
 
 def _parse(text: str) -> list[_Step]:
-    """Parse what stands between the braces of a template, ``{...}``.
+    """Parse the text between the braces of a template, ``{...}``.
 
-    A closing brace in it ends the path early. What follows is text with further paths, which have to be valid.
+    A closing brace in it ends the path early. The rest is text with further paths, which must be valid.
     """
     parser = _Parser(f"{text}}}")
     steps = parser.steps()
@@ -164,7 +164,7 @@ class _Parser:
                 raise JsonPathError("invalid multiple recursive descent")
             added = self._next()
             steps += added
-            # A descent that is followed by its field at once may be followed by another.
+            # Another descent may follow a descent that its field follows directly.
             after_descent = is_descent and len(added) == 1
         self._position += 1
         return steps
@@ -279,7 +279,7 @@ class _Parser:
 
 def _constant(value: object) -> _Step:
     def step(values: _Values, _: _Search) -> _Values:
-        # Text stands once, a number once for each value.
+        # Text appears once, a number once for each value.
         return [value] if isinstance(value, str) else [value] * len(values)
 
     return step

@@ -53,7 +53,7 @@ NAME_AND_AGE: Final = Printer((NAME, AGE), _name_and_age)
 
 
 def printer_for(group: str, kind: str) -> Printer:
-    """Return the printer of a kind, in whichever version; name and age for one that is not built in."""
+    """Return the printer of a kind in any version; the printer of other kinds has name and age."""
     if group not in _MODULES:
         return NAME_AND_AGE
     return _printers_of(group).get((group, kind), NAME_AND_AGE)

@@ -38,7 +38,7 @@ def cell_text(cell: Cell) -> str:
 def _one_line(text: str) -> str:
     end = _LINE_END.search(text)
     shown = f"{text[: end.start()]}..." if end else text
-    # An object must not control the terminal that it is shown on. A tab stays: it begins another column.
+    # An object must not control the terminal that displays it. A tab stays: it begins another column.
     return escape_controls(shown)
 
 
@@ -73,7 +73,7 @@ def as_html(header: Sequence[str], lines: Iterable[Sequence[str]], caption: str)
     Args:
         header: The names of the columns.
         lines: The cells of each row.
-        caption: What stands below it; nothing if it is empty.
+        caption: The text below the table; may be empty.
     """
     rows = [_html_row("th", header), *(_html_row("td", line) for line in lines)]
     below = f"<caption>{html.escape(caption)}</caption>" if caption else ""

@@ -73,7 +73,7 @@ def _service_cidr(obj: Plain, now: datetime) -> list[Cell]:
 
 
 def _ip_address(obj: Plain, now: datetime) -> list[Cell]:
-    # There is an age, although no column has it: kube-apiserver sends one cell too many.
+    # The age has no column: kube-apiserver sends one cell too many.
     return [name_of(obj), _parent(part(obj, "spec")), age_of(obj, now)]
 
 

@@ -18,7 +18,7 @@ def go_float(value: float) -> str:
 
 
 def go_json_float(value: float) -> str:
-    """Return a number as Go's JSON has it."""
+    """Format a number as Go's JSON encoder does."""
     return _write_number(value, smallest=-6, largest=_PLAIN_JSON, exponent_digits=1)
 
 

@@ -103,7 +103,7 @@ class _Summary:
 
     def _read_containers(self) -> None:
         has_running, error = False, ""
-        # The last container is read first, so the first one that has a reason wins.
+        # The last container is read first, so the first container with a reason wins.
         for status in reversed(entries(self._status, "containerStatuses")):
             self.restarts.add(status)
             waiting, terminated = _state(status, "waiting"), _state(status, "terminated")

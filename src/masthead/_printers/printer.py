@@ -34,8 +34,8 @@ class Column:
         name: Its name; kubectl prints it in upper case.
         type: ``string``, ``integer``, ``number``, ``boolean`` or ``date``.
         format: ``name`` for the object's name; mostly empty.
-        priority: 0 for a column that is always shown; others are shown in wide output.
-        description: What it shows.
+        priority: 0 for a column of every output; others appear in wide output only.
+        description: The description of its cells.
     """
 
     name: str
@@ -85,7 +85,7 @@ def age_of(obj: Plain, now: datetime) -> str:
 
 def _name_and_creation(obj: Plain, _: datetime) -> list[Cell]:
     created = text(part(obj, "metadata"), "creationTimestamp")
-    # Go's zero time, as an object without one has it.
+    # Go's zero time, the timestamp of an object without one.
     return [name_of(obj), created or "0001-01-01T00:00:00Z"]
 
 

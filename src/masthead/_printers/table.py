@@ -114,8 +114,8 @@ class PrintedTable:
         """Return the table as text; empty if it has no rows.
 
         Args:
-            wide: Whether to show the wide columns; None for what the table says.
-            namespaces: Whether to show namespaces; None for what the table says.
+            wide: Whether to show the wide columns; None for the table's setting.
+            namespaces: Whether to show namespaces; None for the table's setting.
             labels: Whether to show labels.
             headers: Whether to show the names of the columns.
         """

@@ -1,8 +1,8 @@
 """Patterns: searching a text in time that is linear in its length.
 
 `Pattern.search` runs a deterministic automaton, whose states are built when a text first needs them; afterwards a
-character costs one look-up. `Pattern.find` needs to know where a match begins, and so runs the program for all
-possibilities at once, in the order in which Perl would try them.
+character costs one look-up. `Pattern.find` must locate the beginning of a match, and so runs the program for all
+possibilities in parallel, in the order in which Perl would try them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["MatchLimitError", "Pattern", "PatternError", "compile_pattern"]
 
 _MAX_TRANSITIONS: Final = 5_000
-"""Transitions that a pattern keeps. Beyond them it forgets all, and builds anew what it needs."""
+"""The maximum number of cached transitions. Beyond it the cache is cleared and rebuilt on demand."""
 _MAX_STEPS: Final = 150_000
 """Instructions of the program that one search may run, some fifty milliseconds; known transitions are free."""
 _CACHED_PATTERNS: Final = 256
 
 _EDGE: Final = ""
-"""Stands for the character before the first and behind the last."""
+"""The pseudo-character before the first and behind the last."""
 
 
 class MatchLimitError(Exception):
@@ -189,8 +189,6 @@ class Pattern:
         self._steps += steps
         if self._steps > _MAX_STEPS:
             raise MatchLimitError(self.text)
-
-    # All possibilities at once
 
     def _find(self, text: str, start: int) -> tuple[int, int] | None:
         program = self._program

@@ -54,7 +54,7 @@ class Piece:
         code: The instructions.
         copies: How often the innermost thing is repeated.
         height: How deeply it nests.
-        is_literal: Whether it is one character, which nests no deeper beside others.
+        is_literal: Whether it is one character, which adds no nesting in a sequence.
     """
 
     code: Code

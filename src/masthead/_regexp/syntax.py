@@ -1,7 +1,7 @@
 """The parser of patterns: RE2's syntax, with the limits and error messages of Go's ``regexp/syntax``.
 
-A pattern becomes a program at once, without a tree in between, so that nothing recurses, however deeply a pattern
-nests.
+A pattern is compiled directly to a program, without a tree in between, so that nothing recurses however deeply a
+pattern nests.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _Parser:
             self._groups.append(_Group(self._flags, captures=True))
             return
         for opening in ("?P<", "?<"):
-            # Go looks at the length first: an incomplete opening is a wrong flag.
+            # Go checks the length first: an incomplete opening is a wrong flag.
             if self._text.startswith(opening, self._at) and len(self._text) > self._at + len(opening):
                 self._parse_group_name(start, self._at + len(opening))
                 return
@@ -285,7 +285,7 @@ class _Parser:
             raise PatternError("invalid repeat count", self._text[start : self._at])
         size = len(body.code)
         self._size -= size
-        # Beside its copies, a loop or an optional copy has at most two instructions of its own.
+        # In addition to its copies, a loop or an optional copy has at most two instructions.
         if self._size + size * least + (size + 2) * max(most - least, 1) > _MAX_INSTRUCTIONS:
             raise PatternError("expression too large", self._text)
         code = repeated(body.code, least, most, prefers_few=prefers_few)

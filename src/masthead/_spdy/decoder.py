@@ -105,7 +105,7 @@ class FrameDecoder:
         return self._decode_control(FrameType(first & 0xFFFF), second >> 24, payload)
 
     def _take(self, size: int) -> bytes | memoryview | None:
-        """Exactly `size` bytes; None if they have not all arrived, in which case those that have are kept."""
+        """Take exactly `size` bytes; None, with the bytes left in the buffer, until all have arrived."""
         have = len(self._partial)
         piece = self._chunk[self._at : self._at + size - have]
         self._at += len(piece)

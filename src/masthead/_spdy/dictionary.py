@@ -16,7 +16,7 @@ _WORDS: Final = (
     "user-agent vary via warning www-authenticate method get status 200+OK version HTTP/1.1 url public set-cookie "
     "keep-alive origin"
 )
-"""Each is preceded by its length, as in a header block. A plus stands for a space."""
+"""Each word is preceded by its length, as in a header block. A plus replaces a space."""
 
 _TAIL: Final = (
     "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505"

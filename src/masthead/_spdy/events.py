@@ -33,7 +33,7 @@ class StreamReplied(msgspec.Struct, frozen=True):
 
 
 class StreamData(msgspec.Struct, frozen=True):
-    """Bytes of a stream: a view of what was received, never empty."""
+    """Bytes of a stream: a view of the received bytes, never empty."""
 
     stream_id: int
     data: memoryview

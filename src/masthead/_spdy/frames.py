@@ -125,7 +125,7 @@ class PingFrame(msgspec.Struct, frozen=True):
 
 
 class GoAwayFrame(msgspec.Struct, frozen=True):
-    """Says that the peer accepts no more streams."""
+    """The peer accepts no more streams."""
 
     last_stream_id: int
     status: int

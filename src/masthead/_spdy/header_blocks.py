@@ -64,7 +64,7 @@ class HeaderDecompressor:
             SpdyError: If the block is malformed or too large.
         """
         try:
-            # One byte more than allowed tells a block that is too large from one that just fits.
+            # One byte more than allowed distinguishes a block that is too large from a block that just fits.
             plain = self._zlib.decompress(block, self._max_bytes + 1)
         except zlib.error as error:
             raise SpdyError(f"a SPDY header block cannot be decompressed: {error}") from error

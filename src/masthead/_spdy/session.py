@@ -49,10 +49,10 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 class SpdyLimits(msgspec.Struct, frozen=True):
-    """What a peer may ask of a session.
+    """The limits for a peer of a session.
 
     Attributes:
-        max_streams: The streams of the peer that are open at once; more are refused, and the session goes on.
+        max_streams: The open streams of the peer; more are refused, and the session continues.
         max_control_bytes: The length of a control frame.
         max_header_bytes: The length of a header block after decompression.
         max_headers: The headers of one block.
@@ -65,7 +65,7 @@ class SpdyLimits(msgspec.Struct, frozen=True):
 
 
 class _Stream:
-    """What is still open of a stream."""
+    """The open directions of a stream."""
 
     __slots__ = ("is_readable", "is_replied", "is_writable")
 
@@ -78,13 +78,13 @@ class _Stream:
 class SpdySession:
     """Streams over one connection.
 
-    Whoever owns the connection passes received bytes to `receive`, and sends what `data_to_send` returns after each
-    call of a method. There is no flow control, as spdystream has none: the owner holds the peer up by not
-    reading, which concerns all streams of the session.
+    The owner of the connection passes received bytes to `receive`, and sends the result of `data_to_send` after each
+    call of a method. There is no flow control, as in spdystream: the owner slows the peer down by not reading, which
+    affects all streams of the session.
 
     Args:
         is_client: Whether this is the side that dialled. Its streams have odd numbers.
-        limits: What the peer may ask for.
+        limits: The limits for the peer.
     """
 
     def __init__(self, *, is_client: bool, limits: SpdyLimits | None = None) -> None:
@@ -152,7 +152,7 @@ class SpdySession:
             The number of the stream.
 
         Raises:
-            ClosedError: If either side has gone away, or all numbers are used.
+            ClosedError: If either side has sent GOAWAY, or all numbers are used.
         """
         if self._has_gone_away or self._next_stream > MAX_STREAM_ID:
             raise ClosedError("the SPDY session accepts no more streams; open another connection")
@@ -267,7 +267,7 @@ class SpdySession:
         stream = self._streams.get(frame.stream_id)
         if stream is None and not self._has_existed(frame.stream_id):
             raise SpdyError(f"data of the SPDY stream {frame.stream_id}, which was never opened")
-        # The peer may not know yet that the stream is gone.
+        # The peer may not know yet that the stream has ended.
         if stream is None or not stream.is_readable:
             return
         if frame.data:

@@ -120,7 +120,7 @@ def to_double(value: Value) -> float:
 def _parse_float(text: str) -> float | None:
     if _FLOAT.match(text):
         number = float(text)
-        # What is too large is no number, unless it says so.
+        # Too large a number is an error, unless it is written as infinity.
         return None if math.isinf(number) and "inf" not in text.lower() else number
     if _HEX_FLOAT.match(text):
         try:

@@ -33,7 +33,7 @@ class FormatValue(Opaque):
 
     Attributes:
         name: Its name.
-        problems: What is wrong with a text.
+        problems: Returns the problems of a text.
         regex_size: The length of its pattern, for its cost.
     """
 
@@ -61,7 +61,7 @@ class _Name:
     """A pattern, how long a text may be, and what to say of others."""
 
     def __init__(self, pattern: str, quick: str, rule: str, examples: str, limit: int, unit: str) -> None:
-        # The quick pattern matches the same texts, and looks at no character twice.
+        # The quick pattern matches the same texts, and reads no character twice.
         self._quick = re.compile(f"(?:{quick})\\Z")
         self.limit = limit
         self._unit = unit

@@ -150,7 +150,7 @@ _TEXTUAL: Final = frozenset({int, Uint, float, bool, str, bytes, Timestamp, Dura
 
 
 def _format_nested(value: Value) -> str:
-    """An item of a list or map: as it is written in an expression."""
+    """Format an item of a list or map as a literal of an expression."""
     if type(value) is float:
         text = _format_fixed(value, _DEFAULT_PRECISION)
         return text if math.isfinite(value) else f'"{_go_infinite(value)}"'

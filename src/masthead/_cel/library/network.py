@@ -256,7 +256,7 @@ def to_cidr(text: str) -> CidrValue:
     try:
         network = _parse_prefix(text)
     except ValueError as error:
-        # The server says it twice.
+        # The server's message has the prefix twice.
         raise EvaluationError(f"{context}{context}netip.ParsePrefix({quoted(text)}): {error}") from None
     if _is_mapped(network.address):
         raise EvaluationError(f"{context}IPv4-mapped IPv6 address {quoted(text)} is not allowed")

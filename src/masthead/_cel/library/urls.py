@@ -31,8 +31,8 @@ class UrlValue(Opaque):
     Attributes:
         scheme: The scheme, in small letters.
         host: Host and port.
-        path: The path, as it is sent.
-        query: The query, as it is written.
+        path: The escaped path.
+        query: The unparsed query.
         text: The whole URL, as Go writes it.
     """
 
@@ -62,7 +62,7 @@ class UrlValue(Opaque):
 
 
 def parse_request_uri(text: str) -> UrlValue:
-    """Read an absolute URL or an absolute path, as an HTTP request has it.
+    """Parse the target of an HTTP request: an absolute URL or an absolute path.
 
     Raises:
         ValueError: If it is neither, with Go's message.
@@ -179,7 +179,7 @@ def to_url(text: str) -> UrlValue:
     try:
         url = parse_request_uri(text)
         without_fragment = text.partition("#")[0]
-        # The second reading knows fragments: what is behind a ``#`` belongs to none of the parts.
+        # The second parser knows fragments: text after a ``#`` belongs to none of the parts.
         return url if without_fragment == text or not without_fragment else _parse(without_fragment)
     except ValueError as error:
         raise EvaluationError(f"URL parse error during conversion from string: {error}") from None
