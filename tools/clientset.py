@@ -1,6 +1,6 @@
 """``python -m tools.clientset``: the clientset and the groups of an informer factory, async and blocking.
 
-Each group and version has a module of its own, which is imported when the group is first used.
+Each group and version has a separate module, which is imported when the group is first used.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def render_clientset(groups: Sequence[GroupDef], *, is_blocking: bool = False) -
 
 
 def render_group(group: GroupDef, *, is_blocking: bool = False) -> str:
-    """Write the module of a group: a class for each resource that has verbs of its own, and the group's class.
+    """Write the module of a group: a class for each resource with special verbs, and the group's class.
 
     Raises:
         GenerateError: If two classes would have the same name.

@@ -1,4 +1,4 @@
-"""``make codegen``: generate everything that is generated, from the documents of a server.
+"""``make codegen``: run all generators, with the documents of a server.
 
 ::
 
@@ -6,8 +6,8 @@
     async classes ──> tools.facade, tools/public_names.py ──> tools.exports
 
 The embedded server is the default: its documents follow from the generated files, so that a run without other changes
-writes the same files again. Two tables follow from no document and are kept: the removed API versions (`releases`), and
-the numbers of protobuf fields (`protobuf`).
+writes the same files again. Two tables follow from no document and stay the same: the removed API versions
+(`releases`), and the numbers of protobuf fields (`protobuf`).
 """
 
 from __future__ import annotations

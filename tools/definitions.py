@@ -1,7 +1,7 @@
-"""``python -m tools.definitions``: what OpenAPI says about Kubernetes' types, and their classes do not.
+"""``python -m tools.definitions``: the properties of Kubernetes' schemas that the generated classes lack.
 
-`masthead._schema.classes` makes the schema of a class. This compares each with the one of the documents, and writes
-down the differences in the form that `masthead._schema.classes.read_facts` reads, one text for each package of types.
+`masthead._schema.classes` derives a schema from a class. This tool compares it with the schema in the documents, and
+writes the differences in the format of `masthead._schema.classes.read_facts`, one text for each package of types.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BEYOND_DOCUMENTS: Final[Mapping[str, TypeFacts]] = {
     "APIVersions": TypeFacts(required=("versions", "serverAddressByClientCIDRs")),
     "ServerAddressByClientCIDR": TypeFacts(required=("clientCIDR", "serverAddress")),
 }
-"""Types of discovery, which only the documents beside those of group-versions have."""
+"""Types of discovery, which the documents of group-versions lack."""
 
 
 def from_folder(folder: Path) -> str:

@@ -1,7 +1,7 @@
 """``python -m tools.document_types``: checks the examples of the documents with ``mypy --strict``.
 
-The blocks of ```` ```python ```` of a document are one program, as the tests run them. Every document becomes a module
-in which they stand on the lines that they have in the document, and mypy checks all modules at once.
+The blocks of ```` ```python ```` of a document are one program, as in the tests. Every document becomes a module with
+the same line numbers, and one run of mypy checks all modules.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ _Enumerations = dict[str, tuple[str, tuple[str, ...]]]
 
 
 def _by_short_name(named: Mapping[str, str], schemas: Mapping[str, Schema]) -> _Enumerations:
-    """Return the enumerated fields of served types; those that differ between groups are left out."""
+    """Return the enumerated fields of served types, except for fields that differ between groups."""
     found: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
     for path, name in named.items():
         full_name, _, wire = path.rpartition(".")

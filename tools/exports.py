@@ -6,7 +6,7 @@
 
 A public module is a table: the names that it exports, each with the module that defines it. Python needs the table to
 import a name when it is first used (`masthead._lazy`), type checkers need import statements. Both are written here. The
-lines above the mark, the docstring among them, are written by hand and kept.
+lines above the mark, such as the docstring, are written by hand and preserved.
 """
 
 from __future__ import annotations

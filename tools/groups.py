@@ -1,7 +1,7 @@
 """The groups of the clientset: one for every group and version, with a method for every resource.
 
-The verbs and subresources of a resource decide the bases of its class: one base per subresource that has a class of
-verbs in `masthead._client`, that of the scope alone where there is none, another where objects can only be created.
+The verbs and subresources of a resource decide the bases of its class: the base of its scope, and one for each
+subresource with a class of verbs in `masthead._client`. Resources that can only be created have a special base.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def _group_class(group: GroupDef, *, is_blocking: bool) -> list[str]:
 
 
 def _property(method: Method, removal: str, *, is_blocking: bool) -> list[str]:
-    # The formatter puts a comma behind a parameter that stands alone on its line.
+    # The formatter puts a comma behind a parameter that is alone on its line.
     head = Brackets(f"{method.name}(", ["self"], is_call=False)
     awaited = f"Informers(self._portal, self._async.{method.name})"
     return [

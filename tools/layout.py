@@ -113,7 +113,7 @@ def import_of(home: str, name: str, *, indent: int = 0) -> list[str]:
 
 
 def attribute(about: str, removal: str) -> list[str]:
-    """The docstring of a group or a resource, with a second paragraph for what is no longer served."""
+    """The docstring of a group or a resource, with a second paragraph if it is no longer served."""
     return [f'"""{about}', "", removal, '"""'] if removal else [f'"""{about}"""']
 
 

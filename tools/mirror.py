@@ -45,12 +45,12 @@ _PLAIN_WORDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Construction:
-    """How a class is made that users make themselves, from an object of another façade.
+    """The construction of a class that users create from an object of another façade.
 
     Attributes:
-        unwrap: Returns the portal of the constructor's first argument, and what is behind it.
-        made: The class to make in the namesake's place.
-        keeps: The attribute that keeps the first argument; empty if it is not needed again.
+        unwrap: Returns the portal of the constructor's first argument, and its async object.
+        made: The class to create instead of the namesake.
+        keeps: The attribute for the first argument; empty if it is not needed again.
     """
 
     unwrap: str
@@ -64,8 +64,8 @@ class Rules:
 
     Attributes:
         mirrored: The blocking namesake of each class that has one.
-        bases: What classes stand on in place of `Facade`.
-        constructions: How classes are made that users make from an object of another façade.
+        bases: The bases of classes that do not inherit from `Facade`.
+        constructions: The constructions of classes that users create from an object of another façade.
         wrappers: The functions that wrap an object, for classes that are not simply called.
         names: What these three, and `adapted`, name.
         stand_ins: Bases without public methods, and the mirrored classes that replace them.
@@ -74,7 +74,7 @@ class Rules:
         entered: Classes whose base takes the async object, and enters and leaves it.
         through: Methods, as ``Class.name``, whose coroutine goes to a method of the base, and not to the portal; with
             the method that does the same without waiting, if that is needed, too.
-        adapted: Arguments of methods, as ``Class.name``, that are not passed on as they are, and what is passed on.
+        adapted: Arguments of methods, as ``Class.name``, that are passed on changed, and their replacements.
         in_caller: Methods, as ``Class.name``, whose body runs in the caller's thread, with the functions that callers
             pass.
         translated: Classes whose whole body runs in the caller's thread, with the base that waits for threads.
@@ -118,7 +118,7 @@ class ClassMirror:
     """Rewrites one class."""
 
     def __init__(self, scope: Scope, name: str, rules: Rules) -> None:
-        """Look at a class.
+        """Read a class.
 
         Raises:
             GenerateError: If the module does not have it.

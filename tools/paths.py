@@ -49,7 +49,7 @@ class Calls:
         self.is_counting = False
 
     def install(self) -> None:
-        """Hook into this thread and into those that start later."""
+        """Hook into this thread and all later ones."""
         threading.setprofile(self._profile)
         sys.setprofile(self._profile)
 

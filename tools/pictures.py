@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from masthead.server import Server
 
 ASSETS: Final = Path(__file__).resolve().parents[1] / "docs" / "assets"
-LARGEST: Final = 100_000
+MAX_BYTES: Final = 100_000
 _ERASED: Final = re.compile(r"(?:\x1b\[\d*A|\r|\x1b\[2K)+")
 """How a live view goes back to the top of its last frame."""
 _OTHER: Final = re.compile(r"\x1b\[\?\d+[hl]")
@@ -85,13 +85,13 @@ metadata: {name: shop}
 
 @dataclass(frozen=True)
 class Shot:
-    """What is recorded.
+    """The command and the terminal of a recording.
 
     Attributes:
         command: The arguments of ``masthead``.
         rows: The height of the terminal.
         columns: The width of the terminal.
-        is_live: Whether it goes on until it is interrupted.
+        is_live: Whether it runs until it is interrupted.
     """
 
     command: Sequence[str]
@@ -101,10 +101,10 @@ class Shot:
 
 
 class Recording:
-    """A command at a terminal of its own; to be used in ``with``.
+    """A command in a separate terminal; to be used in ``with``.
 
     Args:
-        shot: What is run.
+        shot: The command and its terminal.
         environ: Its environment.
     """
 
@@ -136,13 +136,13 @@ class Recording:
         os.close(self._screen)
 
     def read(self, seconds: float) -> None:
-        """Take what is shown in some seconds."""
+        """Record the output of some seconds."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and self._take(left):
             pass
 
     def read_until(self, wanted: str) -> None:
-        """Take what is shown until a text is."""
+        """Record the output until a text appears."""
         end = time.monotonic() + _PATIENCE
         while wanted not in _COLORS.sub("", self.output):
             if time.monotonic() > end or not self._take(1.0):
@@ -160,7 +160,7 @@ class Recording:
 
     @property
     def frames(self) -> list[str]:
-        """What was shown, one frame after the other; a command that is not live has one."""
+        """The recorded frames in order; a command that is not live has one."""
         text = _OTHER.sub("", self.output)
         return [part for part in _ERASED.split(text) if part.strip()]
 
@@ -177,13 +177,13 @@ def picture(text: str, *, name: str, title: str, columns: int) -> str:
     console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     console.print(Text.from_ansi(text.rstrip("\n")), soft_wrap=False, no_wrap=True, overflow="ellipsis")
     svg = console.export_svg(title=title, theme=MONOKAI, unique_id=f"masthead-{name}")
-    # A picture that loads nothing: with the font of whoever looks at it.
+    # The picture loads nothing: it uses a font of the viewer.
     svg = _TEXT.sub(_place, _FONT_FACE.sub("", svg))
     return svg.replace("Fira Code, monospace", "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace")
 
 
 def _place(found: re.Match[str]) -> str:
-    """Place each part of a text by itself: not every program keeps the blanks before it, or has the same font."""
+    """Position each part of a text separately: some viewers drop leading blanks, or have another font."""
     style, left, top, clip, content = found.groups()
     parts: list[str] = []
     at = 0
@@ -306,8 +306,8 @@ def main(arguments: Sequence[str]) -> int:
         text, shot = RECORDERS[name]()
         title = f"masthead {' '.join(shot.command)}"
         svg = picture(text, name=name, title=title, columns=shot.columns)
-        if len(svg.encode()) > LARGEST:
-            raise SystemExit(f"{name}.svg has {len(svg.encode())} bytes; {LARGEST} are allowed")
+        if len(svg.encode()) > MAX_BYTES:
+            raise SystemExit(f"{name}.svg has {len(svg.encode())} bytes; {MAX_BYTES} are allowed")
         (ASSETS / f"{name}.svg").write_text(svg, "utf-8")
         print(f"{ASSETS / name}.svg: {len(svg.encode())} bytes")
     return 0

@@ -47,7 +47,8 @@ MAX_PARTICIPLES: Final = 50
 MIN_COMMENT_SHARE: Final = 0.025
 
 _PHRASES: Final = re.compile(
-    r"\b(?:anew|meanwhile|by itself|of its own|as it (?:is|was)|stands|gone|goes on|is none|at once|whoever|is there|says"
+    r"\b(?:anew|meanwhile|by itself|of its own|as it (?:is|was)|stands|gone|goes on|is none|at once|whoever|is there"
+    r"|says"
     r"|what (?:is|was|has)|those that|one that|beside|has it|in place of|shown|looks? at|kept|told|hears?|heard|nobody"
     r"|somebody)\b",
     re.IGNORECASE,

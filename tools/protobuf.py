@@ -1,14 +1,13 @@
 """``python -m tools.protobuf``: the fields of protobuf messages, for decoding requests of Go clients.
 
-Three sources make one table: the numbers and types of fields, as protobuf has them; their names in JSON and what is
-left out when it is zero, as OpenAPI has them; and which scalars are pointers, as `masthead_server.resources.go_types`
-has them.
+Three sources make one table: protobuf has the numbers and types of fields, OpenAPI their names in JSON and the fields
+that JSON omits when zero, and `masthead_server.resources.go_types` the scalars that are pointers.
 
 A message is one text: ``number:name:type`` for each field. A type is one letter for a scalar (s: string, i: int32,
 l: int64, b: bool, d: double, y: bytes), a name with a dot for a message, a name without one for a type that JSON
-writes in its own way. Before it stands ``*`` for a list, ``%`` for a map, ``>`` for a message whose fields JSON has in
-place of it; after it ``?``, where JSON leaves a zero out. A type of the message's own package begins with its dot.
-The kinds of a group and version are one text, too: their package, and their names.
+writes in another form. A prefix marks a list (``*``), a map (``%``), or a message whose fields JSON inlines (``>``);
+the suffix ``?`` means that JSON omits a zero. A type of the message's own package begins with its dot. The kinds of a
+group and version are one text, too: their package, and their names.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ class _Writer:
 
         Args:
             message: Its full name.
-            around: The message that has its fields in JSON, if JSON knows no object of its own for it.
+            around: The message that inlines its fields in JSON, if it is no object there.
         """
         short = _short(message)
         if self._sources.setdefault(short, message) != message:
@@ -167,7 +166,7 @@ class _Writer:
             return False
         if facts.is_omitted is not None:
             return facts.is_omitted
-        # OpenAPI has a zero for the default of exactly those that Go always writes.
+        # OpenAPI states a zero default for exactly the fields that Go always writes.
         return name not in properties or not properties[name].has_default or bool(properties[name].default)
 
 
@@ -212,7 +211,7 @@ def from_documents(openapi: Path, fields: Path) -> str:
 def check_table(spec: Spec) -> None:
     """Check that the table has a number for every field of every kind.
 
-    No document of a server has the numbers, so the table is kept until somebody provides those of a newer release.
+    No document of a server has the numbers, so the table stays the same until the numbers of a newer release are given.
 
     Raises:
         GenerateError: If a kind or a field is missing.

@@ -1,11 +1,11 @@
-"""``python -m tools.public_api``: the public API as text, to be compared with what is committed.
+"""``python -m tools.public_api``: the public API as text, to be compared with the committed text.
 
 ::
 
-    make lint ── --check ──> docs/api.txt says the same, or the difference is shown and the command fails
+    make lint ── --check ──> docs/api.txt is equal, or the command prints the difference and fails
     make api  ── --write ──> docs/api.txt
 
-Every public name stands there with its signature, and every public member of a class. A change of the public API thus
+It lists every public name with its signature, and every public member of a class. A change of the public API thus
 always shows up in a diff. The generated types of ``masthead.api`` and the groups of the clientset and of informer
 factories have a line per module.
 """
@@ -64,7 +64,7 @@ _PLUMBING: Final = frozenset(
 
 
 _NOT_LISTED: Final = frozenset({"masthead.__main__", "masthead.testing.asyncio_plugin", "masthead.testing.plugin"})
-"""What is run or loaded by others, and not imported."""
+"""Modules that are run or loaded by others, and not imported."""
 
 
 def listed_modules() -> list[str]:
@@ -89,7 +89,7 @@ def is_group(module: str) -> bool:
 
 
 def describe(modules: Sequence[str]) -> Iterator[str]:
-    """Describe what modules export, line by line; what was described before is only named again."""
+    """Describe the exports of modules, line by line; a repeated object is only named."""
     homes: dict[int, str] = {}
     for module in modules:
         yield ""
@@ -147,7 +147,7 @@ def _class(name: str, cls: type) -> Iterator[str]:
 
 
 def _is_private(cls: type) -> bool:
-    """Whether users do not see a class: neither what is built in, nor what is exported."""
+    """Whether a class is neither built in nor exported."""
     return cls.__name__ in {"object", "Generic", "Protocol"} or (
         cls.__module__.startswith("masthead.") and "._" in cls.__module__
     )
@@ -253,7 +253,7 @@ def _groups(modules: Sequence[str]) -> Iterator[str]:
 
 
 def current() -> str:
-    """The public API as it is."""
+    """The current public API."""
     modules = listed_modules()
     api = [module for module in modules if module.startswith("masthead.api")]
     groups = [module for module in modules if is_group(module)]

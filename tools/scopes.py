@@ -106,7 +106,7 @@ def is_type_variable(statement: ast.stmt) -> bool:
 
 
 def names_needed(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that code needs at run time, and those that only type checkers need."""
+    """The names that code needs at run time, and the names that only type checkers need."""
     walk = _Names()
     for node in nodes:
         walk.visit(node)

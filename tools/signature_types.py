@@ -2,7 +2,7 @@
 
 The check starts from the public modules and reads the sources: the parameters, results, attributes and bases of each
 public class and function, and the right-hand sides of public type aliases. A type that `masthead` or `masthead_server`
-defines must be exported by a public module, or nobody could write an annotation with it. A base class without public
+defines must be exported by a public module, or users could not write an annotation with it. A base class without public
 members is an implementation detail and may be private.
 """
 
@@ -160,7 +160,7 @@ class _Walk:
                 self._report(reference, public_name)
 
     def _visit_descriptor(self, reference: Reference, public_name: str) -> bool:
-        """Visit the value of a descriptor, which users see in place of its class. Returns False for another class."""
+        """Visit the value of a descriptor, which users see instead of its class. Returns False for another class."""
         scope = self._sources.scope(reference.module)
         cls = scope.classes.get(reference.name) if scope else None
         if scope is None or cls is None:
@@ -179,7 +179,7 @@ class _Walk:
         return False
 
     def _references(self, scope: Scope, annotation: ast.expr | None) -> Iterator[Reference]:
-        """The types of the packages that an annotation names; not type variables, which every module has of its own."""
+        """The types of the packages that an annotation names, without type variables, which are local to modules."""
         for node in _name_nodes(annotation):
             reference = _meaning(scope, node)
             if reference is None:
@@ -249,7 +249,7 @@ def _members(cls: ast.ClassDef) -> Iterator[str]:
 
 
 def _is_private_base(cls: ast.ClassDef, public_name: str) -> bool:
-    """Whether a base may stay private: one without public members, or one that a public namesake completes."""
+    """Whether a base may stay private: it has no public members, or a public namesake completes it."""
     return (
         cls.name.endswith(_PLUMBING)
         or cls.name == public_name.rpartition(".")[2]

@@ -143,7 +143,7 @@ class ServerAddress:
 
 @contextlib.contextmanager
 def serving_elsewhere() -> Generator[ServerAddress]:
-    """Run a server in a process of its own."""
+    """Run a server in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         kubeconfig = Path(folder, "kubeconfig.yaml")
         # Bookmarks would count on the paths of a watch.

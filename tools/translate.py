@@ -7,7 +7,7 @@
         again = await read_again(self, found)   ──>      again = self._portal.call(read_again(self._async, found))
         await asyncio.sleep(1)                           threading.Event().wait(1)
 
-A method of `self` is called on the façade, which waits by itself. A coroutine function that takes `self` runs on the
+A method of `self` is called on the façade, which waits. A coroutine function that takes `self` runs on the
 client's event loop. Everything else that is awaited is a plain call in the caller's thread.
 """
 
@@ -28,8 +28,8 @@ _PLAIN_CONTEXT_MANAGER: Final = "contextlib.contextmanager"
 
 
 def translated(function: ast.AsyncFunctionDef | ast.FunctionDef) -> ast.FunctionDef:
-    """Rewrite a function; its docstring stays as it is."""
-    # From its text, so that the source stays as it was.
+    """Rewrite a function; its docstring stays the same."""
+    # From its text, so that the source is not modified.
     copy = ast.parse(ast.unparse(function)).body[0]
     made = _Translation().visit(copy)
     assert isinstance(made, ast.FunctionDef)

@@ -1,6 +1,6 @@
 """``python -m tools.verify_types``: how much of the public API is fully typed, as pyright counts it.
 
-Fails below the floor, and names what is not typed. The package must be installed, as ``make install`` does it.
+Fails below the floor, and names the untyped symbols. The package must be installed, as by ``make install``.
 """
 
 from __future__ import annotations

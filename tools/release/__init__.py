@@ -1,14 +1,14 @@
-"""What a release must be before it is published: ``make release-check``.
+"""The checks of a release before it is published: ``make release-check``.
 
 | module | contents |
 |---|---|
 | `pythons` | the interpreters at hand |
-| `archives` | what is in the wheel and the sdist, and what their metadata say |
+| `archives` | the contents and the metadata of the wheel and the sdist |
 | `installs` | the archives in clean environments |
 | `smoke`, `smoke_alone` | the programs that are run there, with and without the server |
-| `inventory` | the program that lists what an environment has |
+| `inventory` | the program that lists the distributions of an environment |
 | `licences` | the licences of dependencies, and which of them are allowed |
 | `sbom` | a CycloneDX software bill of materials |
-| `changelog` | what CHANGELOG.md says about a version |
+| `changelog` | the section of a version in CHANGELOG.md |
 | `check` | all of it |
 """

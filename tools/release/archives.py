@@ -1,4 +1,4 @@
-"""What is in the wheel and the sdist, and what their metadata say."""
+"""The contents and the metadata of the wheel and the sdist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES: Final = {".whl": 4_000_000, ".gz": 8_000_000}
-"""The maximum size of an archive. Generated types are most of it; a file that doubles it is there by mistake."""
+"""The maximum size of an archive. Generated types are most of it; a file that doubles it is a mistake."""
 _IN_SDIST: Final = ("LICENSE", "README.md", "pyproject.toml")
 _CLUTTER: Final = (".pyc", ".orig", ".rej", ".swp", ".DS_Store")
 

@@ -1,4 +1,4 @@
-"""What CHANGELOG.md says about a version."""
+"""The section of a version in CHANGELOG.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def problems(text: str, version: str) -> list[str]:
-    """What is wrong with a changelog for a release of a version: the form is that of https://keepachangelog.com."""
+    """The problems of a changelog for a release of a version, in the format of https://keepachangelog.com."""
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     found: list[str] = []
     if headings[:1] != ["Unreleased"]:
@@ -20,6 +20,6 @@ def problems(text: str, version: str) -> list[str]:
 
 
 def section(text: str, heading: str) -> str:
-    """What stands below a heading, up to the next one of a version."""
+    """The text below a heading, up to the heading of the next version."""
     behind = text.partition(f"\n## {heading}\n")[2]
     return behind.partition("\n## ")[0]

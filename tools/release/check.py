@@ -85,7 +85,7 @@ def _archive_problems(found: list[Path], project: Mapping[str, Any], package: st
 def _licence_problems(
     found: tuple[installs.Archives, installs.Archives], project: Mapping[str, Any], folder: Path
 ) -> list[str]:
-    """Check the licences of what is installed with all extras, and write the SBOM."""
+    """Check the licences of all dependencies, with all extras, and write the SBOM."""
     wheels, sdists = found
     name, extras = project["name"], user_extras(project)
     listed = installs.inventory(wheels, Path(sys.executable), extras)

@@ -10,7 +10,7 @@ from importlib import metadata
 
 
 def distributions() -> list[dict[str, object]]:
-    """What each distribution says about itself."""
+    """The metadata of each distribution."""
     return [
         {
             "name": distribution.name,

@@ -50,13 +50,13 @@ _WORDS: Final = {
 
 @dataclasses.dataclass(frozen=True)
 class Distribution:
-    """What a distribution says about itself.
+    """The metadata of a distribution.
 
     Attributes:
         name: Its normalized name.
         version: Its version.
-        summary: What it is.
-        licence: An SPDX expression; empty if it names none that is known.
+        summary: Its description in one line.
+        licence: An SPDX expression; empty if it names no known licence.
         requires: Its requirements.
     """
 
@@ -162,9 +162,10 @@ def table(distributions: Iterable[Distribution]) -> list[str]:
 
 
 def refused(distributions: Iterable[Distribution]) -> list[str]:
-    """What is wrong with the licences of distributions."""
+    """The problems with the licences of distributions."""
     return [
-        f"{distribution.name} {distribution.version}: its licence is {distribution.licence or 'unknown'}, which is not in the list of allowed ones"
+        f"{distribution.name} {distribution.version}: its licence is {distribution.licence or 'unknown'}, which is not "
+        "in the list of allowed ones"
         for distribution in distributions
         if not is_allowed(distribution.licence)
     ]

@@ -47,7 +47,7 @@ def find(minors: Iterable[str]) -> dict[str, Interpreter]:
 
 
 def newest(found: Iterable[Interpreter], minors: Iterable[str]) -> dict[str, Interpreter]:
-    """The newest of each version, those that are released first; in the order of the versions."""
+    """The newest interpreter of each version, final releases first; in the order of the versions."""
     by_minor: dict[str, Interpreter] = {}
     for candidate in sorted(found, key=lambda candidate: (candidate.is_final, candidate.version)):
         by_minor[candidate.minor] = candidate
@@ -64,7 +64,7 @@ def _candidates(minors: list[str]) -> list[Path]:
 
 
 def _ask(path: Path) -> Interpreter | None:
-    """Ask a program which Python it is; None if it is none that works."""
+    """Ask a program for its Python version; None if it does not work."""
     try:
         done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, text=True, check=True, timeout=_PATIENCE_S)
         major, minor, patch, is_final = done.stdout.split()

@@ -1,6 +1,6 @@
-"""A software bill of materials: what is installed with a release, as CycloneDX 1.6 in JSON.
+"""A software bill of materials of a release's dependencies, as CycloneDX 1.6 in JSON.
 
-The same inventory gives the same bytes: the serial number is derived from the content, and there is no time in it.
+The same inventory gives the same bytes: the serial number is derived from the content, and there is no timestamp.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def bom(
 
     Args:
         root: Its name.
-        extras: Its extras; what only they need is optional.
-        installed: What is installed, by name.
+        extras: Its extras, whose dependencies are optional.
+        installed: The installed distributions, by name.
         hashes: The SHA-256 of each archive of the release, by file name.
     """
     wanted = sorted(extras)
@@ -59,7 +59,7 @@ def bom(
 
 
 def to_text(content: Mapping[str, Any]) -> str:
-    """A bill of materials as its file has it."""
+    """Format a bill of materials for its file."""
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -78,7 +78,7 @@ def _component(found: Distribution, scope: str) -> dict[str, Any]:
 
 
 def _licences(expression: str) -> list[dict[str, Any]]:
-    """As the format has it: an identifier for one licence, an expression for several."""
+    """Return licences in the format: an identifier for one licence, an expression for several."""
     if not expression:
         return []
     is_one = " " not in expression
@@ -86,7 +86,7 @@ def _licences(expression: str) -> list[dict[str, Any]]:
 
 
 def _edges(found: Distribution, extras: Iterable[str], components: Mapping[str, Distribution]) -> dict[str, Any]:
-    """What a distribution depends on directly, of what is in the bill."""
+    """Return the direct dependencies of a distribution that are in the bill."""
     names = {canonicalize_name(need.name) for need in needed(found, extras)}
     targets = sorted(f"pkg:pypi/{name}@{components[name].version}" for name in names if name in components)
     return {"ref": f"pkg:pypi/{found.name}@{found.version}", "dependsOn": targets}

@@ -45,7 +45,7 @@ app = masthead.Manager("smoke")
 
 @app.controller(Secret, owns=[ConfigMap])
 async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result:
-    """Keep a ConfigMap beside each Secret."""
+    """Keep a ConfigMap for each Secret."""
     await ctx.apply(ConfigMap.new(secret.metadata.name, data={"keys": str(len(secret.data))}))
     return masthead.controller.Result(requeue_after=3600)
 

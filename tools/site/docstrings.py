@@ -22,8 +22,8 @@ def to_markdown(docstring: str, link: Callable[[str], str | None] | None = None)
     """Write a docstring as Markdown: literal blocks as code, tables as tables, sections as lists.
 
     Args:
-        docstring: The docstring, as it stands in the code.
-        link: Finds the address of a name that stands in single backticks; None for a name without one.
+        docstring: The docstring in the code.
+        link: Finds the address of a name in single backticks; None for a name without one.
     """
     lines = inspect.cleandoc(docstring).splitlines()
     text = "\n".join(_blocks(lines)).strip() + "\n"
@@ -80,7 +80,7 @@ def _section(heading: str, block: Sequence[str]) -> Iterator[str]:
 
 
 def _entries(block: Sequence[str]) -> Iterator[str]:
-    """The entries of a list, each in one line: what is indented continues an entry."""
+    """The entries of a list, each in one line: an indented line continues an entry."""
     entry: list[str] = []
     for line in block:
         if entry and not line.startswith(" "):

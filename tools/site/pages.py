@@ -71,7 +71,7 @@ def collect() -> dict[str, str | Path]:
 
 
 def assemble(output: Path = _OUTPUT) -> None:
-    """Write the pages, those that have changed; others are not touched, and what is left over is removed."""
+    """Write changed pages and remove leftovers; unchanged files are not touched."""
     pages = collect()
     for path, content in pages.items():
         target = output / path

@@ -36,9 +36,10 @@ _OF_PYTHON: Final = {inspect.getdoc(member) for kind in _BUILTINS for member in 
 _API: Final = """\
 # masthead.api
 
-The types of Kubernetes 1.36, generated from its OpenAPI documents: a module for each group and version, a class for each type.
-[Objects](../objects.md) is the manual, [`masthead.meta`](masthead.meta.md) has what all of them share. Classes have the names of
-the API, attributes those of its fields in snake case; editors and type checkers know all of them. The versions that
+The types of Kubernetes 1.36, generated from its OpenAPI documents: a module for each group and version, a class for
+each type. [Objects](../objects.md) is the manual, [`masthead.meta`](masthead.meta.md) has the shared types.
+Classes have the names of the API, attributes those of its fields in snake case; editors and type checkers know all of
+them. The versions that
 [Kubernetes no longer serves](../versions.md#api-versions-that-kubernetes-no-longer-serves) are among them.
 """
 
@@ -77,7 +78,7 @@ def _name(line: str) -> str:
 
 
 def _has_heading(member: str) -> bool:
-    """Whether a member is described by itself: not a field, nor the constructor."""
+    """Whether a member has a heading: neither a field nor the constructor."""
     return re.match(r"\w+: |def __init__", member) is None
 
 

@@ -4,7 +4,8 @@
 |---|---|
 | `gvk`, `api_versions`, `resource`, `registry` | names of kinds and resources, and the registry of their classes |
 | `typeinfo`, `annotations`, `implicit`, `apitype`, `shape`, `slots`, `model` | how types are built |
-| `extended_types`, `list_splitter`, `list_reader`, `wire`, `walk`, `redacted_repr` | how they are decoded, encoded, printed |
+| `extended_types`, `list_splitter`, `list_reader`, `wire` | how they are decoded |
+| `walk`, `redacted_repr` | how they are compared, encoded and printed |
 | `kinds`, `field_decoder`, `object`, `unstructured` | objects and lists, typed and unstructured |
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; merge rules of fields |
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml`, `quoting` | the small grammars |

@@ -119,8 +119,8 @@ def _refuse_reserved(name: str, bases: tuple[type, ...], declared: Iterable[str]
             is_field_of_base = field_name in getattr(base, "__struct_fields__", ())
             if not is_field_of_base and hasattr(base, field_name):
                 raise TypeError(
-                    f"{name}.{field_name} is a name that every type has; call the attribute {field_name}_, and name it on "
-                    f'the wire: {field_name}_: ... = field(name="{field_name}")'
+                    f"{name}.{field_name} is a name that every type has; call the attribute {field_name}_, and name it "
+                    f'on the wire: {field_name}_: ... = field(name="{field_name}")'
                 )
 
 

@@ -106,8 +106,6 @@ class Pattern:
             position = end if end > position else position + 1
         return found
 
-    # The deterministic automaton
-
     def _forget(self) -> None:
         self._states: dict[tuple[frozenset[int], str], _State] = {}
         self._transitions = 0
@@ -162,8 +160,6 @@ class Pattern:
                 return _MATCHED
             reading.add(at)
         return frozenset(reading)
-
-    # Both
 
     def _reach(self, starts: Iterable[int], before: str, after: str, seen: set[int]) -> Iterator[tuple[Op, int]]:
         """Yield the instructions that read or match, reached without reading, in the order of preference."""

@@ -213,7 +213,7 @@ def _node_difference(node: Node, taken: Node) -> Node | None:
 
 
 def _outside(one: Node, other: Node) -> Node:
-    """Return the members of a node that are neither in another node nor below its members; the node itself if all are."""
+    """Return the members of a node that are neither in another node nor below its members; the node itself if all."""
     return _reduce(one, other, _node_outside)
 
 

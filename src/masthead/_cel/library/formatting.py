@@ -88,7 +88,8 @@ def _letter(match: re.Match[str]) -> str:
         if match[2] is None:
             raise EvaluationError(_INCOMPLETE)
         raise EvaluationError(
-            "could not parse formatting clause: error while parsing precision: could not find end of precision specifier"
+            "could not parse formatting clause: error while parsing precision: "
+            "could not find end of precision specifier"
         )
     if letter not in CLAUSES:
         raise EvaluationError(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')

@@ -178,8 +178,7 @@ class Updater:
     def apply(
         self, live: Json, config: Json, managers: Managers, key: ManagerKey, *, force: bool
     ) -> tuple[Json | None, Managers]:
-        """Merge a configuration into an object, and remove fields that its manager applied before and no longer
-        applies.
+        """Merge a configuration into an object, and remove the fields that its manager no longer applies.
 
         Args:
             live: The object.
