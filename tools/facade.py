@@ -306,7 +306,7 @@ _LIMITS: Final[Mapping[str, int]] = {
 _SENTENCES: Final[Mapping[str, str]] = {
     "import Environment, in_virtual_time": "import BlockingEnvironment",
     "        @in_virtual_time\n": "",
-    "\n\n    Attributes:\n        manager: What runs.\n        client: The client that its controllers use.\n    ": "",
+    "\n\n    Attributes:\n        manager: The manager.\n        client: The client of its controllers.\n    ": "",
     "Environment(app)": "BlockingEnvironment(app)",
     "In virtual time (`masthead.testing.in_virtual_time`) hours pass in milliseconds, and every requeue, retry and timer\n"
     "    runs at its time; so does every renewal of a lease, 1,800 an hour, which ``leader_election=False`` avoids. On any\n"

@@ -1,4 +1,4 @@
-"""The clusters of test environments: an embedded server, or a server that is there."""
+"""The clusters of test environments: an embedded server, or an existing one."""
 
 from __future__ import annotations
 
@@ -25,51 +25,52 @@ _ARGUMENTS: Final = {
 
 
 class ClusterView(Protocol):
-    """What an environment asks of a cluster."""
+    """The queries of an environment to its cluster."""
 
     async def versions(self, where: InformerKey) -> Mapping[str, str]:
-        """The versions of the objects that a cache is to hold, by key."""
+        """Return the expected contents of a cache: versions by key."""
         ...
 
     def pending_work(self) -> list[str]:
-        """What the server still does, as far as that is known."""
+        """Describe the remaining work of the server, as far as it is known."""
         ...
 
 
 class EmbeddedCluster:
-    """An embedded server, which is asked without requests, so that no fault hits and nothing is recorded."""
+    """An embedded server, queried without requests, which faults would affect and its log would list."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._checked: dict[InformerKey, tuple[int, Mapping[str, str]]] = {}
 
     async def versions(self, where: InformerKey) -> Mapping[str, str]:
-        """The versions of the objects that a cache is to hold, by key."""
+        """Return the expected contents of a cache: versions by key."""
         revision = self._server.revision
+        # `wait_for_idle` asks after every step, and most steps write nothing.
         known = self._checked.get(where)
         if known is not None and known[0] == revision:
             return known[1]
-        found: dict[str, str] = {}
+        versions: dict[str, str] = {}
         for namespace in where.namespaces or ("",):
-            with contextlib.suppress(UnknownKindError):  # a definition that is not there yet, or any more
-                found |= self._server.versions(where.resource, namespace=namespace, **_selectors(where))
-        self._checked[where] = revision, found
-        return found
+            with contextlib.suppress(UnknownKindError):  # a definition that is not installed yet, or deleted
+                versions |= self._server.versions(where.resource, namespace=namespace, **_selectors(where))
+        self._checked[where] = revision, versions
+        return versions
 
     def pending_work(self) -> list[str]:
-        """What the server still does."""
-        return [f"the server: {each}" for each in self._server.pending_work()]
+        """Describe the remaining work of the server."""
+        return [f"the server: {work}" for work in self._server.pending_work()]
 
 
 class RemoteCluster:
-    """A server that is there; it is asked by lists of metadata."""
+    """An existing server, queried by lists of metadata."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def versions(self, where: InformerKey) -> Mapping[str, str]:
-        """The versions of the objects that a cache is to hold, by key."""
-        found: dict[str, str] = {}
+        """Return the expected contents of a cache: versions by key."""
+        versions: dict[str, str] = {}
         for namespace in where.namespaces or (None,):
             selectors = _selectors(where)
             listed = await self._client.metadata(where.resource, namespace=namespace).list(
@@ -77,27 +78,27 @@ class RemoteCluster:
                 field_selector=selectors.get("field_selector"),
                 shard_selector=selectors.get("shard_selector"),
             )
-            found |= {item.key: item.metadata.resource_version for item in listed.items}
-        return found
+            versions |= {item.key: item.metadata.resource_version for item in listed.items}
+        return versions
 
     def pending_work(self) -> list[str]:
-        """Nothing is known."""
+        """Return nothing: the server does not report its work."""
         return []
 
 
 def difference(informer: SharedInformer[Any], versions: Mapping[str, str]) -> str:
-    """How a cache differs from what it is to hold, in a few words; empty if it does not."""
+    """Describe the first difference between a cache and its expected contents; empty if they are equal."""
     if not informer.has_synced:
         return f"it has not synced ({informer.health.last_error or 'no state has come yet'})"
     indexer = informer.indexer
-    unusable = informer.health.broken  # by a transform, for example: that is a failure, and not a delay
+    unusable = informer.health.broken  # rejected by a transform, say: a failure, which no waiting resolves
     for key in indexer.list_keys():
         if key not in versions:
             return f"{key} is deleted"
     for key, version in versions.items():
-        obj = indexer.get_by_key(key)
         if key in unusable:
             continue
+        obj = indexer.get_by_key(key)
         if obj is None or obj.metadata.resource_version != version:
             return f"{key} is at version {version}"
     return ""

@@ -1,4 +1,4 @@
-"""Configurations of clients for embedded servers of this process."""
+"""Client configurations for embedded servers of this process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["config_of"]
 def config_of(server: Server) -> Config:
     """Return the configuration of clients in this process.
 
-    Over plain HTTP, unless the server speaks TLS only: certificates and handshakes take a tenth of a second, and a server
-    that is started again has others.
+    Plain HTTP, unless the server requires TLS: certificates and handshakes take a tenth of a second, and a restarted
+    server has new certificates.
     """
     from masthead._config.model import Config
 

@@ -1,4 +1,4 @@
-"""Runs managers against a server, in virtual time, until nothing is left to do."""
+"""Test environments: managers against a server, in virtual time."""
 
 from __future__ import annotations
 
@@ -39,38 +39,39 @@ if TYPE_CHECKING:
 __all__ = ["Environment", "NotIdleError"]
 
 _MAX_WRITES: Final = 100
-"""How often one object may be written until it settles; beyond, controllers fight about it."""
+"""The maximum number of writes of an object in one wait; beyond, controllers fight about it."""
 _MAX_RECONCILES: Final = 1_000
-"""How many reconciles there may be until it settles, and …"""
+"""The maximum number of reconciles in one wait, in addition to those per object."""
 _MAX_RECONCILES_PER_OBJECT: Final = 50
+"""The maximum number of reconciles per cached object in one wait."""
 _MAX_LINES: Final = 12
-"""How many lines of each kind a message has."""
-_POLL: Final = 0.02
-"""Seconds between two looks, in real time."""
-_TURNS: Final = 500
-"""Turns of a loop that is never idle between two looks."""
+"""The maximum number of lines per section of a message."""
+_POLL_SECONDS: Final = 0.02
+"""Seconds between two checks, in real time."""
+_BUSY_TURNS: Final = 500
+"""Turns of a busy loop between two checks."""
 _ADVANCE_TURNS: Final = 100
-"""Turns of the loop between two looks while time passes."""
+"""Turns of the loop between two checks while time passes."""
 _MAX_STUCK_TURNS: Final = 50_000
-"""Turns of the loop in which neither time passes nor a reconcile ends, before something is said to spin."""
+"""Turns of the loop without progress of time or reconciles, after which a task counts as spinning."""
 _MAX_RATE: Final = 20.0
 """Reconciles per object and virtual second, in the long run."""
 _MAX_REAL_SECONDS: Final = 5.0
-"""How long a test against an embedded server may wait in real time."""
+"""The maximum wait of a test with an embedded server, in real seconds."""
 _USER_AGENT: Final = "masthead-testing"
 
 
 @set_module("masthead.testing")
 class NotIdleError(AssertionError):
-    """An environment does not come to rest: in `wait_for_idle`, something is left to do; in `advance`, time does not pass.
+    """An environment does not become idle: `wait_for_idle` finds remaining work, or time does not pass in `advance`.
 
-    The message says what is left, and which object is reconciled again and again.
+    The message lists the remaining work, and the objects in a reconcile loop.
     """
 
 
 @set_module("masthead.testing")
 class Environment:
-    """Runs managers against an embedded server, as a cluster would, for tests.
+    """Runs managers against an embedded server, for tests.
 
     ::
 
@@ -100,18 +101,19 @@ class Environment:
     other event loop time passes as usual; there, `advance` refuses to wait for more than a few seconds.
 
     A reconcile, mapper, predicate, indexer, transform, source or timer that fails makes the test fail: leaving the
-    environment raises `UnexpectedFailureError`, unless the function has succeeded since, or the test has read `failures`.
+    environment raises `UnexpectedFailureError`, unless the function has succeeded since, or the test has read
+    `failures`.
 
     Args:
-        managers: Managers to run, or functions that make them; more replicas come with `start`.
-        crds: The definitions to install first: objects, plain data, or classes of custom resources; None for the classes
-            that the controllers of each manager name.
-        objects: Objects that are applied next, before the managers start.
-        config: A cluster that is there, such as a kube-apiserver of a test; None for an embedded server. It needs real
+        managers: Managers, or functions that create them; `start` adds more replicas.
+        crds: Definitions to install first: objects, plain data, or classes of custom resources; None for the custom
+            resources of the managers' controllers.
+        objects: Objects to apply next, before the managers start.
+        config: An existing cluster, such as a kube-apiserver of a test; None for an embedded server. It needs real
             time, and has neither `server` nor faults.
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
-        detect_mutations: Whether a controller that changes an object of a cache makes the test fail; None for yes, unless
-            the environment variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
+        detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
+            variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
 
     Raises:
@@ -149,14 +151,12 @@ class Environment:
         self._cluster: ClusterView | None = None
         self._runner: ServerRunner | None = None
 
-    # What there is.
-
     @property
     def server(self) -> Server:
         """The embedded server: its faults, requests and history.
 
         Raises:
-            RuntimeError: If the environment is not entered, or has another server.
+            RuntimeError: If the environment is not entered, or its cluster is not embedded.
         """
         if self._server is None:
             raise RuntimeError("there is no embedded server: enter the environment, without config")
@@ -169,7 +169,7 @@ class Environment:
 
     @property
     def client(self) -> Client:
-        """A client for the test itself, whose writes are not recorded.
+        """The client of the test itself; its writes are not recorded.
 
         Raises:
             RuntimeError: If the environment is not entered.
@@ -185,57 +185,53 @@ class Environment:
 
     @property
     def replicas(self) -> list[Replica]:
-        """The replicas that run, in the order of their start."""
+        """The running replicas, in the order of their start."""
         return [replica for replica in self._replicas if replica.is_running]
 
     @property
     def now(self) -> float:
-        """The virtual seconds since the test began; in real time, the seconds of the event loop's clock."""
+        """Virtual seconds since the start of the test; in real time, the event loop's clock."""
         return now()
-
-    # What was written.
 
     @property
     def writes(self) -> list[Write]:
-        """The write requests of all replicas since the start or the last `clear`, oldest first.
+        """Write requests of all replicas since the start or the last `clear`, oldest first.
 
-        Without those of Leases and Events: an operator that has nothing to do still renews its lease.
+        Writes of Leases and Events are not listed: an idle operator still renews its lease.
         """
         return self._log.writes
 
     @property
     def events(self) -> list[str]:
-        """The Events that replicas have created since, such as ``Normal Deployed default/web: the site is up``."""
+        """Events that replicas have created since then, such as ``Normal Deployed default/web: the site is up``."""
         return self._log.events
 
     @property
     def missing_permissions(self) -> list[str]:
-        """What replicas have requested, and the rules of ``masthead manifests`` do not allow: ``get secrets shop/tls``.
+        """Requests that the rules of ``masthead manifests`` do not allow, such as ``get secrets shop/tls``.
 
-        Declare the kind (``owns=``, ``watches=``, ``reads=``) or the finalizer, or add a `masthead.controller.Permission`.
+        To fix it, declare the kind (``owns=``, ``watches=``, ``reads=``) or the finalizer, or add a
+        `masthead.controller.Permission`.
         """
         return list(dict.fromkeys(text for replica in self._replicas for text in replica.missing_permissions))
 
     @property
     def failures(self) -> list[str]:
-        """What failed when it was last called, and how: ``sites default/a: ValueError: no host (9 times)``.
+        """Functions whose last call failed, with the error: ``sites default/a: ValueError: no host (9 times)``.
 
-        These are reconciles, by controller and object; mappers and predicates (``sites mapper of secrets default/tls``),
-        indexers (``indexer sites/host of sites default/a``), ``source feed``, ``timer sweep``, controllers that cannot be
-        started, objects that a cache cannot use, because its transform raises, and objects of caches that were changed in
-        place. `wait_for_idle` waits neither for a retry that is due late, nor after a `masthead.PermanentError`.
-        A `masthead.TemporaryError` is not listed: with it, a reconcile asks for a retry.
+        Listed are reconciles, by controller and object; mappers and predicates (``sites mapper of secrets
+        default/tls``); indexers (``indexer sites/host of sites default/a``); ``source feed``; ``timer sweep``;
+        controllers that cannot start; objects rejected by a transform; and mutated objects of caches. `wait_for_idle`
+        waits neither for late retries, nor after a `masthead.PermanentError`. A `masthead.TemporaryError` is a request
+        for a retry, and not listed.
 
-        Reading this tells the environment that the test expects these failures. Others make `UnexpectedFailureError`
-        at its end.
+        Reading this property marks the failures as expected. All others raise `UnexpectedFailureError` at the end.
         """
         return self._failures.look(self._replicas)
 
     def clear(self) -> None:
-        """Forget what was written until now."""
+        """Forget all recorded writes and Events."""
         self._log.clear()
-
-    # Its life.
 
     async def __aenter__(self) -> Self:
         try:
@@ -248,14 +244,16 @@ class Environment:
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         failures = self._failures.unseen(self._replicas)
         await self._close()
-        failures += self._failures.unseen_mutations(self._replicas)  # of reconciles that ended just now, too
+        failures += self._failures.unseen_mutations(
+            self._replicas
+        )  # again, because reconciles may have ended during the close
         if not failures:
             return
-        found = UnexpectedFailureError(failures)
+        unexpected = UnexpectedFailureError(failures)
         if error is None:
-            raise found
-        # The error that ends the block may be a consequence of these failures, and must not be hidden by them.
-        error.add_note(str(found))
+            raise unexpected
+        # The failures may have caused the error of the block, and must not hide it.
+        error.add_note(str(unexpected))
 
     async def _open(self) -> None:
         config = self._config
@@ -280,7 +278,7 @@ class Environment:
             await self.start(manager)
 
     async def _install_kinds(self, manager: Manager) -> None:
-        """Install the custom resources of a manager, unless the test has said what to install."""
+        """Install the custom resources of a manager, unless the test has passed `crds`."""
         if self._crds is not None:
             return
         kinds = [kind for kind in _custom_resources(manager) if kind not in self._installed]
@@ -288,8 +286,8 @@ class Environment:
         await self._install(kinds)
 
     async def _install(self, definitions: Iterable[object]) -> None:
-        if given := [_definition_of(definition) for definition in definitions]:
-            await self.client.apply_manifests(given, force=True)
+        if manifests := [_definition_of(definition) for definition in definitions]:
+            await self.client.apply_manifests(manifests, force=True)
 
     async def _start_server(self) -> Server:
         import masthead.server
@@ -306,22 +304,23 @@ class Environment:
             await runner.__aexit__(None, None, None)
 
     async def stop_server(self) -> None:
-        """Stop the embedded server: connections break, and no request is answered until `start_server`.
+        """Stop the embedded server: connections break, and requests fail until `start_server`.
 
         Raises:
-            RuntimeError: If there is no embedded server, or its objects would be lost.
+            RuntimeError: If the cluster is not embedded, or its objects would be lost.
         """
         server = self.server
         if "data" not in self._server_options:
             raise RuntimeError("the server's objects would be lost: keep them, with server_options={'data': path}")
+        # Clients keep their configuration, so that the next server needs the same address and token.
         self._server_options |= {"port": urlsplit(server.url).port, "token": server.token}
         await self._stop_server()
 
     async def start_server(self) -> None:
-        """Start the embedded server again, at the same address, with its objects; without its faults.
+        """Restart the embedded server at the same address, with its objects, without its faults.
 
         Raises:
-            ConfigError: If another program listens there by now.
+            ConfigError: If another program uses the port now.
         """
         if self._runner is None:
             await self._start_server()
@@ -335,7 +334,7 @@ class Environment:
             await self._stack.aclose()
 
     async def _stop(self, replica: Replica) -> None:
-        """Stop a replica; one that spins would let its graceful timeout never pass, and is killed."""
+        """Stop a replica; kill it if it spins, because its graceful timeout would never pass."""
         stopping = asyncio.get_running_loop().create_task(replica.stop())
         try:
             await self._pass_time(stopping, lambda: None)
@@ -349,18 +348,19 @@ class Environment:
     async def start(
         self, manager: Manager | Callable[[], Manager], name: str = "", **overrides: Unpack[RunOverrides]
     ) -> Replica:
-        """Run a manager, as a replica of its own.
+        """Run a manager as a new replica.
 
-        Each replica stands for a process, and a process that ends takes its memory with it. So a replica that follows one
-        which has stopped or crashed needs a manager of its own: pass a function that makes it.
+        A replica simulates a process, whose memory is lost at its end. So the successor of a stopped or crashed replica
+        needs a new manager: pass a function that creates it.
 
         Args:
-            manager: A manager, or a function that makes one. Replicas of one manager share whatever its functions refer to.
-            name: The name of the replica, and its identity in elections; made of the manager's name by default.
-            overrides: Its options.
+            manager: A manager, or a function that creates one. Replicas of one manager share the state of its
+                functions.
+            name: The name of the replica, and its identity in elections; derived from the manager's name by default.
+            overrides: Options of the replica.
 
         Raises:
-            ManagerStateError: If the manager has run in a replica that has ended.
+            ManagerStateError: If the manager has run in a stopped or crashed replica.
             MastheadError: If the manager cannot be started.
         """
         manager = _make(manager)
@@ -375,28 +375,28 @@ class Environment:
         return replica
 
     def _check_fresh(self, manager: Manager) -> None:
-        """Refuse a manager that keeps the memory of a process that has ended.
+        """Refuse a manager with the memory of an ended process.
 
         Raises:
-            ManagerStateError: If there is such a process.
+            ManagerStateError: If the manager has run in a stopped or crashed replica.
         """
         for replica in self._replicas:
             if replica.manager is manager and not replica.is_running:
                 raise ManagerStateError(
-                    f"manager {manager.name} has run in replica {replica.name}, which has ended; a new process would not have "
-                    "the memory that its functions share. Pass a function that makes the manager: env.start(make_manager)"
+                    f"manager {manager.name} has run in replica {replica.name}, which has ended; a new process would "
+                    "not have "
+                    "the memory that its functions share. Pass a function that makes the manager: "
+                    "env.start(make_manager)"
                 )
 
-    # Time.
-
     async def advance(self, seconds: float) -> None:
-        """Let time pass: whatever is due on the way runs at its time.
+        """Let time pass. Timers on the way run at their time.
 
         Raises:
-            ValueError: If time would go back.
+            ValueError: If `seconds` is negative.
             ManagerStateError: If the server is embedded, time is real, and the test would wait for more than 5 seconds.
-            NotIdleError: If an object is reconciled again and again, more than 20 times a second, or something else runs
-                without ever waiting, so that time does not pass.
+            NotIdleError: If time cannot pass, because an object is reconciled more than 20 times a second, or a task
+                never waits.
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
@@ -410,7 +410,7 @@ class Environment:
         await self._pause()
 
     def _check_real_time(self, call: str, seconds: float) -> None:
-        """Refuse long waits of a test that was probably meant to run in virtual time.
+        """Refuse long waits of tests that were probably meant to run in virtual time.
 
         Raises:
             ManagerStateError: If the server is embedded, and time is real.
@@ -420,12 +420,13 @@ class Environment:
         if not isinstance(asyncio.get_running_loop(), VirtualLoop):
             raise ManagerStateError(
                 f"{call} would wait for real: the test does not run in virtual time. Decorate it with "
-                "@masthead.testing.in_virtual_time, below @pytest.mark.asyncio if it has that, or use BlockingEnvironment; "
+                "@masthead.testing.in_virtual_time, below @pytest.mark.asyncio if it has that, or use "
+                "BlockingEnvironment; "
                 "to wait in real time, await asyncio.sleep()"
             )
 
     async def _pass_time(self, future: asyncio.Future[None], check: Callable[[], None]) -> None:
-        """Wait for a future, unless virtual time stands still.
+        """Wait for a future, as long as virtual time passes.
 
         Raises:
             NotIdleError: If the loop is never idle, or `check` raises it.
@@ -442,13 +443,13 @@ class Environment:
                 progress, turns = now, 0
             elif turns >= _MAX_STUCK_TURNS:
                 problem = "time does not pass: something runs again and again, and never waits"
-                raise NotIdleError(self._report(problem, await self._left(0.0)))
+                raise NotIdleError(self._report(problem, await self._remaining_work(0.0)))
 
     def _check_pace(self, began: float, before: int) -> None:
-        """Find objects that are reconciled so often that time hardly passes.
+        """Detect objects whose reconciles keep time from passing.
 
         Raises:
-            NotIdleError: If there is one.
+            NotIdleError: If there is such an object.
         """
         hot = self._hottest(began)
         if hot is not None:
@@ -471,7 +472,7 @@ class Environment:
         return sum(len(informer.indexer) for replica in self.replicas for _, informer in replica.caches())
 
     def shift_clock(self, seconds: float) -> None:
-        """Set the wall clock forward, or back with a negative number, as an administrator does; timers are not affected.
+        """Set the wall clock forward, or back with a negative number, like an administrator. Timers are not affected.
 
         Raises:
             ManagerStateError: If the cluster is not embedded.
@@ -481,23 +482,23 @@ class Environment:
         self._shift(seconds)
 
     async def wait_for_idle(self, *, retries_within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109 - virtual
-        """Wait until nothing is left to do.
+        """Wait until the environment is idle.
 
-        That is so when the server is idle, every cache equals what the server has, all events are handled, no key is
-        enqueued, and no reconcile is running or waits until its writes are visible. Time passes only if something waits
-        for it, such as a watch that broke, or a retry that comes soon. What was requeued is for later, and a retry that is
-        due later is listed in `failures`, unless a `masthead.TemporaryError` has asked for it.
+        It is idle when the server is idle, every cache equals the server's state, all events are handled, no key is
+        enqueued, and no reconcile runs or waits for its writes to become visible. Time passes only if some task waits
+        for it, such as a broken watch or an early retry. Requeued objects are for later, and late retries are listed in
+        `failures`, unless a `masthead.TemporaryError` has asked for them.
 
         Args:
-            retries_within: A reconcile that has failed, or has returned ``requeue_after=0``, is waited for if it is repeated
-                within so many seconds.
-            timeout: For how many seconds.
+            retries_within: Wait for retries of failed reconciles, and for ``requeue_after=0``, that are due within this
+                number of seconds.
+            timeout: Seconds to wait.
 
         Raises:
-            NotIdleError: If something is left to do after `timeout` seconds, or controllers fight: one object is
-                written again and again. The message says what is left, and what was written.
+            NotIdleError: If work remains after the timeout, or controllers fight: one object is written again and
+                again. The message lists the remaining work and the last writes.
             ManagerStateError: If the server is embedded, time is real, and `retries_within` is more than 5 seconds.
-            RuntimeError: If a replica has ended by itself.
+            RuntimeError: If a replica has failed.
         """
         self._check_real_time(f"wait_for_idle(retries_within={retries_within:g})", retries_within)
         clock = asyncio.get_running_loop().time
@@ -506,7 +507,7 @@ class Environment:
         self._log.counts.clear()
         while True:
             is_idle = await self._pause()
-            left = await self._left(retries_within)
+            left = await self._remaining_work(retries_within)
             if not left and is_idle:
                 return
             self._check_fights(began, before)
@@ -516,27 +517,27 @@ class Environment:
                 await self._step(deadline, left)
 
     async def _pause(self) -> bool:
-        """Let everything happen that needs no time; returns whether nothing more can."""
+        """Let tasks run until all wait for time; return whether they do."""
         loop = asyncio.get_running_loop()
         if isinstance(loop, VirtualLoop):
-            return await loop.until_idle(_TURNS)
-        await asyncio.sleep(_POLL)
+            return await loop.until_idle(_BUSY_TURNS)
+        await asyncio.sleep(_POLL_SECONDS)
         return True
 
     async def _step(self, deadline: float, left: list[str]) -> None:
         """Let time pass until the next timer."""
         loop = asyncio.get_running_loop()
-        if not isinstance(loop, VirtualLoop):
+        if not isinstance(loop, VirtualLoop):  # real time passes without us
             return
         due = loop.next_timer
         if due is None:
             raise NotIdleError(self._report("nothing will happen any more", left))
         await asyncio.sleep(max(0.0, min(due, deadline) - loop.time()))
 
-    async def _left(self, retries_within: float) -> list[str]:
-        """What is left to do, in a sentence each."""
+    async def _remaining_work(self, retries_within: float) -> list[str]:
+        """Describe the remaining work, one sentence per item."""
         cluster = self._cluster
-        found = cluster.pending_work() if cluster is not None else []
+        work = cluster.pending_work() if cluster is not None else []
         leaderless: dict[str, list[str]] = {}
         leaders: set[str] = set()
         for replica in self._replicas:
@@ -544,44 +545,45 @@ class Environment:
             if not replica.is_running or replica.is_paused:
                 continue
             runtime = replica.runtime
+            # Standbys have no work, but an election without a leader is not idle.
             election = runtime.options.leader_election_id if runtime.options.leader_election else ""
             if election and not replica.is_leading:
                 leaderless.setdefault(election, []).append(replica.name)
             else:
                 leaders.add(election)
-                found += [f"{replica.name}: {each}" for each in runtime.pending_work(retries_within)]
-            found += await self._behind(replica)
-        found += [
+                work += [f"{replica.name}: {pending}" for pending in runtime.pending_work(retries_within)]
+            work += await self._describe_lag(replica)
+        work += [
             f"none of {', '.join(names)} leads {election}"
             for election, names in leaderless.items()
             if election not in leaders
         ]
-        return found
+        return work
 
-    async def _behind(self, replica: Replica) -> list[str]:
-        found: list[str] = []
+    async def _describe_lag(self, replica: Replica) -> list[str]:
+        lags: list[str] = []
         for where, informer in replica.caches():
             if self._cluster is None:
                 continue
             versions = await self._cluster.versions(where)
             if problem := difference(informer, versions):
-                found.append(f"{replica.name}: the cache of {where.name} is behind: {problem}")
-        return found
+                lags.append(f"{replica.name}: the cache of {where.name} is behind: {problem}")
+        return lags
 
     def _reconciles(self) -> int:
         return sum(replica.reconciles() for replica in self.replicas)
 
     def _check_fights(self, began: float, before: int) -> None:
-        """Find what would go on forever.
+        """Detect writes and reconciles without an end.
 
         Raises:
-            NotIdleError: If there is something.
+            NotIdleError: If there are any.
         """
         for (resource, key), count in self._log.counts.most_common(1):
             if count > _MAX_WRITES:
                 last = [
-                    f"{each} by {each.field_manager or each.replica}"
-                    for each in self._log.about(resource, key, _MAX_LINES)
+                    f"{write} by {write.field_manager or write.replica}"
+                    for write in self._log.about(resource, key, _MAX_LINES)
                 ]
                 raise NotIdleError(self._report(f"{resource} {key} was written {count} times; the last of them:", last))
         objects = self._cached_objects()
@@ -592,14 +594,14 @@ class Environment:
             raise NotIdleError(self._report(problem, []))
 
     def _report(self, problem: str, left: list[str]) -> str:
-        lines = [problem, *_shortened(left)]
+        lines = [problem, *_shorten(left)]
         reasons = [
             f"{replica.name} {name}: {'; '.join(why)}"
             for replica in self.replicas
             for name, why in replica.reasons().items()
         ]
         if reasons:
-            lines += ["enqueued or delayed:", *_shortened(reasons)]
+            lines += ["enqueued or delayed:", *_shorten(reasons)]
         if self.writes:
             lines += [
                 "last writes:",
@@ -608,42 +610,42 @@ class Environment:
         return "\n".join(lines)
 
 
-def _shortened(lines: list[str]) -> list[str]:
-    shown = [f"  {line}" for line in lines[:_MAX_LINES]]
-    return [*shown, f"  and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else shown
+def _shorten(lines: list[str]) -> list[str]:
+    first = [f"  {line}" for line in lines[:_MAX_LINES]]
+    return [*first, f"  and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else first
 
 
 def _make(manager: Manager | Callable[[], Manager]) -> Manager:
-    """Return the manager, which a function makes.
+    """Return a manager, or call the function that creates it.
 
     Raises:
-        ArgumentError: If it is neither a manager nor a function that returns one.
+        ArgumentError: If the argument is neither a manager nor a function that returns one.
     """
-    made = cast("object", manager if isinstance(manager, BaseManager) or not callable(manager) else manager())
-    if not isinstance(made, BaseManager):
-        raise ArgumentError(f"{made!r} is not a manager: pass one, or a function that makes one", value=manager)
-    return cast("Manager", made)
+    created = cast("object", manager if isinstance(manager, BaseManager) or not callable(manager) else manager())
+    if not isinstance(created, BaseManager):
+        raise ArgumentError(f"{created!r} is not a manager: pass one, or a function that makes one", value=manager)
+    return cast("Manager", created)
 
 
 def _custom_resources(manager: Manager) -> tuple[type[Object], ...]:
-    """The classes that are definitions, among the kinds of a manager's controllers."""
+    """Return the custom resources among the kinds of a manager's controllers."""
     kinds = [spec.kind for controller in manager.controllers for spec in controller.specs]
     return tuple(dict.fromkeys(kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "to_crd")))
 
 
-def _definition_of(given: object) -> Mapping[str, object]:
-    """The definition of a custom resource, of an object, plain data, or a class that makes one.
+def _definition_of(source: object) -> Mapping[str, object]:
+    """Return the definition of a custom resource as plain data.
 
     Raises:
-        ArgumentError: If it is nothing of that.
+        ArgumentError: If the argument is no object, plain data or class of a custom resource.
     """
-    if isinstance(given, Mapping):
-        return cast("Mapping[str, object]", given)
-    if isinstance(given, type) and callable(make := getattr(given, "to_crd", None)):
-        given = make()
-    if isinstance(given, Object):
-        return given.to_dict()
+    if isinstance(source, Mapping):
+        return cast("Mapping[str, object]", source)
+    if isinstance(source, type) and callable(make := getattr(source, "to_crd", None)):
+        source = make()
+    if isinstance(source, Object):
+        return source.to_dict()
     raise ArgumentError(
-        f"{given!r} is not the definition of a custom resource: give an object, plain data, or a class",
-        value=given,
+        f"{source!r} is not the definition of a custom resource: give an object, plain data, or a class",
+        value=source,
     )

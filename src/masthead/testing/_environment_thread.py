@@ -1,4 +1,4 @@
-"""Runs an environment in a thread, for blocking tests: its virtual time stands still between two calls."""
+"""Runs an environment in a thread, for blocking tests; virtual time passes only during their calls."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class EnvironmentThread:
             self._ended.result()
 
     def call(self, coroutine: Coroutine[object, None, T]) -> T:
-        """Run a coroutine in the loop. Virtual time passes meanwhile.
+        """Run a coroutine in the loop, and let virtual time pass.
 
         Raises:
             RuntimeError: If the environment is not entered.
@@ -83,7 +83,7 @@ class EnvironmentThread:
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
 
     def on_loop(self, function: Callable[[], T]) -> T:
-        """Call a function in the loop, while virtual time stands still.
+        """Call a function in the loop, without letting virtual time pass.
 
         Raises:
             BaseException: Whatever the function raises.

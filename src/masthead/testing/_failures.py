@@ -1,4 +1,4 @@
-"""Failures that a test has not looked at."""
+"""Failures that a test has not read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FailedCall", "FailureReport", "UnexpectedFailureError"]
 
 @set_module("masthead.testing")
 class UnexpectedFailureError(AssertionError):
-    """A test has left its environment with failures that it has not looked at.
+    """A test has left its environment without reading its failures.
 
     Attributes:
         failures: The failures, as in `Environment.failures`.
@@ -45,51 +45,52 @@ class FailedCall(NamedTuple):
 
 
 class FailureReport:
-    """Collects the failures of replicas, and remembers which of them the test has seen."""
+    """Collects the failures of replicas, and remembers those that the test has read."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, str]] = set()
         self._reported: set[str] = set()
 
     def look(self, replicas: Sequence[Replica]) -> list[str]:
-        """Return all failures, which count as seen from now on."""
-        found = self._failures_of(replicas) | self._mutations_of(replicas)
-        self._seen |= {(what, failure.message) for what, failure in found.items()}
-        return _describe(found)
+        """Return all failures, and mark them as read."""
+        failures = self._failures_of(replicas) | self._mutations_of(replicas)
+        self._seen |= {(what, failure.message) for what, failure in failures.items()}
+        return _describe(failures)
 
     def unseen(self, replicas: Sequence[Replica]) -> list[str]:
-        """Return the failures that the test has not seen and did not expect; without mutations."""
+        """Return failures that the test has not read, except mutations."""
         return _describe(self._unseen_of(self._failures_of(replicas)))
 
     def unseen_mutations(self, replicas: Sequence[Replica]) -> list[str]:
-        """Return the mutations of cached objects that the test has not seen."""
+        """Return mutations of cached objects that the test has not read."""
         return _describe(self._unseen_of(self._mutations_of(replicas)))
 
     def _unseen_of(self, failures: Mapping[str, FailedCall]) -> dict[str, FailedCall]:
         return {what: failure for what, failure in failures.items() if (what, failure.message) not in self._seen}
 
     def _failures_of(self, replicas: Sequence[Replica]) -> dict[str, FailedCall]:
-        found = _failures_of(replicas)
-        self._reported |= found.keys()
-        return found
+        failures = _failures_of(replicas)
+        self._reported |= failures.keys()
+        return failures
 
     def _mutations_of(self, replicas: Sequence[Replica]) -> dict[str, FailedCall]:
-        """Mutations of all replicas: those of one that has ended are no less of a bug."""
+        """Return mutations of all replicas, also of stopped ones: a mutation is a bug in any case."""
         return {what: failure for replica in replicas for what, failure in replica.mutations(self._reported).items()}
 
 
 def _failures_of(replicas: Sequence[Replica]) -> dict[str, FailedCall]:
-    found: dict[str, FailedCall] = {}
+    failures: dict[str, FailedCall] = {}
     for replica in replicas:
+        # A successor retries the failed calls of a stopped replica, and reports them itself.
         if replica.has_ended_by_itself and replica.error is not None:
-            found[f"replica {replica.name}"] = FailedCall(f"it has ended by itself: {replica.error!r}")
+            failures[f"replica {replica.name}"] = FailedCall(f"it has ended by itself: {replica.error!r}")
         elif replica.is_running or not _has_successor(replica, replicas):
-            found |= replica.failures()
-    return found
+            failures |= replica.failures()
+    return failures
 
 
 def _has_successor(ended: Replica, replicas: Iterable[Replica]) -> bool:
-    """Whether another replica has taken over the objects of one that has ended."""
+    """Whether another replica has taken over from a stopped one."""
     return any(replica.is_running and replica.manager.name == ended.manager.name for replica in replicas)
 
 

@@ -1,4 +1,4 @@
-"""Finds an object that is reconciled again and again, so that virtual time would hardly pass."""
+"""Detects objects in a reconcile loop, which keep virtual time from passing."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 __all__ = ["HotKey", "find_hot_key"]
 
 _MIN_COUNT: Final = 500
-"""How often an object is reconciled before it can be hot: a burst of events is not a loop."""
+"""The minimum number of reconciles of a hot object: a burst of events is not a loop."""
 _MAX_RATE: Final = 20.0
-"""Reconciles of an object per second; an hour of them takes a test half a minute."""
+"""Reconciles of an object per second; an hour at this rate takes a test half a minute."""
 
 
 class HotKey(NamedTuple):
-    """An object that is reconciled again and again.
+    """An object in a reconcile loop.
 
     Attributes:
         controller: The name of the controller.
         key: The object.
         times: The number of its latest reconciles.
-        seconds: The time that these took.
+        seconds: The time between the first and the last of them.
     """
 
     controller: str
@@ -42,20 +42,21 @@ class HotKey(NamedTuple):
 def find_hot_key(
     recent: Mapping[str, Sequence[tuple[float, Request]]], since: float, min_count: int = _MIN_COUNT
 ) -> HotKey | None:
-    """Return the object that is reconciled most often, if that is too often.
+    """Return the object with the most reconciles, if it is in a loop.
 
     Args:
-        recent: The objects reconciled last and when, by controller; oldest first.
-        since: Earlier reconciles do not count.
-        min_count: The number of reconciles from which on an object can be hot.
+        recent: Recent reconciles by controller, oldest first: time and object.
+        since: The time before which reconciles do not count.
+        min_count: The minimum number of reconciles.
     """
-    found: list[HotKey] = []
+    candidates: list[HotKey] = []
     for controller, reconciles in recent.items():
         counted = [(when, request) for when, request in reconciles if when >= since]
         for request, count in Counter(request for _, request in counted).most_common(1):
             times = [when for when, other in counted if other == request]
-            found.append(HotKey(controller, request.key, count, times[-1] - times[0]))
-    hottest = max(found, key=lambda hot: hot.times, default=None)
+            candidates.append(HotKey(controller, request.key, count, times[-1] - times[0]))
+    hottest = max(candidates, key=lambda hot: hot.times, default=None)
+    # Both a number and a rate: many reconciles over hours are normal.
     if hottest is None or hottest.times < min_count or hottest.times < _MAX_RATE * hottest.seconds:
         return None
     return hottest

@@ -1,4 +1,4 @@
-"""Whether the service account of a manager may do what the manager does."""
+"""Checks a manager's requests against the permissions of its service account."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patc
 _OF_COLLECTIONS: Final = {"GET": "list", "DELETE": "deletecollection"}
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"finalize", "status"})
 _CREATED: Final = 201
-_MOST: Final = 1_000
-"""How many missing permissions are kept."""
+_MAX_MISSING: Final = 1_000
+"""The maximum number of recorded permissions."""
 
 
 class PermissionCheck:
     """Compares the requests of a manager with the rules that ``masthead manifests`` writes for it.
 
     Args:
-        grants: What the rules allow.
+        grants: The granted permissions.
 
     Attributes:
-        missing: What they do not allow, in the order of the requests; each once, such as ``get secrets default/tls``.
+        missing: Requests without a permission, such as ``get secrets default/tls``; in order, without duplicates.
     """
 
     def __init__(self, grants: Iterable[Grant]) -> None:
@@ -38,32 +38,32 @@ class PermissionCheck:
         self.missing: dict[str, None] = {}
 
     def observe(self, request: TransportRequest, code: int) -> None:
-        """Check a request that was answered with a code; 0 for no answer."""
-        wanted = grant_of(request)
-        if wanted is None:
+        """Check a request by its response code; 0 without a response."""
+        needed = grant_of(request)
+        if needed is None:
             return
-        self._check(wanted)
-        if wanted.verb == "patch" and code == _CREATED:
-            # An apply that creates an object needs both.
-            self._check(wanted._replace(verb="create"))
+        self._check(needed)
+        if needed.verb == "patch" and code == _CREATED:
+            # An apply that creates an object needs both verbs.
+            self._check(needed._replace(verb="create"))
 
-    def _check(self, wanted: Grant) -> None:
-        # Most requests differ only in their names.
-        if wanted._replace(name="") in self._grants or wanted._replace(namespace="", name="") in self._grants:
+    def _check(self, needed: Grant) -> None:
+        # Fast path: most requests differ only in their names.
+        if needed._replace(name="") in self._grants or needed._replace(namespace="", name="") in self._grants:
             return
-        if not is_granted(self._grants, wanted) and len(self.missing) < _MOST:
-            group = f".{wanted.group}" if wanted.group else ""
-            resource, slash, subresource = wanted.resource.partition("/")
-            key = "/".join(filter(None, (wanted.namespace, wanted.name)))
-            text = f"{wanted.verb} {resource}{group}{slash}{subresource} {key}".rstrip()
+        if not is_granted(self._grants, needed) and len(self.missing) < _MAX_MISSING:
+            group = f".{needed.group}" if needed.group else ""
+            resource, slash, subresource = needed.resource.partition("/")
+            key = "/".join(filter(None, (needed.namespace, needed.name)))
+            text = f"{needed.verb} {resource}{group}{slash}{subresource} {key}".rstrip()
             self.missing[text] = None
 
 
 def grant_of(request: TransportRequest) -> Grant | None:
-    """The permission that a request needs; None for what is not about a resource, such as discovery."""
+    """Return the permission for a request; None for requests without a resource, such as discovery."""
     address = urlsplit(request.target)
     query = parse_qs(address.query)
-    parts = [unquote(each) for each in address.path.strip("/").split("/")]
+    parts = [unquote(part) for part in address.path.strip("/").split("/")]
     match parts:
         case ["api", _, first, *rest]:
             group = ""
@@ -72,13 +72,14 @@ def grant_of(request: TransportRequest) -> Grant | None:
         case _:
             return None
     rest, namespace = [first, *rest], ""
+    # /namespaces/x/pods names pods in x; /namespaces/x/status, a subresource of x.
     if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
         namespace, rest = rest[1], rest[2:]
     resource, name, subresource = (*rest, "", "", "")[:3]
     verb = _VERBS.get(request.method, request.method.lower())
     if not name:
         verb = _OF_COLLECTIONS.get(request.method, verb)
-        # As the server does: who selects one name reads one object.
+        # As the server authorizes: a selector by name reads one object.
         name = _selected_name(query)
     if query.get("watch", [""])[0] in {"1", "true"}:
         verb = "watch"
@@ -87,5 +88,5 @@ def grant_of(request: TransportRequest) -> Grant | None:
 
 def _selected_name(query: dict[str, list[str]]) -> str:
     (selector,) = query.get("fieldSelector", [""])
-    terms = (each.partition("=") for each in selector.split(",") if "!=" not in each)
+    terms = (term.partition("=") for term in selector.split(",") if "!=" not in term)
     return next((value.removeprefix("=") for field, _, value in terms if field == "metadata.name"), "")

@@ -1,8 +1,8 @@
-"""Imports this package as if pytest were not there.
+"""Imports this package without pytest's assertion rewriting.
 
-pytest rewrites the ``assert`` statements of every module of a distribution with a plugin, whatever the plugin needs: it
-parses and compiles some 500 files of this one for a test that uses ``kube_client``, and does so again in every run whose
-``__pycache__`` is read-only. No test reads the asserts of this package.
+pytest rewrites the ``assert`` statements in all modules of a distribution with a plugin. For a test with
+``kube_client`` it parses and compiles some 500 files of this one, again in every run with a read-only ``__pycache__``.
+No test needs it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _PREFIX: Final = f"{__name__.partition('.')[0]}."
 
 
 class PlainImports:
-    """A finder for the modules of this package, which asks Python's own finder."""
+    """A finder for the modules of this package, which delegates to Python's own finder."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of this package; None leaves a module to the other finders."""
+        """Return the spec of a module of this package; None for other modules."""
         return PathFinder.find_spec(name, path, target) if name.startswith(_PREFIX) else None
 
 
 def install() -> None:
-    """Put the finder before all others, pytest's among them."""
+    """Install the finder before all others, including pytest's."""
     if not any(isinstance(finder, PlainImports) for finder in sys.meta_path):
         sys.meta_path.insert(0, PlainImports())

@@ -1,4 +1,4 @@
-"""A running manager of a test environment, which can be stopped or killed."""
+"""A manager in a test environment: run, stopped, paused or killed."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ __all__ = ["Replica"]
 
 @set_module("masthead.testing")
 class Replica:
-    """One run of a manager in an environment, as one pod of its Deployment would run it; made by `Environment.start`.
+    """One run of a manager in an environment, like one pod of its Deployment; created by `Environment.start`.
 
     Attributes:
-        manager: What runs.
-        client: The client that its controllers use.
+        manager: The manager.
+        client: The client of its controllers.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class Replica:
 
     @property
     def name(self) -> str:
-        """Its name, and its identity in elections."""
+        """The name of the replica, and its identity in elections."""
         return self._name
 
     @property
     def runtime(self) -> ManagerRuntime:
-        """Its controllers, queues and informers.
+        """The controllers, queues and informers.
 
         Raises:
-            RuntimeError: If it has not been started.
+            RuntimeError: Before the start.
         """
         if self._runtime is None:
             raise RuntimeError(f"replica {self.name} has not been started")
@@ -88,21 +88,21 @@ class Replica:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has been started, and has neither stopped nor crashed."""
+        """Whether the replica runs: started, and neither stopped nor crashed."""
         return self._task is not None and not self._task.done() and not self._leave.is_set()
 
     @property
     def is_leading(self) -> bool:
-        """Whether its controllers run."""
+        """Whether the controllers of this replica run."""
         return self.is_running and self.runtime.is_leading
 
     @property
     def missing_permissions(self) -> list[str]:
-        """What it has requested, and the rules of ``masthead manifests`` do not allow."""
+        """Requests that the rules of ``masthead manifests`` do not allow."""
         return list(self._permissions.missing)
 
     async def start(self) -> None:
-        """Start it.
+        """Start the manager.
 
         Raises:
             MastheadError: If the manager cannot be started.
@@ -117,11 +117,12 @@ class Replica:
             task.result()
 
     async def stop(self) -> None:
-        """Stop it gracefully, as SIGTERM does: reconciles in flight are finished, and its lease is released.
+        """Stop gracefully, like SIGTERM: reconciles in flight are finished, and the lease is released.
 
         Raises:
-            Exception: Whatever ended it before.
+            Exception: The error of a replica that failed before.
         """
+        # A frozen process could not react.
         if self._is_paused:
             self.resume()
         self._note_end()
@@ -130,7 +131,8 @@ class Replica:
             await self._task
 
     async def crash(self) -> None:
-        """Kill it: from now on it sends nothing, and nothing is finished or released."""
+        """Kill the replica: it sends nothing from now on, and finishes and releases nothing."""
+        # Before the abort, whose cleanup would send requests.
         self._note_end()
         self._transport.sever()
         if self._is_paused:
@@ -142,9 +144,9 @@ class Replica:
             await asyncio.wait({self._task})
 
     def pause(self) -> None:
-        """Let nothing of it run until `resume`, as if its machine were suspended; in virtual time only.
+        """Suspend the replica until `resume`, like a suspended machine; in virtual time only.
 
-        Threads go on until they call the client. Timers that expire meanwhile run late.
+        Threads run until they call the client. Timers that expire during the pause run late.
 
         Raises:
             RuntimeError: If time is real.
@@ -153,7 +155,7 @@ class Replica:
         self._is_paused = True
 
     def resume(self) -> None:
-        """Let it go on: it does not know yet that time has passed.
+        """Resume the replica, unaware that time has passed.
 
         Raises:
             RuntimeError: If time is real.
@@ -163,7 +165,7 @@ class Replica:
 
     @property
     def is_paused(self) -> bool:
-        """Whether it is paused."""
+        """Whether the replica is paused."""
         return self._is_paused
 
     def _virtual_loop(self) -> VirtualLoop:
@@ -174,30 +176,31 @@ class Replica:
 
     @property
     def has_ended_by_itself(self) -> bool:
-        """Whether it has ended, and the test has neither stopped nor crashed it."""
+        """Whether the replica ended without a `stop` or `crash` of the test."""
         return self._task is not None and self._task.done() and not self._leave.is_set()
 
     @property
     def error(self) -> BaseException | None:
-        """The error that ended it."""
+        """The error that ended the replica."""
         return self._task.exception() if self._task is not None and self._task.done() else None
 
     def check(self) -> None:
-        """See whether it still runs, or was stopped by the test.
+        """Check that only the test has ended the replica, if at all.
 
         Raises:
-            RuntimeError: If it has ended by itself.
+            RuntimeError: If it ended otherwise.
         """
         if self.has_ended_by_itself:
             raise RuntimeError(f"replica {self.name} has ended by itself") from self.error
 
     def caches(self) -> Iterator[tuple[InformerKey, SharedInformer[Any]]]:
-        """The informers of its controllers, and what each is to hold."""
+        """Yield the informers of the controllers, with their expected contents."""
         namespaces = self.runtime.options.namespaces
         seen: set[int] = set()
         for controller in self.manager.controllers:
             for spec in controller.specs:
                 informer = informer_of(self.runtime.factory, spec)
+                # Controllers share informers.
                 if id(informer) in seen:
                     continue
                 seen.add(id(informer))
@@ -215,11 +218,11 @@ class Replica:
                 )
 
     def reconciles(self) -> int:
-        """How many reconciles its controllers have done."""
+        """Return the number of completed reconciles."""
         return sum(loop.requests.metrics.counts.total() for loop in self.runtime.loops.values())
 
     def reasons(self) -> Mapping[str, tuple[str, ...]]:
-        """Why keys are enqueued or delayed, by controller and key."""
+        """Return the reasons of enqueued and delayed keys, by controller and key."""
         return {
             f"{name} {key}": why
             for name, loop in self.runtime.loops.items()
@@ -227,7 +230,7 @@ class Replica:
         }
 
     def failures(self) -> Mapping[str, FailedCall]:
-        """Return the functions whose last call failed; of a replica that has ended, as of its end."""
+        """Return the functions whose last call failed; for a stopped replica, at its end."""
         if self._last_failures is None:
             return self._runtime_failures()
         return self._last_failures
@@ -245,34 +248,34 @@ class Replica:
         return calls
 
     def _note_end(self) -> None:
-        """Keep the failures: the controllers forget theirs."""
+        """Save the failures, which controllers forget when they stop."""
         if self._last_failures is None:
             self._last_failures = self._runtime_failures()
 
     def recent_reconciles(self) -> Mapping[str, Sequence[tuple[float, Request]]]:
-        """Return the objects reconciled last and when, by controller."""
+        """Return recent reconciles by controller: time and object."""
         return {name: loop.requests.metrics.recent for name, loop in self.runtime.loops.items()}
 
     def mutations(self, reported: Container[str] = ()) -> Mapping[str, FailedCall]:
-        """Return the objects of its caches that were changed in place; also after its end.
+        """Return mutated objects of its caches, also after its end.
 
         Args:
-            reported: Failures that are reported already: a reconcile names its own object.
+            reported: Failures that are reported already: a reconcile reports its own object.
         """
         if self._runtime is None or not self._detects_mutations:
             return {}
-        found: dict[str, FailedCall] = {}
+        mutations: dict[str, FailedCall] = {}
         for _, informer in self.caches():
             try:
                 informer.check_mutations()
             except MutationError as error:
                 names = self._reconcilers_of(informer)
                 if not all(any(f"{name} {key} in the cache" in reported for name in names) for key in error.keys):
-                    found[f"cache of {informer.name}"] = FailedCall(str(error))
-        return found
+                    mutations[f"cache of {informer.name}"] = FailedCall(str(error))
+        return mutations
 
     def _reconcilers_of(self, informer: SharedInformer[Any]) -> list[str]:
-        """Return the names of the controllers whose reconciled objects an informer has."""
+        """Return the names of the controllers that reconcile the objects of an informer."""
         factory = self.runtime.factory
         return [
             controller.name
@@ -282,7 +285,7 @@ class Replica:
 
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncGenerator[ManagerRuntime]:
-        # Mutations are raised by its informers at their end, and reported by `mutations`.
+        # Informers raise mutations when they stop; `mutations` has reported them.
         with contextlib.suppress(MutationError):
             async with self.manager.running(
                 self.client, clock=self._clock, detect_mutations=self._detects_mutations, **self._overrides
@@ -290,7 +293,7 @@ class Replica:
                 yield runtime
 
     async def _run(self) -> None:
-        process.set(self)
+        process.set(self)  # inherited by all tasks of the manager, for `pause`
         try:
             async with self._running() as runtime:
                 self._runtime = runtime
@@ -309,11 +312,11 @@ class Replica:
 
 
 def _cache_failures(informer: str, health: InformerHealth) -> dict[str, FailedCall]:
-    """Return the failures of the user's functions that an informer calls, and the objects that it cannot use."""
-    found = {f"cache of {informer} {key}": FailedCall(problem) for key, problem in health.broken.items()}
+    """Return failures of an informer's user functions, and objects that it cannot use."""
+    failures = {f"cache of {informer} {key}": FailedCall(problem) for key, problem in health.broken.items()}
     for index, errors in health.index_failures.items():
-        found |= {f"indexer {index} of {informer} {key}": FailedCall(error) for key, error in errors.items()}
+        failures |= {f"indexer {index} of {informer} {key}": FailedCall(error) for key, error in errors.items()}
     for handler, times in health.handler_failures.items():
         if times:
-            found[f"handler {handler} of {informer}"] = FailedCall("it raised; the log has the error", times)
-    return found
+            failures[f"handler {handler} of {informer}"] = FailedCall("it raised; the log has the error", times)
+    return failures

@@ -1,4 +1,4 @@
-"""What managers write, recorded where their requests leave the client."""
+"""The write requests of managers, recorded in the transport of their clients."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _APPLY: Final = "application/apply-patch"
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"finalize", "status"})
 _LEASES: Final = "leases.coordination.k8s.io"
 _EVENTS: Final = frozenset({"events", "events.events.k8s.io"})
-_MOST: Final = 10_000
-"""How many writes are kept; the oldest are dropped."""
+_MAX_WRITES: Final = 10_000
+"""The maximum number of recorded writes; the oldest are dropped."""
 _OK: Final = range(200, 300)
 
 
 @set_module("masthead.testing")
 class Write(str):  # noqa: SLOT000 - it has attributes
-    """A write request of a manager. It is a text that can be compared, such as ``apply deployments.apps default/web``.
+    """A write request of a manager, as comparable text: ``apply deployments.apps default/web``.
 
-    A request that failed ends with its status code, or with ``no response``: ``update pods default/web (409)``.
+    A failed request ends with its status code, or with ``no response``: ``update pods default/web (409)``.
 
     Attributes:
         verb: ``create``, ``update``, ``patch``, ``apply``, ``delete`` or ``deletecollection``.
         resource: The resource, such as ``deployments.apps`` or ``websites.example.com/status``.
         key: The object: ``namespace/name``, or the name alone.
-        code: The status code of the response; 0 if there was none.
-        field_manager: Who owns the fields that were written; empty if the request does not say.
-        replica: The name of the replica that sent it.
-        is_dry_run: Whether nothing was to be stored.
-        body: What was sent; None if it is not JSON.
+        code: The status code of the response; 0 without a response.
+        field_manager: The owner of the written fields; empty if the request does not name one.
+        replica: The name of the sending replica.
+        is_dry_run: Whether the request is a dry run.
+        body: The body; None if it is not JSON.
     """
 
     verb: str
@@ -55,7 +55,7 @@ class Write(str):  # noqa: SLOT000 - it has attributes
 
     @property
     def body(self) -> Any:  # noqa: ANN401 - it may be any JSON
-        """What was sent; None if it is not JSON."""
+        """The body; None if it is not JSON."""
         try:
             return json.loads(self._content)
         except ValueError:
@@ -63,12 +63,12 @@ class Write(str):  # noqa: SLOT000 - it has attributes
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the server has accepted it."""
+        """Whether the server accepted the request."""
         return self.code in _OK
 
 
 def read_write(request: TransportRequest, code: int, replica: str) -> Write:
-    """Describe the write of a request that was answered with a code; 0 for no answer."""
+    """Describe a write by its request and response code; 0 without a response."""
     address = urlsplit(request.target)
     query = parse_qs(address.query)
     content = _content_of(request)
@@ -104,12 +104,12 @@ def _verb_of(request: TransportRequest, where: _Place) -> str:
     if verb == "delete" and where.is_collection:
         return "deletecollection"
     types = [value for name, value in request.headers if name.lower() == "content-type"]
-    return "apply" if verb == "patch" and any(str(each).startswith(_APPLY) for each in types) else verb
+    return "apply" if verb == "patch" and any(str(media_type).startswith(_APPLY) for media_type in types) else verb
 
 
 def _parse(path: str, content: bytes) -> _Place:
-    """What a path names; the name of an object that is created stands in the body."""
-    parts = [unquote(each) for each in path.strip("/").split("/")]
+    """Parse the path of a request; the name of a created object is in the body."""
+    parts = [unquote(part) for part in path.strip("/").split("/")]
     match parts:
         case ["api", _, *rest]:
             group = ""
@@ -118,12 +118,13 @@ def _parse(path: str, content: bytes) -> _Place:
         case _:
             return _Place(path, "", is_collection=False)
     namespace = ""
+    # /namespaces/x/pods names pods in x; /namespaces/x/status, a subresource of x.
     if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
         namespace, rest = rest[1], rest[2:]
     plural, name, subresource = (*rest, "", "", "")[:3]
     resource = ".".join(filter(None, (plural, group))) + (f"/{subresource}" if subresource else "")
-    named = name or _name_in(content)
-    return _Place(resource, "/".join(filter(None, (namespace, named))), is_collection=not name)
+    object_name = name or _name_in(content)
+    return _Place(resource, "/".join(filter(None, (namespace, object_name))), is_collection=not name)
 
 
 def _name_in(content: bytes) -> str:
@@ -135,15 +136,16 @@ def _name_in(content: bytes) -> str:
 
 
 class WriteLog:
-    """The writes of all replicas, oldest first, without those of Leases."""
+    """The writes of all replicas, oldest first, except writes of Leases."""
 
     def __init__(self) -> None:
-        self._all: deque[Write] = deque(maxlen=_MOST)
+        self._all: deque[Write] = deque(maxlen=_MAX_WRITES)
         self.counts: Counter[tuple[str, str]] = Counter()
-        """How often each object was written since `counts` was last cleared, Events left out."""
+        """The number of writes by object since the last clear of `counts`, except Events."""
 
     def add(self, write: Write) -> None:
-        """Add a write."""
+        """Record a write."""
+        # Renewals go on for ever, and would hide that nothing else is written.
         if write.resource == _LEASES:
             return
         self._all.append(write)
@@ -151,41 +153,44 @@ class WriteLog:
             self.counts[write.resource.partition("/")[0], write.key] += 1
 
     def clear(self) -> None:
-        """Forget the writes until now."""
+        """Forget all writes."""
         self._all.clear()
 
     @property
     def writes(self) -> list[Write]:
-        """All but those of Events."""
-        return [each for each in self._all if each.resource not in _EVENTS]
+        """All writes except those of Events."""
+        return [write for write in self._all if write.resource not in _EVENTS]
 
     @property
     def events(self) -> list[str]:
-        """The Events that were created, such as ``Normal Deployed default/web: the site is up``."""
+        """The created Events, such as ``Normal Deployed default/web: the site is up``."""
         bodies = [
-            each.body for each in self._all if each.resource in _EVENTS and each.verb == "create" and each.is_accepted
+            write.body
+            for write in self._all
+            if write.resource in _EVENTS and write.verb == "create" and write.is_accepted
         ]
-        return [_event_text(cast("dict[str, Any]", each)) for each in bodies if isinstance(each, dict)]
+        return [_format_event(cast("dict[str, Any]", body)) for body in bodies if isinstance(body, dict)]
 
     def about(self, resource: str, key: str, count: int) -> list[Write]:
-        """The last writes of an object."""
-        found = [each for each in self._all if (each.resource.partition("/")[0], each.key) == (resource, key)]
-        return found[-count:]
+        """Return the last writes of an object."""
+        writes = [write for write in self._all if (write.resource.partition("/")[0], write.key) == (resource, key)]
+        return writes[-count:]
 
 
-def _event_text(body: dict[str, Any]) -> str:
+def _format_event(body: dict[str, Any]) -> str:
+    # The fields of events.k8s.io/v1, or else of core/v1.
     about: dict[str, Any] = body.get("regarding") or body.get("involvedObject") or {}
     key = "/".join(filter(None, (about.get("namespace"), about.get("name"))))
     return f"{body.get('type')} {body.get('reason')} {key}: {body.get('note') or body.get('message') or ''}"
 
 
 class RecordingTransport:
-    """Passes requests on, and records the writes among them.
+    """Forwards requests, and records the writes among them.
 
     Args:
-        log: Where writes go.
-        replica: Who writes.
-        permissions: What it may do.
+        log: Receives the writes.
+        replica: The name of the replica.
+        permissions: Checks the requests.
     """
 
     _transport: Transport
@@ -197,19 +202,19 @@ class RecordingTransport:
         self._is_severed = False
 
     def around(self, transport: Transport) -> RecordingTransport:
-        """Pass requests on to a transport."""
+        """Forward requests to a transport."""
         self._transport = transport
         return self
 
     def sever(self) -> None:
-        """Send nothing any more: the process is dead."""
+        """Refuse all further requests: the process is dead."""
         self._is_severed = True
 
     async def send(self, request: TransportRequest) -> TransportResponse:
         """Send a request and wait for the head of its response.
 
         Raises:
-            ClosedError: If nothing is sent any more.
+            ClosedError: After `sever`.
             TransportError: As the transport.
         """
         if self._is_severed:
@@ -221,7 +226,7 @@ class RecordingTransport:
         try:
             response = await self._transport.send(request)
             code = response.status
-        finally:
+        finally:  # also without a response: the server may have performed the write
             self._log.add(read_write(request, code, self._replica))
             self._permissions.observe(request, code)
         return response

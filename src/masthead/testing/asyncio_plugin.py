@@ -1,4 +1,4 @@
-"""Fixtures for tests that pytest-asyncio runs: in its strict mode, it accepts only its own async fixtures.
+"""Fixtures for tests with pytest-asyncio, whose strict mode accepts only its own async fixtures.
 
 `masthead.testing.plugin` registers this plugin if pytest-asyncio is installed.
 """
@@ -20,7 +20,7 @@ __all__ = ["asyncio_kube_client"]
 
 @pytest_asyncio.fixture(name="_asyncio_kube_client")
 async def asyncio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
-    """The ``kube_aio_client`` of such a test."""
+    """The ``kube_aio_client`` of tests with pytest-asyncio."""
     import masthead.aio
 
     async with masthead.aio.Client(kube_config) as client:

@@ -22,22 +22,21 @@ Fixture                   Value
                           For tests that pytest-asyncio (in either mode) or anyio runs, on asyncio
 ``shared_kube_config``    the same for ``shared_kube_server``
 ``shared_kube_client``    a blocking client of ``shared_kube_server``, for the whole run
-``kube_environment``      runs managers against a server of their own: ``env = kube_environment(app, crds=[Website])``
+``kube_environment``      runs managers against a separate server: ``env = kube_environment(app, crds=[Website])``
                           starts a `masthead.testing.BlockingEnvironment`, in virtual time; stopped after the test
 ========================  ==========================================================================================
 
-The servers run in threads of their own, so that they work for blocking and async tests: use
-``kube_server.block_until_idle()`` in the former and ``await kube_server.wait_for_idle()`` in the latter. The server is imported
-when a test first requests one.
+The servers run in separate threads, and so serve blocking and async tests: use ``kube_server.block_until_idle()`` in
+the former and ``await kube_server.wait_for_idle()`` in the latter. The first test with a server imports it.
 
-An informer that a test makes with ``kube_server`` or ``kube_namespace`` detects changes of the objects in its cache
-(``detect_mutations``); the test fails with a `masthead.errors.MutationError` at the latest at its end. The environment
-variable ``MASTHEAD_MUTATION_DETECTOR=0`` turns that off.
+Informers of tests with ``kube_server`` or ``kube_namespace`` detect mutations of cached objects (``detect_mutations``):
+the test fails with a `masthead.errors.MutationError`, at its end at the latest. ``MASTHEAD_MUTATION_DETECTOR=0`` in the
+environment turns this off.
 
-If ``assert one == other`` fails for two objects, the differing lines of their YAML are shown.
+A failed ``assert one == other`` of two objects prints a diff of their YAML.
 
-A mark is evaluated once, even for a parametrized test; so pass the class of a virtual clock, of which each server creates
-an instance. The faults of the shared server are removed before and after each test that uses ``kube_namespace``.
+A mark is evaluated once, even for a parametrized test: pass the class of a virtual clock, and each server creates its
+own instance. Faults of the shared server are removed before and after each test with ``kube_namespace``.
 """
 
 from __future__ import annotations
@@ -79,16 +78,16 @@ __all__ = [
     "shared_kube_server",
 ]
 
-# Before any other module of the package is imported.
+# Before any other import from the package, which pytest would rewrite.
 _plain_imports.install()
 
-_LONGEST: Final = 63
+_MAX_NAME: Final = 63
 """The maximum length of a namespace's name."""
 _NOT_IN_NAMES: Final = r"[^a-z0-9]+"
-_PATIENCE: Final = 30
+_TIMEOUT: Final = 30
 _ASYNCIO: Final = "asyncio"
 """The name of pytest-asyncio's plugin."""
-_LONGEST_DIFF: Final = 100
+_MAX_DIFF_LINES: Final = 100
 """The maximum number of lines of a diff."""
 
 
@@ -104,21 +103,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Show the diff of two objects: their reprs only identify them."""
+    """Print the diff of two objects, whose reprs only identify them."""
+    # Without an import: a run without objects must not load the package.
     meta = sys.modules.get("masthead._meta.object")
     if op != "==" or meta is None or type(left) is not type(right) or not isinstance(left, meta.Object):
         return None
     from masthead.errors import MastheadError
 
     one, other = cast("Object", left), cast("Object", right)
-    if one.kind == "Secret":  # the output of a test run may be stored publicly
+    if one.kind == "Secret":  # the output of a test run may be published
         return None
     try:
         texts = one.to_yaml().splitlines(), other.to_yaml().splitlines()
-    except MastheadError:  # one of them cannot be decoded
+    except MastheadError:  # one of the objects cannot be decoded
         return None
     differing = difflib.unified_diff(*texts, "left", "right", n=1, lineterm="")
-    return [f"{one!r} == {other!r}", *itertools.islice(differing, _LONGEST_DIFF)]
+    return [f"{one!r} == {other!r}", *itertools.islice(differing, _MAX_DIFF_LINES)]
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
     for mark in reversed(list(request.node.iter_markers("kube_server"))):
         if mark.args:
             raise pytest.UsageError("the mark kube_server accepts keyword arguments only, as masthead.server.run does")
-        options |= mark.kwargs
+        options |= mark.kwargs  # the closest mark comes last
     return options
 
 
@@ -165,7 +165,7 @@ def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -
     shared_kube_server.faults.clear()
     suffix = f"-{shared_kube_server.revision}"  # unique per test
     slug = re.sub(_NOT_IN_NAMES, "-", request.node.name.lower()).strip("-")
-    name = f"{slug[: _LONGEST - len(suffix)].strip('-') or 'test'}{suffix}"
+    name = f"{slug[: _MAX_NAME - len(suffix)].strip('-') or 'test'}{suffix}"
     _call(shared_kube_server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     try:
         with collect_mutations():
@@ -201,20 +201,21 @@ def kube_client(kube_config: Config) -> Iterator[Client]:
 @pytest.fixture
 def kube_aio_client(request: pytest.FixtureRequest) -> aio.Client:
     """An async client of ``kube_server``, opened and closed by the plugin that runs the test."""
+    # The plugin that runs the test must also run the fixture, or the client would belong to another event loop.
     if "anyio_backend" in request.fixturenames:
-        made = request.getfixturevalue("_anyio_kube_client")
+        client = request.getfixturevalue("_anyio_kube_client")
     elif request.config.pluginmanager.hasplugin(_ASYNCIO):
-        made = request.getfixturevalue("_asyncio_kube_client")
+        client = request.getfixturevalue("_asyncio_kube_client")
     else:
         raise pytest.UsageError(
             "kube_aio_client is for async tests: install pytest-asyncio, or mark the test with pytest.mark.anyio"
         )
-    return cast("aio.Client", made)
+    return cast("aio.Client", client)
 
 
 @pytest.fixture(name="_anyio_kube_client")
 async def _anyio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
-    """The ``kube_aio_client`` of a test that anyio runs."""
+    """The ``kube_aio_client`` of tests with anyio."""
     import masthead.aio
 
     async with masthead.aio.Client(kube_config) as client:
@@ -240,7 +241,7 @@ def shared_kube_client(shared_kube_config: Config) -> Iterator[Client]:
 
 @pytest.fixture
 def kube_environment() -> Iterator[Callable[..., BlockingEnvironment]]:
-    """Starts environments; the arguments are those of `masthead.testing.BlockingEnvironment`."""
+    """Start environments, with the arguments of `masthead.testing.BlockingEnvironment`."""
     from masthead.testing import BlockingEnvironment
 
     with contextlib.ExitStack() as stack:
@@ -248,7 +249,8 @@ def kube_environment() -> Iterator[Callable[..., BlockingEnvironment]]:
 
 
 def _call(server: Server, method: str, path: str, body: object = None) -> None:
-    """Send a simple request; a 404 is ignored, as the test may have deleted the object."""
+    """Send a simple request. A DELETE ignores 404 and 409: the test may have deleted the object."""
+    # urllib, because a client would cost every test its import and a thread.
     import json
     import urllib.error
     import urllib.request
@@ -259,15 +261,15 @@ def _call(server: Server, method: str, path: str, body: object = None) -> None:
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"},
     )
-    # The server is on this machine, so that proxies of the environment do not apply.
+    # The server is on this machine: proxies from the environment do not apply.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(request, timeout=_PATIENCE) as answer:
-            answer.read()
+        with opener.open(request, timeout=_TIMEOUT) as response:
+            response.read()
     except urllib.error.HTTPError as error:
         with error:
-            if method != "DELETE" or error.code not in _GONE:
+            if method != "DELETE" or error.code not in _DELETED_CODES:
                 raise
 
 
-_GONE: Final = frozenset({404, 409})
+_DELETED_CODES: Final = frozenset({404, 409})

@@ -9,9 +9,9 @@
             await asyncio.sleep(90)  # takes no time
             assert now() == 90.0
 
-A `VirtualLoop` polls its sockets like any event loop. When no socket is ready and no callback is due, its clock jumps to
-the next timer. The whole test must run in this loop, the server included. Threads of the loop's executor are awaited,
-and time stands still meanwhile.
+A `VirtualLoop` polls its sockets like any event loop. When no socket is ready and no callback is due, its clock jumps
+to the next timer. The whole test must run in this loop, including the server. Time does not pass while threads of the
+loop's executor run.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ __all__ = ["LoopClock", "VirtualLoop", "in_virtual_time", "now", "process", "run
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_ON_ITS_WAY: Final = 0.0003
-"""Real seconds until data written to a loopback socket arrives. The kernel nearly always delivers it at once; if it does
-not, virtual time passes meanwhile, as in any network."""
-_SUSPENDED: Final = 0.5
-"""Real seconds that a thread has to come back while a process is suspended, before time goes on without it."""
-_TO_BE_SURE: Final = 5.0
-"""Real seconds without a timer or a ready socket, after which the loop is deadlocked."""
+_DELIVERY_SECONDS: Final = 0.0003
+"""Real seconds to wait for data on its way through a loopback socket. The kernel nearly always delivers immediately; if
+not, virtual time passes first, as in any network."""
+_SUSPENDED_THREAD_SECONDS: Final = 0.5
+"""Real seconds to wait for a thread of a suspended process, before time passes without it."""
+_DEADLOCK_SECONDS: Final = 5.0
+"""Real seconds without a timer or a ready socket after which the loop counts as deadlocked."""
 
 
 _RESOLUTION: Final = 1e-6
 _DIGITS: Final = 6
-"""The digits behind the point of elapsed seconds; sums of floats are inexact beyond."""
+"""Decimal places of elapsed seconds; sums of floats are inexact beyond."""
 START: Final = 10_000_000.0
-"""Where the clock of a virtual loop starts: at the uptime of a machine after 116 days.
+"""The initial time of a virtual loop: the uptime of a machine after 116 days.
 
-Event loops' clocks never start at 0, and code that takes 0 for "not yet" or "long ago" would pass its tests.
+Clocks of event loops never start at 0. With 0, code that mistakes it for "not yet" or "long ago" would pass its tests.
 """
 
 
@@ -63,10 +63,10 @@ class _VirtualSelector(selectors.SelectSelector):
 
     Attributes:
         now: The virtual time.
-        at_work: The number of running executor threads; time stands still if there are some.
+        at_work: The number of running executor threads; time does not pass while any runs.
         has_suspended: Whether a process is suspended.
-        idlers: Who waits until all tasks wait, and for how many turns of the loop at most.
-        counters: Who waits for a number of turns, and how many are left.
+        idlers: Futures to resolve when all tasks wait, with the remaining turns of the loop.
+        counters: Futures to resolve after a number of turns, with the remaining turns.
     """
 
     at_work = 0
@@ -83,25 +83,25 @@ class _VirtualSelector(selectors.SelectSelector):
         is_counted = any([_count_turn(self.idlers), _count_turn(self.counters)])
         if ready or timeout == 0 or is_counted:
             return ready
-        # One socket is the loop's own, which threads use to wake it.
+        # One socket belongs to the loop itself: threads wake it there.
         has_sockets = len(self.get_map()) > 1
         if self.idlers and not self.at_work:
-            ready = super().select(_ON_ITS_WAY) if has_sockets else []
+            ready = super().select(_DELIVERY_SECONDS) if has_sockets else []
             if not ready:
                 self._resolve_idlers()
             return ready
         if self.at_work:
-            # A thread of a suspended process may wait for its loop, which goes on only if time does.
-            ready = super().select(_SUSPENDED if self.has_suspended and timeout is not None else None)
+            # A thread of a suspended process may wait for its loop, which resumes only when time passes.
+            ready = super().select(_SUSPENDED_THREAD_SECONDS if self.has_suspended and timeout is not None else None)
             self.now += 0.0 if ready else timeout or 0.0
             return ready
         if timeout is not None:
-            ready = super().select(_ON_ITS_WAY) if has_sockets else []
+            ready = super().select(_DELIVERY_SECONDS) if has_sockets else []
             self.now += 0.0 if ready else timeout
             return ready
         is_alone = not has_sockets and threading.active_count() == 1
-        # Poll again in any case: a thread may have woken the loop and ended since the first poll.
-        ready = super().select(0 if is_alone else _TO_BE_SURE)
+        # Poll again: a thread may have woken the loop and ended since the first poll.
+        ready = super().select(0 if is_alone else _DEADLOCK_SECONDS)
         if not ready:
             raise RuntimeError("deadlock: all tasks wait, and no timer is set")
         return ready
@@ -114,15 +114,15 @@ class _VirtualSelector(selectors.SelectSelector):
 
 
 def _count_turn(waiting: dict[asyncio.Future[bool], int]) -> bool:
-    """Count a turn, and wake those who have waited for all of theirs; returns whether there are some."""
-    woken = False
+    """Count a turn of the loop, and resolve futures without remaining turns; return whether any was resolved."""
+    has_resolved = False
     for future, turns in list(waiting.items()) if waiting else ():
         waiting[future] = turns - 1
         if turns <= 0:
             del waiting[future]
             _resolve(future, is_idle=False)
-            woken = True
-    return woken
+            has_resolved = True
+    return has_resolved
 
 
 def _resolve(idler: asyncio.Future[bool], *, is_idle: bool) -> None:
@@ -131,27 +131,27 @@ def _resolve(idler: asyncio.Future[bool], *, is_idle: bool) -> None:
 
 
 process: Final[ContextVar[object]] = ContextVar("masthead.testing.process", default=None)
-"""What a task belongs to, so that all tasks that it starts can be frozen with it; see `VirtualLoop.freeze`."""
+"""The simulated process of a task. Its child tasks inherit it, so that all can be frozen; see `VirtualLoop.freeze`."""
 
 
 class _ReadyQueue(deque[asyncio.Handle]):
-    """The callbacks that are ready. Those of a frozen process are set aside.
+    """Ready callbacks. Callbacks of frozen processes are set aside.
 
     Attributes:
-        frozen: The frozen processes, and their callbacks.
+        frozen: Callbacks by frozen process.
     """
 
     def __init__(self, handles: Iterable[asyncio.Handle] = ()) -> None:
         super().__init__(handles)
         self.frozen: dict[object, list[asyncio.Handle]] = {}
-        # The loop skips what is cancelled.
-        self._nothing = cast("asyncio.Handle", SimpleNamespace(_cancelled=True))
+        # Returned instead of a frozen callback: the loop skips cancelled handles.
+        self._placeholder = cast("asyncio.Handle", SimpleNamespace(_cancelled=True))
 
     def popleft(self) -> asyncio.Handle:
         handle = super().popleft()
         if self.frozen and (set_aside := self.frozen.get(_process_of(handle))) is not None:
             set_aside.append(handle)
-            return self._nothing
+            return self._placeholder
         return handle
 
 
@@ -164,7 +164,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop whose clock jumps to the next timer.
 
     Args:
-        start: Where its clock starts; the same large number for every loop by default, as no machine has just been started.
+        start: The initial time; a large number by default, as on a machine that has run for months.
     """
 
     _scheduled: list[asyncio.TimerHandle]
@@ -179,7 +179,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._clock_resolution = _RESOLUTION
 
     def time(self) -> float:
-        """Return the seconds of the clock."""
+        """Return the virtual time in seconds."""
         return self._impatient.now
 
     @property
@@ -188,7 +188,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return round(self._impatient.now - self._start, _DIGITS)
 
     def advance(self, seconds: float) -> None:
-        """Advance the clock at once, as after a machine's sleep: timers that expire meanwhile run late.
+        """Advance the clock in one step, as after the sleep of a machine: skipped timers run late.
 
         Raises:
             ValueError: If time would go back.
@@ -198,13 +198,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._impatient.now += seconds
 
     async def until_idle(self, turns: int = 10_000) -> bool:
-        """Wait until all other tasks wait for time to pass. No time passes meanwhile.
+        """Wait until all other tasks wait for time to pass, without letting time pass.
 
         Args:
-            turns: The number of turns of the loop after which it counts as busy for ever.
+            turns: The number of turns after which the loop counts as busy forever.
 
         Returns:
-            Whether all tasks wait; False after so many turns.
+            Whether all tasks wait; False after all turns.
         """
         idler: asyncio.Future[bool] = self.create_future()
         self._impatient.idlers[idler] = turns
@@ -231,49 +231,52 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     @property
     def next_timer(self) -> float | None:
-        """When the next timer expires; None if there is none."""
-        # asyncio keeps cancelled timers until they expire or become too many.
-        return min((each.when() for each in self._scheduled if not each.cancelled()), default=None)
+        """The expiry of the next timer; None without timers."""
+        # asyncio removes cancelled timers only when they expire or become too many.
+        return min((timer.when() for timer in self._scheduled if not timer.cancelled()), default=None)
 
     def hold(self) -> None:
-        """Let time stand still while all tasks wait, until `release` is called as often: another thread is at work."""
+        """Stop the clock on behalf of a working thread, until an equal number of `release` calls."""
         self._impatient.at_work += 1
 
     def release(self) -> None:
-        """End a `hold`."""
+        """Undo a `hold`."""
         self._impatient.at_work -= 1
 
     def freeze(self, frozen: object) -> None:
-        """Let nothing of a process run until `thaw`, as if its machine were suspended. Time goes on for the others.
+        """Suspend all tasks and sockets of a process until `thaw`. Time passes for the others.
 
         Args:
             frozen: The value of `process` in the context of its tasks.
         """
         self._ready.frozen.setdefault(frozen, [])
         sockets = [
-            key for key in self._impatient.get_map().values() if any(_process_of(h) is frozen for h in key.data or ())
+            key
+            for key in self._impatient.get_map().values()
+            if any(_process_of(handle) is frozen for handle in key.data or ())
         ]
+        # Otherwise select would report the unread data again and again, and time would not pass.
         for key in sockets:
             self._impatient.unregister(key.fileobj)
         self._unplugged[frozen] = sockets
         self._impatient.has_suspended = True
 
     def thaw(self, frozen: object) -> None:
-        """Let a process go on: whatever has become due meanwhile runs now."""
+        """Resume a process: overdue callbacks run now."""
         for key in self._unplugged.pop(frozen, ()):
             self._impatient.register(key.fileobj, key.events, key.data)
         self._ready.extend(self._ready.frozen.pop(frozen, ()))
         self._impatient.has_suspended = bool(self._unplugged)
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
-        """Run a function in a thread; time stands still until it returns."""
+        """Run a function in a thread; time does not pass until it returns."""
         future = super().run_in_executor(executor, func, *args)
         self._impatient.at_work += 1
         future.add_done_callback(self._note_done)
         return future
 
     async def shutdown_default_executor(self, *timeout: float | None) -> None:
-        """Wait for the threads of `run_in_executor`; time stands still meanwhile."""
+        """Wait for the threads of `run_in_executor`, without letting time pass."""
         self._impatient.at_work += 1
         try:
             await super().shutdown_default_executor(*timeout)
@@ -285,11 +288,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """A clock for an embedded server that follows the time of its event loop, virtual or not.
+    """A clock of embedded servers that follows the event loop: ``masthead.server.run(clock=LoopClock())``.
 
-    It shows `start` when a virtual loop is created.
-
-    ``masthead.server.run(clock=LoopClock())``; it may be reused for a later server.
+    It reads `start` at the creation of a virtual loop. Later servers may reuse it.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
@@ -297,7 +298,8 @@ class LoopClock:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def now(self) -> datetime:
-        """Return the time in UTC; also in a thread, once it was asked in the event loop."""
+        """Return the time in UTC; in threads only after a first call on the event loop."""
+        # Threads of the server have no running loop; they use the one that the clock has seen last.
         try:
             self._loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -318,13 +320,13 @@ class LoopClock:
 
 
 def run(main: Coroutine[object, object, T]) -> T:
-    """Run a coroutine in a virtual loop of its own."""
+    """Run a coroutine in a new virtual loop."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
 
 
 def in_virtual_time(test: Callable[P, Coroutine[object, object, None]]) -> Callable[P, None]:
-    """Decorate an async test to run in a virtual loop of its own."""
+    """Decorate an async test to run in a new virtual loop."""
 
     @functools.wraps(test)
     def run_test(*args: P.args, **kwargs: P.kwargs) -> None:
