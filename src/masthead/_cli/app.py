@@ -14,7 +14,7 @@ from masthead._cli.catalog import CATALOG, hint_for_unknown, usage
 from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, explain
 from masthead._cli.framework import merge_shared, shared_options
 from masthead._cli.main import COMPLETION, run_program
-from masthead._cli.state import State
+from masthead._cli.shared_options import State
 from masthead._cli.terminal import report, unguarded_streams
 from masthead._version import __version__
 
@@ -114,7 +114,7 @@ def run(arguments: Sequence[str]) -> int:
 
     Raises:
         KeyboardInterrupt: If the process is interrupted.
-        BrokenPipeError: If the reader of the output has gone.
+        BrokenPipeError: If the reader of the output has closed it.
     """
     state = State()
     try:
@@ -140,7 +140,7 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: Sequence[str], state: State) -> object:
     if COMPLETION in os.environ:
         return app.main([], prog_name="masthead", complete_var=COMPLETION)
-    # Not app.main(), which makes something of its own of interrupts and of broken pipes.
+    # Not app.main(), which handles interrupts and broken pipes differently.
     try:
         with app.make_context("masthead", list(arguments), obj=state) as context:
             return app.invoke(context)

@@ -32,7 +32,7 @@ _PAGES: Final = 5
 """How many times a page is requested at most: it may be megabytes."""
 
 Step: TypeAlias = Callable[[str], object]
-"""Is called with what is measured next."""
+"""Called with the title of the next measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def measure(client: masthead.Client, selected: Selected, plan: BenchPlan, meter:
         step("changes")
         latencies.append(_changes(client, plan, meter))
     step(f"an informer of {name}")
-    synced = _synced(resource, plan, meter)
+    synced = _measure_sync(resource, plan, meter)
     where = f" in namespace {selected.namespace}" if selected.namespace else ""
     version = client.discovery.server_version().git_version
     return Report(f"{mask_token(client.config.server)}, {version}", f"{name}{where}", tuple(latencies), synced)
@@ -126,7 +126,7 @@ def _resource(client: masthead.Client, selected: Selected) -> masthead.ResourceC
         return client.dynamic(selected.resource.gvr, namespace=selected.namespace)
 
 
-def _synced(resource: masthead.ResourceClient[Any], plan: BenchPlan, meter: Meter) -> Synced:
+def _measure_sync(resource: masthead.ResourceClient[Any], plan: BenchPlan, meter: Meter) -> Synced:
     """Run an informer until it is synced."""
     from masthead._sync.informer import SharedInformer
 

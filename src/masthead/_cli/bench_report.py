@@ -18,11 +18,11 @@ _COLUMNS: Final = ("least", "median", "p90", "most")
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long a call took, several times over.
+    """The durations of repeated calls.
 
     Attributes:
-        title: What was called.
-        seconds: Each of the times, in seconds; at least one.
+        title: The title of the call.
+        seconds: The durations in seconds; at least one.
     """
 
     title: str

@@ -22,8 +22,8 @@ class Entry:
         name: Its name.
         summary: What it does, in a few words.
         section: The heading below which help lists it.
-        program: The module whose ``main(arguments, name=...)`` is the whole command, without click, and returns the exit
-            code or raises; empty for a command of the framework, ``command`` in ``masthead._cli.commands.NAME``.
+        program: The module whose ``main(arguments, name=...)`` is the whole command, without click, and returns the
+            exit code or raises; empty for a command of the framework, ``command`` in ``masthead._cli.commands.NAME``.
     """
 
     name: str
@@ -39,8 +39,8 @@ _CLUSTER: Final = "A cluster, and this machine"
 _BUILD: Final = "Build operators"
 
 CATALOG: Final[dict[str, Entry]] = {
-    each.name: each
-    for each in (
+    entry.name: entry
+    for entry in (
         Entry("get", "print objects as kubectl does: tables, YAML, JSON, names", _OBJECTS),
         Entry("watch", "show objects live, in a table that follows every change", _OBJECTS),
         Entry("describe", "all about an object: its state, conditions and events", _OBJECTS),
@@ -105,9 +105,9 @@ GLOBAL_OPTIONS: Final = """\
 def usage() -> str:
     """The text of ``masthead --help``."""
     lines = ["usage: masthead [options] COMMAND [arguments]", ""]
-    for section in dict.fromkeys(each.section for each in CATALOG.values()):
+    for section in dict.fromkeys(entry.section for entry in CATALOG.values()):
         lines.append(f"{section}:")
-        lines += [f"  {each.name:<12} {each.summary}" for each in CATALOG.values() if each.section == section]
+        lines += [f"  {entry.name:<12} {entry.summary}" for entry in CATALOG.values() if entry.section == section]
         lines.append("")
     lines += [
         "Options, before or after the command:",
@@ -119,7 +119,7 @@ def usage() -> str:
 
 
 def hint_for_unknown(name: str) -> str:
-    """What to use instead of a command that does not exist: for one of kubectl, or the one that is spelt most like it."""
+    """Return the replacement for an unknown command: for a command of kubectl, or the most similar name."""
     if name in _INSTEAD:
         return _INSTEAD[name]
     import difflib  # only for those who mistype

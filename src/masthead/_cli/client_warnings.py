@@ -17,7 +17,7 @@ __all__ = ["ClientWarnings", "telling_warnings"]
 
 _LOGGER: Final = "masthead.client"
 _EVERY: Final = 30.0
-"""Seconds between two warnings: many streams of one server fail at once, and again and again."""
+"""Minimum seconds between two warnings: many streams of one server fail at the same time, and repeatedly."""
 
 
 class ClientWarnings(logging.Handler):
@@ -53,7 +53,7 @@ class ClientWarnings(logging.Handler):
 def _text(record: logging.LogRecord) -> str:
     """Why the client tries again; when and from where on is for logs."""
     given = record.args if isinstance(record.args, tuple) else ()
-    error = next((each for each in given if isinstance(each, Exception)), None)
+    error = next((argument for argument in given if isinstance(argument, Exception)), None)
     if error is not None:
         return f"reconnecting: {explain(error).line}"
     return " ".join(printable(record.getMessage()).split())

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import click
 
     import masthead
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
 __all__ = [
     "complete_conditions",
@@ -62,10 +62,10 @@ def complete_namespaces(ctx: click.Context, _: click.Parameter, incomplete: str)
 
 
 def complete_references(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Kinds, ``KIND/NAME``, or the names of objects if a kind stands before."""
+    """Return kinds, ``KIND/NAME``, or the names of objects after a kind."""
 
     def find() -> Iterable[str]:
-        before = [str(each) for each in ctx.params.get(param.name or "") or ()]
+        before = [str(argument) for argument in ctx.params.get(param.name or "") or ()]
         with _connect(ctx) as client:
             kind, slash, _ = incomplete.partition("/")
             if slash:
@@ -73,7 +73,7 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
             if before and "/" not in before[0]:
                 return _names_of_kind(client, _state(ctx), before[0])
             done, comma, _ = incomplete.rpartition(",")
-            return [f"{done}{comma}{each}" for each in _kinds(client)]
+            return [f"{done}{comma}{kind}" for kind in _kinds(client)]
 
     return _quietly(find, incomplete)
 
@@ -96,8 +96,11 @@ def _kinds(client: masthead.Client) -> list[str]:
         for preferred_resource in client.discovery.preferred_resources()
         if "list" in preferred_resource.verbs
     ]
-    names = [each.name for each in served]
-    return [each.gvr.group_resource if names.count(each.name) > 1 and each.gvr.group else each.name for each in served]
+    names = [resource.name for resource in served]
+    return [
+        resource.gvr.group_resource if names.count(resource.name) > 1 and resource.gvr.group else resource.name
+        for resource in served
+    ]
 
 
 def _names_of_kind(client: masthead.Client, state: State, kind: str) -> list[str]:
@@ -107,12 +110,12 @@ def _names_of_kind(client: masthead.Client, state: State, kind: str) -> list[str
 
 
 def _names(resource: masthead.clientset.MetadataResource) -> list[str]:
-    return [each.metadata.name for each in resource.list(limit=_SHOWN)]
+    return [obj.metadata.name for obj in resource.list(limit=_SHOWN)]
 
 
 def _state(ctx: click.Context) -> State:
     """The shared options that stand before the cursor; completion does not run the commands that collect them."""
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
     found = State()
     contexts = [ctx]
@@ -134,6 +137,6 @@ def _connect(ctx: click.Context) -> masthead.Client:
 
 def _quietly(find: Callable[[], Iterable[str]], incomplete: str) -> list[str]:
     try:
-        return sorted({each for each in find() if each.startswith(incomplete)})
+        return sorted({candidate for candidate in find() if candidate.startswith(incomplete)})
     except Exception:  # noqa: BLE001 - a prompt is no place for an error
         return []

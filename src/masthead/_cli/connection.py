@@ -13,7 +13,7 @@ __all__ = ["connection_error", "report_connection"]
 
 
 def connection_error(health: masthead.cache.InformerHealth) -> str:
-    """Why what is shown may be out of date, in a line; empty if the watches are open."""
+    """Return why the display may be out of date, in a line; empty if the watches are open."""
     if health.is_connected or not health.failures:
         return ""
     # The type of the error is for programs.
@@ -22,11 +22,11 @@ def connection_error(health: masthead.cache.InformerHealth) -> str:
 
 
 def report_connection(error: str, last_error: str) -> str:
-    """Say why the connection is lost, once for each reason, and once that it is there again.
+    """Print why the connection is lost, once for each reason, and once that it is open again.
 
     Args:
         error: Why it is lost now; empty if it is not.
-        last_error: What was returned the last time.
+        last_error: The result of the previous call.
 
     Returns:
         Why it is lost now.

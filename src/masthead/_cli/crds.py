@@ -25,7 +25,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str], *, name: str = "masthead crds") -> int:
-    """Print, write or install definitions; return the exit code: 0, or 1 if ``--check`` finds files that are out of date.
+    """Print, write or install definitions; return the exit code: 0, or 1 if ``--check`` finds outdated files.
 
     Args:
         arguments: The arguments after ``crds``.
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead crds") -> int:
     """
     chosen = _parser(name).parse_args(arguments)
     try:
-        sources = [source for each in chosen.target for source in _sources(parse_target(each))]
+        sources = [source for target in chosen.target for source in _sources(parse_target(target))]
         made = crds(*sources)
     except (TargetError, BrokenTargetError, CustomResourceError) as error:
         problem: BaseException = error
@@ -78,14 +78,18 @@ def _sources(target: Target) -> list[ModuleType | type[CustomResource]]:
 
 def _write(made: list[CustomResourceDefinition], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for each in made:
-        path = folder / f"{each.metadata.name}.yaml"
-        path.write_text(render_definition(each), encoding="utf-8")
+    for definition in made:
+        path = folder / f"{definition.metadata.name}.yaml"
+        path.write_text(render_definition(definition), encoding="utf-8")
         say(f"wrote {path}")
 
 
 def _check(made: list[CustomResourceDefinition], folder: Path) -> int:
-    stale = [path for each in made if _read(path := folder / f"{each.metadata.name}.yaml") != render_definition(each)]
+    stale = [
+        path
+        for definition in made
+        if _read(path := folder / f"{definition.metadata.name}.yaml") != render_definition(definition)
+    ]
     for path in stale:
         say(f"{path} is out of date; write it with --out {folder}")
     return ExitCode.FAILED if stale else ExitCode.OK

@@ -1,4 +1,4 @@
-"""What ``describe`` says about an object of any kind. Pure: ``now`` is an argument."""
+"""The text of ``describe`` for an object of any kind. Pure: ``now`` is an argument."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def describe(found: Described, now: datetime) -> list[Line]:
 
 
 def _title(obj: Plain, now: datetime) -> Line:
-    """Kind and name, and how the object is, as its printer says it."""
+    """Kind and name, and the state of the object according to its printer."""
     metadata = part(obj, "metadata")
     where = f"{text(metadata, 'namespace')}/" if text(metadata, "namespace") else ""
     printer = printer_for(text(obj, "apiVersion").rpartition("/")[0], text(obj, "kind"))
@@ -138,7 +138,7 @@ def _generation(obj: Plain) -> str:
 
 
 def _body(obj: Plain, now: datetime) -> list[list[Line]]:
-    """What is particular to the kind; for most kinds, their fields as they are."""
+    """The section that is particular to the kind; for most kinds, their fields."""
     if text(obj, "kind") == "Pod" and text(obj, "apiVersion") == "v1":
         return pod_sections(obj, now)
     if text(obj, "kind") == "Secret" and text(obj, "apiVersion") == "v1":
@@ -150,7 +150,7 @@ def _body(obj: Plain, now: datetime) -> list[list[Line]]:
 
 
 def _workload(obj: Plain) -> list[Line]:
-    """Replicas and how they are replaced; then what else the spec says."""
+    """Replicas and their update strategy; then the rest of the spec."""
     spec = dict(part(obj, "spec"))
     counts = [(name, integer(part(obj, where), key)) for name, where, key in _REPLICAS if key in part(obj, where)]
     shown = ", ".join(f"{count} {name}" for name, count in counts)
@@ -162,7 +162,7 @@ def _workload(obj: Plain) -> list[Line]:
 
 def _rest_of_status(obj: Plain) -> list[Line]:
     known = {"conditions", "observedGeneration", *(key for _, where, key in _REPLICAS if where == "status")}
-    return _titled("Status", {key: each for key, each in part(obj, "status").items() if key not in known})
+    return _add_title("Status", {key: each for key, each in part(obj, "status").items() if key not in known})
 
 
 def _secret(obj: Plain) -> list[Line]:
@@ -179,14 +179,14 @@ def _generic(obj: Plain) -> list[list[Line]]:
     plain = {key: value for key, value in rest.items() if not isinstance(value, dict | list)}
     status = {key: each for key, each in part(obj, "status").items() if key != "conditions"}
     return [
-        _titled("Fields", plain),
-        _titled("Spec", spec),
-        *(_titled(key[:1].upper() + key[1:], value) for key, value in rest.items() if key not in plain),
-        _titled("Status", status),
+        _add_title("Fields", plain),
+        _add_title("Spec", spec),
+        *(_add_title(key[:1].upper() + key[1:], value) for key, value in rest.items() if key not in plain),
+        _add_title("Status", status),
     ]
 
 
-def _titled(title: str, value: object) -> list[Line]:
+def _add_title(title: str, value: object) -> list[Line]:
     return [heading(title), *outline(value)] if value not in (None, {}, []) else []
 
 
@@ -194,13 +194,13 @@ def _conditions(obj: Plain, now: datetime) -> list[Line]:
     found = entries(part(obj, "status"), "conditions")
     rows: list[list[str | Span]] = [
         [
-            text(each, "type"),
-            (text(each, "status"), _condition_style(each)),
-            text(each, "reason"),
-            age(since, now) if (since := _since(each)) else "",
-            " ".join(text(each, "message").split()),
+            text(condition, "type"),
+            (text(condition, "status"), _condition_style(condition)),
+            text(condition, "reason"),
+            age(since, now) if (since := _since(condition)) else "",
+            " ".join(text(condition, "message").split()),
         ]
-        for each in found
+        for condition in found
     ]
 
     return [heading("Conditions"), *table(_CONDITION, rows)] if rows else []

@@ -1,4 +1,4 @@
-"""What ``describe`` says about pods, and about the pod template of a workload. Pure."""
+"""The text of ``describe`` for pods, and for the pod template of a workload. Pure."""
 
 from __future__ import annotations
 

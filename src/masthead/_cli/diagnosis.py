@@ -44,10 +44,10 @@ class Diagnosis:
     """The result of one check.
 
     Attributes:
-        check: What was looked at.
+        check: The name of the check.
         mark: ``ok``, ``warn``, ``fail``, or ``skip`` if there is nothing to check.
-        line: What was found.
-        hint: What to do about it; empty if nothing has to be done.
+        line: The finding.
+        hint: The remedy; empty if nothing has to be done.
         facts: The same for programs.
     """
 
@@ -59,14 +59,14 @@ class Diagnosis:
 
 
 def judge_expiry(check: str, what: str, expires: datetime | None, now: datetime, *, renewal: str) -> Diagnosis:
-    """Whether a credential still counts, and for how long.
+    """Check whether a credential is valid, and for how long.
 
     Args:
-        check: What is checked.
+        check: The name of the check.
         what: The credential.
         expires: When it expires; None if that is not known, or never.
         now: The time.
-        renewal: What to do about an expired one.
+        renewal: The remedy for an expired one.
     """
     if expires is None:
         return Diagnosis(check, "ok", f"{what}; it does not say when it expires")
@@ -77,7 +77,7 @@ def judge_expiry(check: str, what: str, expires: datetime | None, now: datetime,
         return Diagnosis(check, "ok", f"{what} does not expire", "", facts)
     if left <= timedelta():
         return Diagnosis(check, "fail", f"{what} expired {when} ago", renewal, facts)
-    # Tokens of some minutes are renewed all the time; only what lives long needs somebody who remembers.
+    # Short-lived tokens are renewed automatically; a long-lived certificate needs a person who renews it.
     if left < _SOON and what.startswith("client certificate"):
         return Diagnosis(check, "warn", f"{what} expires in {when}", renewal, facts)
     return Diagnosis(check, "ok", f"{what} expires in {when}", "", facts)
@@ -106,7 +106,7 @@ def judge_clock(server: datetime | None, sent: datetime, received: datetime) -> 
 
 
 def judge_version(version: str, number: tuple[int, int]) -> Diagnosis:
-    """Whether the server's version is one that this package is made for.
+    """Check whether this package supports the server's version.
 
     Args:
         version: The version, such as ``v1.36.4``.

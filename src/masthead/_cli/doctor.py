@@ -1,6 +1,7 @@
-"""Gathers what ``doctor`` judges: from the configuration, the network and the server.
+"""Gathers the facts for ``doctor``: from the configuration, the network and the server.
 
-Each check is isolated: what one raises is its finding, and the others go on. Those that need what has failed are skipped.
+Checks are isolated: an exception is the finding of its check, and the others run. Checks that depend on a failed one
+are skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from masthead import aio
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._config.model import Config
     from masthead._transport.contract import Transport, TransportRequest, TransportResponse
 
@@ -73,7 +74,7 @@ class CheckRecorder:
         self.sent = self.received = datetime.now(UTC)
 
     async def send(self, request: TransportRequest) -> TransportResponse:
-        """Send a request, and look at the head of its response."""
+        """Send a request, and read the head of its response."""
         sent = datetime.now(UTC)
         response = await self._inner.send(request)
         self.responses += 1
@@ -101,23 +102,23 @@ async def examine(state: State, on_check: Callable[[str], object]) -> AsyncItera
         said = explain(error)
         yield Diagnosis("configuration", "fail", said.line, said.hint)
         for name in CHECKS[1:]:
-            yield _unchecked(name, "configuration")
+            yield _skip_check(name, "configuration")
         return
     yield _configuration(config)
     now = datetime.now(UTC)
-    for each in await asyncio.to_thread(check_credentials, config, now):
-        yield each
-    async for each in _network(config, on_check):
-        yield each
-        if each.mark == "fail":
-            for name in CHECKS[CHECKS.index(each.check) + 1 :]:
-                yield _unchecked(name, each.check)
+    for finding in await asyncio.to_thread(check_credentials, config, now):
+        yield finding
+    async for finding in _network(config, on_check):
+        yield finding
+        if finding.mark == "fail":
+            for name in CHECKS[CHECKS.index(finding.check) + 1 :]:
+                yield _skip_check(name, finding.check)
             return
-    async for each in _server(state, on_check):
-        yield each
+    async for finding in _server(state, on_check):
+        yield finding
 
 
-def _unchecked(name: str, failed: str) -> Diagnosis:
+def _skip_check(name: str, failed: str) -> Diagnosis:
     return Diagnosis(name, "skip", f"not checked, because {failed} failed", "", {"needs": failed})
 
 
@@ -144,7 +145,7 @@ async def isolated(name: str, check: Awaitable[Diagnosis]) -> Diagnosis:
     try:
         async with limit:
             return await check
-    except MastheadError as error:  # that of a deadline is a TimeoutError as well, and says which one
+    except MastheadError as error:  # the error of a deadline is a TimeoutError as well, and names the deadline
         said = explain(error)
         return Diagnosis(name, "fail", said.line, said.hint)
     except OSError as error:
@@ -168,7 +169,7 @@ async def _server(state: State, on_check: Callable[[str], object]) -> AsyncItera
         failed: dict[str, str] = {}
         for name in CHECKS[CHECKS.index("http") :]:
             if name in failed:
-                yield _unchecked(name, failed[name])
+                yield _skip_check(name, failed[name])
                 continue
             on_check(name)
             found = await isolated(name, getattr(visit, f"check_{name}")())
@@ -253,7 +254,7 @@ class _Visit:
 
     async def check_access(self) -> Diagnosis:
         """What of the usual is allowed."""
-        answers = await asyncio.gather(*(self._is_allowed(*each) for each in _USUAL))
+        answers = await asyncio.gather(*(self._is_allowed(*attributes) for attributes in _USUAL))
         asked = [f"{verb} {resource}" for verb, _, resource in _USUAL]
         return diagnosis.judge_access(dict(zip(asked, answers, strict=True)), self._client.namespace)
 

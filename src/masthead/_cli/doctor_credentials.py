@@ -23,7 +23,7 @@ _LOG_IN = "log in again, or ask for a new one"
 
 
 def check_credentials(config: Config, now: datetime) -> list[Diagnosis]:
-    """Look at each credential of a configuration. It may read files.
+    """Check each credential of a configuration. It may read files.
 
     Args:
         config: The configuration.

@@ -1,4 +1,4 @@
-"""Is the server there? Name, port and certificate, each by itself."""
+"""Network checks: name, port and certificate of the server, separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PORTS: Final = {"https": 443, "http": 80, "socks5": 1080, "socks5h": 1080}
 
 
 def _first_hop(config: Config) -> tuple[Address, str]:
-    """What is connected to: the server, or the proxy before it."""
+    """The peer of the connection: the server, or the proxy in front of it."""
     if config.proxy_url:
         return split_address(config.proxy_url), "the proxy "
     return split_address(config.server), ""
@@ -49,7 +49,7 @@ async def check_dns(config: Config) -> Diagnosis:
     except OSError as error:
         hint = "check the name, the VPN and the DNS server; for a new cluster, the name may not be there yet"
         return Diagnosis("dns", "fail", f"{who}{address.host} is not known: {error.strerror or error}", hint)
-    addresses = sorted({str(each[4][0]) for each in found})
+    addresses = sorted({str(info[4][0]) for info in found})
     line = f"{who}{address.host} is {', '.join(addresses[:3])}{' ...' if len(addresses) > 3 else ''}"
     return Diagnosis("dns", "ok", line, "", {"addresses": addresses})
 
@@ -73,7 +73,7 @@ async def check_tcp(config: Config) -> Diagnosis:
 
 
 async def check_tls(config: Config) -> Diagnosis:
-    """Whether the server's certificate is one that is trusted, and for how long."""
+    """Check whether the server's certificate is trusted, and for how long."""
     server = split_address(config.server)
     if config.speaks_plain_http:
         if server.is_loopback:

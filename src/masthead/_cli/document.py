@@ -1,6 +1,6 @@
-"""Text that people read: headings, fields, tables and outlines, in lines of styled spans. Pure.
+"""Text for people: headings, fields, tables and outlines, in lines of styled spans. Pure.
 
-All that is shown comes from somewhere else, so nothing of it reaches a terminal as a control sequence.
+All values come from a server, so no control sequence in them reaches the terminal.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Line: TypeAlias = tuple[Span, ...]
 
 _STEP: Final = "  "
 _GAP: Final = 3
-_LONGEST_LABEL: Final = 20
+_MAX_LABEL_WIDTH: Final = 20
 _INLINE: Final = 60
-"""How long a list may be that is shown in one line."""
+"""The maximum length of a list on one line."""
 _TEXT_LINES: Final = 12
-"""How many lines of a text are shown."""
+"""The maximum number of lines of a text."""
 _CELL: Final = 400
-"""How many characters of one value are shown."""
+"""The maximum number of characters of one value."""
 _DEEPEST: Final = 20
 
 
@@ -65,7 +65,7 @@ def fields(pairs: Iterable[tuple[str, object]], *, indent: int = 1) -> list[Line
     """
     shown = [(label, _span(value)) for label, value in pairs if value is not None]
     shown = [(label, value) for label, value in shown if value[0]]
-    width = min(_LONGEST_LABEL, max((len(label) for label, _ in shown), default=0)) + 2
+    width = min(_MAX_LABEL_WIDTH, max((len(label) for label, _ in shown), default=0)) + 2
     return [line((f"{label}:".ljust(width), "cyan"), value, indent=indent) for label, value in shown]
 
 
@@ -83,7 +83,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str | Span]], *, indent: 
     """
     cells = [[(clean(text), name) for text, name in map(_span, row)] for row in rows]
     kept = [at for at in range(len(head)) if any(row[at][0] for row in cells)]
-    every = [[(each, "dim") for each in head], *cells] if kept else []
+    every = [[(title, "dim") for title in head], *cells] if kept else []
     widths = {at: max(len(row[at][0]) for row in every) + _GAP for at in kept}
     lines: list[Line] = []
     for row in every:
@@ -95,12 +95,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str | Span]], *, indent: 
 
 
 def outline(value: object, *, indent: int = 1, limit: int = 300) -> list[Line]:
-    """Show plain data of any shape as an indented outline.
+    """Lay out plain data of any shape as an indented outline.
 
     Args:
-        value: The data, as JSON has it.
+        value: The data, in the types of JSON.
         indent: How deep it is indented.
-        limit: How many lines there may be.
+        limit: The maximum number of lines.
     """
     lines = _outline(value, indent, _DEEPEST)
     if len(lines) <= limit:
@@ -133,7 +133,7 @@ def _entry(key: str, value: object, indent: int, deepest: int) -> list[Line]:
 
 
 def _inline(value: object) -> str | None:
-    """The text of a value that needs no lines of its own."""
+    """Return the text of a value that fits into the line of its label."""
     if isinstance(value, str):
         return value if "\n" not in value.rstrip("\n") else None
     if isinstance(value, dict):
@@ -158,7 +158,7 @@ def _items(items: list[object], indent: int, deepest: int) -> list[Line]:
 
 def _text_lines(text: str, indent: int) -> list[Line]:
     every = text.rstrip("\n").split("\n")
-    shown = [line(each, indent=indent) for each in every[:_TEXT_LINES]]
+    shown = [line(text_line, indent=indent) for text_line in every[:_TEXT_LINES]]
     hidden = len(every) - len(shown)
     return [
         *shown,
@@ -181,11 +181,11 @@ def as_text(lines: Iterable[Line], *, color: bool) -> str:
 
     Args:
         lines: The lines.
-        color: Whether styles are kept.
+        color: Whether styles become escape sequences.
     """
     return "".join(
-        "".join(style(text, name if color and text.strip() else "") for text, name in each).rstrip() + "\n"
-        for each in lines
+        "".join(style(text, name if color and text.strip() else "") for text, name in spans).rstrip() + "\n"
+        for spans in lines
     )
 
 
@@ -193,4 +193,4 @@ def as_rich(lines: Iterable[Line]) -> list[Text]:
     """Return lines for a live view: each is cut where the terminal ends."""
     from rich.text import Text
 
-    return [Text.assemble(*each, no_wrap=True, overflow="ellipsis") for each in lines]
+    return [Text.assemble(*spans, no_wrap=True, overflow="ellipsis") for spans in lines]

@@ -1,4 +1,4 @@
-"""What the command line says about an error: a line, a hint, and the exit code. Pure: nothing is printed here."""
+"""The message of the command line for an error: a line, a hint, and the exit code. Pure: nothing is printed here."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class ExitCode(IntEnum):
     FORBIDDEN = 5
     """The server does not know the user, or does not allow it."""
     TIMEOUT = 124
-    """What was waited for did not happen in time."""
+    """A deadline has passed."""
     INTERRUPTED = 130
     """Ctrl-C."""
     BROKEN_PIPE = 141
-    """The reader of the output has gone."""
+    """The reader of the output has closed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ _NUMBERED: Final = re.compile(r" \(manifest \d+\)$")
 _COMPARED: Final = "these manifests cannot be compared"
 """How the error of a diff begins that the server has refused."""
 _PLAIN_HTTP: Final = ", or pass allow_plain_http=True"
-"""Advice for programs: no option says that."""
+"""Advice for programs, without a counterpart among the options."""
 _WORDS: Final = (
     ("container=...", "-c NAME"),
     ('field_validation="Warn" or "Ignore" has', "--validate warn or ignore has"),
@@ -130,7 +130,7 @@ def explain(error: BaseException) -> ExplainedFailure:
 
 
 def _explain_manifests(error: ManifestError) -> ExplainedFailure:
-    """Manifests that cannot be used list their problems; a cause says better what is wrong, and the code."""
+    """Manifests list their problems; a cause explains the problem better, and has the code."""
     cause = error.__cause__
     inner = explain(cause) if cause is not None else None
     if len(error.problems) == 1:
@@ -138,7 +138,7 @@ def _explain_manifests(error: ManifestError) -> ExplainedFailure:
     code = inner.code if inner is not None else ExitCode.FAILED
     if inner is None or error.problems:
         return ExplainedFailure(_text(error), "", code)
-    # Its own message ends with advice for programs, and with what was done, which has been printed.
+    # Its own message ends with advice for programs, and with the finished objects, which have been printed.
     which = _NUMBERED.sub("", _text(error).partition(": ")[0])
     return ExplainedFailure(f"{which}: {inner.line}", inner.hint, code)
 
@@ -174,8 +174,8 @@ def _explain_status(error: StatusError) -> ExplainedFailure:
         return ExplainedFailure(line, _advice(error), ExitCode.NOT_FOUND)
     if isinstance(error, ApplyConflictError):
         hint = (
-            "take these fields over with --force-conflicts, leave them out of the manifest, or merge as plain kubectl apply "
-            "does with --client-side"
+            "take these fields over with --force-conflicts, leave them out of the manifest, or merge as plain kubectl "
+            "apply does with --client-side"
         )
         return ExplainedFailure(line, hint, ExitCode.FAILED)
     if isinstance(error, UnprocessableError):
@@ -199,15 +199,16 @@ def _explain_deadline(error: BaseException) -> ExplainedFailure:
     line = _text(error).partition("; ")[0]
     return ExplainedFailure(
         line,
-        "wait longer with --request-timeout, or request less; if nothing arrives at all, check the network path to the server",
+        "wait longer with --request-timeout, or request less; if nothing arrives at all, check the network path to the "
+        "server",
         ExitCode.NO_CONNECTION,
     )
 
 
 def _explain_config(error: BaseException) -> ExplainedFailure:
     line, found, _ = _text(error).replace(_PLAIN_HTTP, "").partition("Name a kubeconfig, or set KUBECONFIG")
-    # What was tried is a list, one line each.
-    problem, *tried = [each.strip(" -.") for each in line.strip().splitlines()]
+    # The attempts are a list, one line each.
+    problem, *tried = [part.strip(" -.") for part in line.strip().splitlines()]
     said = f"{problem} {'; '.join(tried)}" if tried else problem
     return ExplainedFailure(said, _NO_CLUSTER if found else "", ExitCode.NO_CONNECTION)
 
@@ -221,7 +222,7 @@ def _explain_unknown_kind(error: BaseException) -> ExplainedFailure:
 
 
 def _explain_generate(error: BaseException) -> ExplainedFailure:
-    """What is wrong is the source that was named, unless a server has not answered as it should."""
+    """Blame the named source, unless a server has given an unexpected answer."""
     if not isinstance(error.__cause__, MastheadError):
         return ExplainedFailure(_text(error), "", ExitCode.USAGE)
     inner = explain(error.__cause__)

@@ -39,7 +39,7 @@ _ALL: Final = ObjectSelection()
 
 @dataclass(slots=True)
 class Fetched:
-    """What was found of one resource, and what was not.
+    """The fetched objects of one resource, and the missing names.
 
     Attributes:
         selected: The resource.
@@ -126,7 +126,7 @@ def fetch_objects(
         client: The client.
         selected: The resource, and names if only some objects are meant.
         selection: The selectors; without names only.
-        show_managed_fields: Whether ``metadata.managedFields`` are kept.
+        show_managed_fields: Whether ``metadata.managedFields`` are included.
 
     Raises:
         MastheadError: As any call; a name that does not exist is among the errors of the result instead.
@@ -141,12 +141,12 @@ def fetch_objects(
                 found.errors.append(missing(client, selected, name))
     else:
         listed = resource.list(label_selector=selection.labels, field_selector=selection.fields)
-        found.objects = [each.to_dict() for each in listed]
+        found.objects = [obj.to_dict() for obj in listed]
     if not show_managed_fields:
         _hide_managed_fields(found.objects)
     return found
 
 
 def _hide_managed_fields(objects: Sequence[Plain]) -> None:
-    for each in objects:
-        each.get("metadata", {}).pop("managedFields", None)
+    for obj in objects:
+        obj.get("metadata", {}).pop("managedFields", None)

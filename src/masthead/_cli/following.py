@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from masthead._cli.connection import connection_error, report_connection
-from masthead._cli.mirror import Mirror
+from masthead._cli.live_objects import Mirror
 from masthead._cli.tables import COLORED, status_style
 from masthead._cli.terminal import style, write
 from masthead._printers.formats import format_labels
@@ -27,15 +27,15 @@ __all__ = ["GrowingTable", "follow"]
 _PADDING: Final = 3
 _NARROWEST: Final = 6
 _LOOK_UP: Final = 1.0
-"""Seconds between two looks at the connection."""
+"""Seconds between two checks of the connection."""
 
 
 class GrowingTable:
-    """Lays out rows as they come: a column is as wide as its widest cell so far.
+    """Lays out rows in the order of their arrival: a column is as wide as its widest cell so far.
 
     Args:
         columns: The columns.
-        options: How rows are shown.
+        options: The options of the table.
         namespaces: Whether rows begin with their namespaces.
     """
 
@@ -92,7 +92,7 @@ def follow(client: masthead.Client, selected: Selected, selection: ObjectSelecti
         client: The client.
         selected: The resource, with at most one name.
         selection: The selectors.
-        options: How rows are shown.
+        options: The options of the table.
 
     Raises:
         CommandError: If one object is meant, and it does not exist.

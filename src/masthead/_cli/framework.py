@@ -1,12 +1,13 @@
-"""What commands are made of: shared options, and the classes of commands that have them.
+"""The parts of commands: shared options, and the classes of commands that have them.
 
-A command is one module in ``masthead._cli.commands``, named as it is, with an object called ``command``: a function decorated
-with `cluster_command`, click's arguments and ``click.pass_obj``, whose docstring is the text of ``--help``, and which connects
-with ``state.connect()``; `masthead._cli.commands.delete` is a short one. It has an entry in `masthead._cli.catalog`. Such a command has all shared options (``-n``, ``--context``, ``--debug`` ...) before
+A command is a module in ``masthead._cli.commands`` with the name of the command and an object called ``command``: a
+function decorated with `cluster_command`, click's arguments and ``click.pass_obj``. Its docstring is the text of
+``--help``, and it connects with ``state.connect()``; `masthead._cli.commands.delete` is a short example. It has an
+entry in `masthead._cli.catalog`. Such a command has all shared options (``-n``, ``--context``, ``--debug`` ...) before
 and after its name. It returns its exit code, None for 0. It prints with `masthead._cli.terminal`, raises
-`masthead._cli.failures.CommandError` or lets errors of the library pass; what is said about them, and the code, is decided in
-`masthead._cli.failures`. Objects are named as `masthead._cli.references` reads them. Imports of the library belong into
-functions, where they are late: importing a command has to be quick, because completion does it.
+`masthead._cli.failures.CommandError` or lets errors of the library pass; `masthead._cli.failures` chooses message and
+exit code. `masthead._cli.references` parses the names of objects. Imports of the library belong into functions:
+completion imports every command, and has to be quick.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from masthead._cli.completion import complete_contexts, complete_namespaces
-from masthead._cli.state import State
+from masthead._cli.shared_options import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ __all__ = ["ClusterCommand", "cluster_command", "merge_shared", "shared_options"
 
 
 def shared_options() -> list[click.Parameter]:
-    """The options of all commands. None says that an option is not given here."""
+    """The options of all commands. None means that an option is not given here."""
 
     def option(*names: str, **facts: Any) -> click.Option:  # noqa: ANN401 - as click declares them
         return click.Option(names, default=None, **facts)

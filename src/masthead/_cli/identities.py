@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.references import Selected
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._meta.plain import Plain
 
 __all__ = ["identity", "objects_of"]
@@ -28,18 +28,18 @@ def objects_of(
     is_all: bool,
     must_exist: bool,
 ) -> list[Plain]:
-    """Return what identifies each object: apiVersion, kind, name, namespace; and its uid, if it was looked up.
+    """Return the identity of each object: apiVersion, kind, name, namespace; and its uid, if it was looked up.
 
     Args:
         client: The client.
         state: The shared options.
-        arguments: What names them: kinds and names.
+        arguments: The kinds and names.
         selector: Only objects with these labels.
         is_all: Whether all objects of a kind are meant.
-        must_exist: Whether objects that are named are looked up.
+        must_exist: Whether named objects are looked up.
 
     Raises:
-        CommandError: If it is not said which objects are meant, or one that is named does not exist.
+        CommandError: If the arguments are ambiguous, or a named object does not exist.
         MastheadError: As any call.
     """
     found: list[Plain] = []
@@ -49,7 +49,7 @@ def objects_of(
         if selected.names:
             found += [_one(client, selected, name, must_exist=must_exist) for name in selected.names]
         elif selector or is_all:
-            found += _listed(client, selected, selector)
+            found += _list_identities(client, selected, selector)
         else:
             raise CommandError(
                 f"which {selected.resource.name}?",
@@ -69,11 +69,11 @@ def _one(client: masthead.Client, selected: Selected, name: str, *, must_exist: 
     return identity(selected, name, obj.metadata.namespace, obj.metadata.uid)
 
 
-def _listed(client: masthead.Client, selected: Selected, selector: str | None) -> list[Plain]:
+def _list_identities(client: masthead.Client, selected: Selected, selector: str | None) -> list[Plain]:
     resource = client.metadata(selected.resource.gvr, namespace=selected.namespace)
     return [
-        identity(selected, each.metadata.name, each.metadata.namespace, each.metadata.uid)
-        for each in resource.list(label_selector=selector)
+        identity(selected, obj.metadata.name, obj.metadata.namespace, obj.metadata.uid)
+        for obj in resource.list(label_selector=selector)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The rows of a live table: which there are, which have just changed, and which have just gone. Pure.
+"""The rows of a live table, with recent changes and deletions. Pure.
 
 Times are seconds of any monotonic clock, and arguments.
 """
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from masthead._cli.mirror import Key, RowChange
+    from masthead._cli.live_objects import Key, RowChange
     from masthead._printers.table import PrintedRow
 
 __all__ = ["LiveRow", "LiveRows", "columns_that_fit"]
 
 FRESH: Final = 3.0
-"""Seconds for which a change is highlighted, and a row that has gone stays."""
+"""Seconds for which a change is highlighted, and a deleted row stays."""
 _IMPORTANT: Final = ("NAME", "STATUS", "READY", "AGE", "NAMESPACE")
 _BETWEEN: Final = 2
 
@@ -27,10 +27,10 @@ class LiveRow:
     """One object of a live table.
 
     Attributes:
-        row: Its cells, as they were when it changed last.
-        changed_at: When it came or changed; None if it has been there from the beginning.
-        gone_at: When it went; None if it is there.
-        is_new: Whether the last change was that it came.
+        row: Its cells at its last change.
+        changed_at: When it was added or changed; None if it is unchanged since the start.
+        gone_at: When it was deleted; None if it exists.
+        is_new: Whether the last change was its creation.
     """
 
     row: PrintedRow
@@ -39,7 +39,7 @@ class LiveRow:
     is_new: bool = False
 
     def state(self, now: float) -> str:
-        """``gone``, ``new``, ``changed``, or empty for a row that is as it was."""
+        """The state of the row: ``gone``, ``new``, ``changed``, or empty for no recent change."""
         if self.gone_at is not None:
             return "gone"
         if self.changed_at is None or now - self.changed_at >= FRESH:
@@ -55,7 +55,7 @@ class LiveRows:
         self.changes = 0
 
     def __len__(self) -> int:
-        return sum(each.gone_at is None for each in self._rows.values())
+        return sum(row.gone_at is None for row in self._rows.values())
 
     def begin(self, rows: Sequence[PrintedRow]) -> None:
         """Take the rows that are there from the beginning."""
@@ -63,10 +63,10 @@ class LiveRows:
             self._rows[row.namespace, row.name] = LiveRow(row)
 
     def apply(self, change: RowChange, row: PrintedRow, now: float) -> None:
-        """Take a change.
+        """Apply a change.
 
         Args:
-            change: What has happened.
+            change: The change.
             row: The row of the object.
             now: The time.
         """
@@ -80,7 +80,7 @@ class LiveRows:
         self._rows[change.key] = made
 
     def visible(self, now: float) -> list[LiveRow]:
-        """The rows in order of their keys, without those that have been gone for some time."""
+        """Return the rows in the order of their keys, without rows that were deleted some time ago."""
         faded = [key for key, each in self._rows.items() if each.gone_at is not None and now - each.gone_at >= FRESH]
         for key in faded:
             del self._rows[key]

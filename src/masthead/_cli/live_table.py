@@ -1,4 +1,4 @@
-"""A live table on a terminal: what of a resource is shown at one moment, as something that rich can print."""
+"""A live table on a terminal: one frame of it, in a form that rich can print."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _MARKS: Final = {"gone": "-", "new": "+", "changed": "*"}
 _MARK: Final = 3
 """How wide the column of marks is, with the blanks behind it."""
 _BELOW: Final = 3
-"""Lines below the rows: what is not shown, the status, and the cursor's."""
+"""Lines below the rows: the number of hidden rows, the status, and the cursor's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is shown at one moment.
+    """One frame of the display.
 
     Attributes:
         columns: The columns.
-        rows: The rows, each with its cells as they are now.
+        rows: The rows, with their current cells.
         now: The time, by which rows are highlighted.
         status: The line below the table.
-        wide: Whether wide columns are shown.
-        namespaces: Whether namespaces are shown.
-        labels: Whether labels are shown.
+        wide: Whether to include wide columns.
+        namespaces: Whether to include namespaces.
+        labels: Whether to include labels.
     """
 
     columns: tuple[Column, ...]
@@ -108,13 +108,13 @@ def _cell(head: str, cell: str) -> Text:
 
 
 def status_line(what: str, objects: int, changes: int, health: masthead.cache.InformerHealth, width: int) -> Text:
-    """The line below the table: what is shown, and how the connection is.
+    """Return the line below the table: the resource, and the state of the connection.
 
     Args:
-        what: What is shown, such as ``pods in default``.
-        objects: How many objects there are.
-        changes: How many changes there were.
-        health: How the informer is doing.
+        what: The resource, such as ``pods in default``.
+        objects: The number of objects.
+        changes: The number of changes.
+        health: The health of the informer.
         width: The terminal's width.
     """
     counts = f"{counted(objects, 'object')}, {counted(changes, 'change')}"

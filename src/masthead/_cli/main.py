@@ -1,7 +1,7 @@
 """``masthead COMMAND``: the entry point.
 
-Commands that need no cluster (``serve``, ``run``, ``new`` ...) are plain programs, and are called without click. All others
-belong to the framework in `masthead._cli.app`, which needs the extra ``cli``.
+Commands that need no cluster (``serve``, ``run``, ``new`` ...) are plain programs, and are called without click. All
+others belong to the framework in `masthead._cli.app`, which needs the extra ``cli``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _dispatch(given: Sequence[str]) -> int:
 
 
 def run_program(module: str, arguments: Sequence[str], command: str) -> int:
-    """Run a command that is a program by itself; its errors are said, and end it, as those of all other commands.
+    """Run a command that is a plain program; its errors are reported like those of all other commands.
 
     Args:
         module: Its module.
@@ -90,7 +90,7 @@ def run_program(module: str, arguments: Sequence[str], command: str) -> int:
 
     Raises:
         KeyboardInterrupt: If the process is interrupted.
-        BrokenPipeError: If the reader of the output has gone.
+        BrokenPipeError: If the reader of the output has closed it.
     """
     from masthead._cli.failures import CommandError, explain
     from masthead._cli.terminal import report

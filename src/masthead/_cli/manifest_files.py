@@ -1,4 +1,4 @@
-"""Manifests on the command line: ``-f FILE``, ``-f DIR``, ``-f -``; and what is not supported, in one clear line."""
+"""Manifests on the command line: ``-f FILE``, ``-f DIR``, ``-f -``; and one clear line for unsupported forms."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | Sta
     """Return the manifests that options name: paths, and the standard input.
 
     Raises:
-        CommandError: If there is none, or one that is not supported.
+        CommandError: If there is none, or an unsupported one.
     """
     if kustomize is not None:
         raise CommandError(
@@ -116,7 +116,7 @@ def _source(name: str) -> Path | StandardInput:
 def _refuse_without_manifests(folder: Path) -> None:
     from masthead._client.documents import MANIFEST_SUFFIXES
 
-    if not any(each.suffix in MANIFEST_SUFFIXES and each.is_file() for each in folder.iterdir()):
+    if not any(path.suffix in MANIFEST_SUFFIXES and path.is_file() for path in folder.iterdir()):
         ends = ", ".join(MANIFEST_SUFFIXES)
         raise CommandError(f"{folder} holds no manifests: no file ends in {ends}", code=ExitCode.USAGE)
 

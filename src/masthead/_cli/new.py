@@ -68,7 +68,7 @@ def _command_for_wheels(folder: Path) -> str:
 
 
 def _origin(name: str) -> Path | None:
-    """Return the checkout or wheel from which pip installed a distribution; None if it is unknown or no longer exists."""
+    """Return the checkout or wheel from which pip installed a distribution; None if it is unknown or missing."""
     try:
         text = metadata.distribution(name).read_text("direct_url.json")
         url = urlsplit(str(json.loads(text or "{}").get("url", "")))

@@ -61,12 +61,12 @@ def newest_last(events: Iterable[Unstructured]) -> list[Unstructured]:
 
 
 def _order(event: Unstructured) -> tuple[datetime, int, str]:
-    """Most events have the second only; within it, the time in their names says which came first."""
+    """Most events have times in seconds; within a second, the timestamps in their names give the order."""
     name = event.metadata.name
-    return last_seen(event.to_dict()).replace(microsecond=0), _recorded(name), name
+    return last_seen(event.to_dict()).replace(microsecond=0), _parse_time_in_name(name), name
 
 
-def _recorded(name: str) -> int:
+def _parse_time_in_name(name: str) -> int:
     """The nanoseconds at which a recorder has named an event: ``web.17a3f0c2b1d4e5f6``; 0 if they are not there."""
     try:
         return int(name.rpartition(".")[2], 16)
@@ -90,4 +90,4 @@ def events_of(client: masthead.Client, obj: Plain, *, limit: int) -> list[Plain]
     # Events of an object without a namespace are in some namespace that its controller has chosen.
     resource = client.dynamic("v1", "events", namespace=namespace or None)
     found = resource.list(field_selector=about(text(obj, "kind"), text(metadata, "name"), namespace), limit=_PAGE)
-    return [each.to_dict() for each in newest_last(found)[-limit:]]
+    return [event.to_dict() for event in newest_last(found)[-limit:]]

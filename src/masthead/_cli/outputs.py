@@ -1,4 +1,4 @@
-"""The forms of ``-o``: what is asked for, and objects as YAML, JSON, names, paths and columns. Pure."""
+"""The values of ``-o``, and objects as YAML, JSON, names, paths and columns. Pure."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def sorted_plain(value: object) -> object:
     if isinstance(value, dict):
         fields = cast("Plain", value)
         return {key: sorted_plain(fields[key]) for key in sorted(fields)}
-    return [sorted_plain(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+    return [sorted_plain(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def listed(objects: Sequence[Plain]) -> Plain:

@@ -1,4 +1,4 @@
-"""Pods on the command line: ``web``, ``pod/web``, and what stands for its pods, such as ``deploy/web``."""
+"""Pods on the command line: ``web``, ``pod/web``, or an object that selects pods, such as ``deploy/web``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from masthead.errors import NotFoundError, PortForwardError
 
 if TYPE_CHECKING:
     import masthead
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._meta.plain import Plain
 
 __all__ = ["PodSource", "find_pods", "find_target", "one_pod", "refuse_missing", "selector_of"]
@@ -52,7 +52,7 @@ def find_target(client: masthead.Client, state: State, reference: str) -> Select
 
 
 def find_pods(client: masthead.Client, state: State, reference: str) -> PodSource:
-    """Find the pods that a reference means: itself, or those that a workload or a service selects.
+    """Find the pods of a reference: the pod itself, or the pods that a workload or a service selects.
 
     Raises:
         CommandError: If it does not exist, or does not select pods.
@@ -78,7 +78,7 @@ def _selected_pods(client: masthead.Client, target: Selected) -> str:
 
 
 def one_pod(client: masthead.Client, state: State, reference: str) -> Selected:
-    """Find the pod that a reference names, or one that runs of those that a workload or a service selects.
+    """Find the pod that a reference names, or a running pod that a workload or a service selects.
 
     Raises:
         CommandError: If it does not exist, does not select pods, or none of them runs.
@@ -99,7 +99,7 @@ def _running_pod(client: masthead.Client, target: Selected, selector: str) -> st
     title = f"{target.title}/{target.names[0]}"
     found = client.core_v1.pods(target.namespace).list(label_selector=selector)
     try:
-        return choose_pod([view_of(each, PodState) for each in found], title).metadata.name
+        return choose_pod([view_of(pod, PodState) for pod in found], title).metadata.name
     except PortForwardError as error:
         line, _, hint = str(error).removeprefix("port-forward ").partition("; ")
         raise CommandError(line, hint=hint) from None

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["Work"]
 
 _BESIDE: Final = 46
-"""How wide the bar is, with all that stands beside it but its title and the detail."""
+"""The width of the bar and its surroundings, without title and detail."""
 _LEAST_DETAIL: Final = 10
 
 
 class Work:
-    """Lines of results, and below them on a terminal what is being done; to be used in ``with``.
+    """Lines of results, and below them on a terminal the current step; to be used in ``with``.
 
     Any thread may call it.
 
     Args:
-        title: What is done, such as ``applying``.
+        title: The title of the work, such as ``applying``.
         no_color: Whether the option ``--no-color`` is given.
-        total: How many objects there are; None if that is not known.
+        total: The number of objects; None if unknown.
     """
 
     def __init__(self, title: str, *, no_color: bool, total: int | None = None) -> None:
@@ -44,7 +44,7 @@ class Work:
         self._shown = ExitStack()
 
     def __enter__(self) -> Self:
-        # Where only one of the two is a terminal, a bar would stand in the way of what is read from the other.
+        # If only one of the two is a terminal, a bar would clutter the output that is read from the other.
         if is_live() and is_live(sys.stderr):
             self._progress = _bar(no_color=self._no_color, has_total=self._total is not None)
             self._task = self._progress.add_task(self._title, total=self._total, detail="")
@@ -66,16 +66,16 @@ class Work:
                 print_above(self._progress.console, text)
 
     def advance(self, detail: str = "") -> None:
-        """One object more is done.
+        """Count one more finished object.
 
         Args:
-            detail: What is being done now.
+            detail: The current step.
         """
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, advance=1, detail=self._cut(detail))
 
     def detail(self, text: str) -> None:
-        """Say what is being done, or waited for, now."""
+        """Show the current step."""
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, detail=self._cut(text))
 
@@ -89,7 +89,7 @@ class Work:
         return shown if len(shown) <= room else f"{shown[: room - 3]}..."
 
     def warn(self, text: str) -> None:
-        """Say that something goes wrong, but goes on: beside the bar, or on the error output."""
+        """Print a warning about a problem that does not end the work: above the bar, or on the error output."""
         if self._progress is None:
             say(text)
         else:

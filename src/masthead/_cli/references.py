@@ -1,4 +1,4 @@
-"""How objects are named on the command line: ``pods``, ``pods web api``, ``pods,svc``, ``deploy/web svc/web``, ``all``."""
+"""Names of objects on the command line: ``pods``, ``pods web api``, ``pods,svc``, ``deploy/web svc/web``, ``all``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from masthead._cli.failures import CommandError, ExitCode
-from masthead._cli.state import State
+from masthead._cli.shared_options import State
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ __all__ = [
 
 _NEAR: Final = 3
 _NAMES: Final = 500
-"""How many names are looked through for one that is spelt alike."""
+"""The maximum number of names that are searched for a similar one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectName:
-    """A kind as it was written, and the names of its objects.
+    """A kind in the user's spelling, and the names of its objects.
 
     Attributes:
         kind: A plural, singular, kind, short name or category, maybe with version and group.
@@ -82,10 +82,10 @@ def parse_references(arguments: Sequence[str]) -> list[ObjectName]:
         raise _usage("name a kind, such as pods, or an object, such as pods/web")
     if any("/" in argument for argument in arguments):
         return [_with_slash(argument) for argument in arguments]
-    kinds = [each.strip() for each in arguments[0].split(",")]
+    kinds = [kind.strip() for kind in arguments[0].split(",")]
     if not all(kinds):
         raise _usage(f"{arguments[0]!r}: a kind is missing beside a comma")
-    return [ObjectName(each, tuple(arguments[1:])) for each in kinds]
+    return [ObjectName(kind, tuple(arguments[1:])) for kind in kinds]
 
 
 def _with_slash(argument: str) -> ObjectName:
@@ -127,14 +127,14 @@ def _resources(client: masthead.Client, kind: str) -> Sequence[ServedResource]:
         return [client.mapper.find(kind)]
     except UnknownKindError:
         try:
-            return [each for each in client.mapper.category(kind) if "list" in each.verbs]
+            return [resource for resource in client.mapper.category(kind) if "list" in resource.verbs]
         except UnknownKindError:
             pass
         raise
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """A hint that names what is spelt most alike; empty if nothing is."""
+    """Return a hint with the most similar name; empty if there is none."""
     near = difflib.get_close_matches(name, known, n=_NEAR)
     return f"did you mean {', '.join(near)}?" if near else ""
 
@@ -160,17 +160,17 @@ def missing(client: masthead.Client, selected: Selected, name: str) -> CommandEr
 
 
 def _elsewhere(client: masthead.Client, selected: Selected, name: str) -> str:
-    """A hint that names the other namespaces that have an object of that name; empty if none has, or none can be asked."""
+    """Return a hint with the other namespaces that have an object of that name; empty if there is none."""
     if selected.namespace is None:
         return ""
     resource = client.metadata(selected.resource.gvr, namespace=None)
     try:
         # Any state of the server's cache will do, and it is cheap in a large cluster.
         listed = resource.list(field_selector={"metadata.name": name}, limit=_NEAR + 1, resource_version="0")
-        found = [each.metadata.namespace for each in listed]
+        found = [obj.metadata.namespace for obj in listed]
     except MastheadError:
         return ""
-    others = [each for each in found if each != selected.namespace]
+    others = [namespace for namespace in found if namespace != selected.namespace]
     if len(others) <= 1:
         return "".join(f"there is one in namespace {other}" for other in others)
     more = " and others" if len(others) > _NEAR else ""
@@ -208,6 +208,6 @@ def names_of(client: masthead.Client, selected: Selected) -> list[str]:
 
 def _names(resource: masthead.clientset.MetadataResource) -> list[str]:
     try:
-        return [each.metadata.name for each in resource.list(limit=_NAMES)]
+        return [obj.metadata.name for obj in resource.list(limit=_NAMES)]
     except MastheadError:
         return []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["changed_files", "reload_forever", "scan"]
 
 _POLL: Final = 0.25
-"""Seconds between two looks at the files."""
+"""Seconds between two scans of the files."""
 _GRACE: Final = 30.0
 """Seconds that the program has to stop."""
 _MAX_FILES: Final = 20_000
@@ -36,7 +36,7 @@ def scan(folders: Iterable[Path]) -> FileStates:
             try:
                 state = entry.stat()
             except OSError:
-                continue  # removed meanwhile
+                continue  # removed since the scan
             found[entry.path] = state.st_mtime_ns, state.st_size
             if len(found) >= _MAX_FILES:
                 return found
@@ -49,7 +49,7 @@ def _python_files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
         try:
             entries = list(os.scandir(pending.pop()))
         except OSError:
-            continue  # removed meanwhile, or not for us
+            continue  # removed since the scan, or not readable
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             continue
         for entry in entries:
@@ -69,8 +69,8 @@ def changed_files(before: FileStates, after: FileStates) -> list[str]:
 def reload_forever(arguments: Sequence[str], folders: Sequence[Path]) -> int:
     """Run ``masthead run`` with these arguments, again whenever a file changes; return the exit code.
 
-    A program that fails, as with a syntax error, is started again when a file changes. SIGINT and SIGTERM stop it, and then
-    this process.
+    A program that fails, as with a syntax error, is started again when a file changes. SIGINT and SIGTERM stop it, and
+    then this process.
 
     Args:
         arguments: The arguments, without ``--reload``.
@@ -80,7 +80,7 @@ def reload_forever(arguments: Sequence[str], folders: Sequence[Path]) -> int:
 
 
 class _Reloader:
-    """Starts the program, and looks at the files."""
+    """Starts the program, and scans the files."""
 
     def __init__(self, arguments: Sequence[str], folders: Sequence[Path]) -> None:
         # -P: the current folder must not hide modules of the standard library, as an operator.py would.
@@ -104,7 +104,8 @@ class _Reloader:
                     return code
 
     async def _start(self) -> asyncio.subprocess.Process:
-        # Python recognises a changed file by its size and the second of its time; without compiled files, by its content.
+        # Python recognises a changed file by its size and the second of its time; without compiled files, by its
+        # content.
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         return await asyncio.create_subprocess_exec(*self._command, env=environment)
 
@@ -150,7 +151,7 @@ class _Reloader:
             changed = changed_files(before, after)
             if changed:
                 more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-                _say(f"{_shown(changed[0])}{more} changed: restarting")
+                _say(f"{_format_path(changed[0])}{more} changed: restarting")
                 return after
             before = after
 
@@ -175,7 +176,7 @@ class _Reloader:
         os._exit(128 + number)
 
 
-def _shown(path: str) -> str:
+def _format_path(path: str) -> str:
     try:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:

@@ -37,7 +37,7 @@ _log: Final = logging.getLogger("masthead.run")
 
 
 def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
-    """Run a manager; return the exit code of the process: 0 after a graceful stop, 1 if the program or the manager fails.
+    """Run a manager; return the exit code: 0 after a graceful stop, 1 if the program or the manager fails.
 
     Args:
         arguments: The arguments after ``run``.
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
 
 
 def _load(target: Target, overrides: RunOverrides) -> Manager:
-    # Before the import, so that what the program logs meanwhile is formatted too.
+    # Before the import, so that log records of the program's import are formatted too.
     given = RunOptions.from_environment(os.environ).overridden(**overrides)
     setup_logging(given.log_format, given.log_level or "INFO")
     logging.captureWarnings(capture=True)
@@ -74,7 +74,7 @@ def _run(manager: Manager, overrides: RunOverrides) -> int:
     options = RunOptions.from_environment(os.environ, manager.options).overridden(**overrides)
     config = load(options.kubeconfig or None, context=options.context or None)
     try:
-        # It sets up logging anew, if its own options say more about that.
+        # It sets up logging again, if its own options have more to configure.
         manager.run(config, **overrides)
     except (ManagerStateError, ConfigError) as error:  # it has nothing to run, or a port is taken
         line, _, advice = str(error).partition("; ")
@@ -95,17 +95,17 @@ def _reload(arguments: Sequence[str], target: Target, folders: Sequence[Path]) -
     # The same arguments in the same order; what follows --reload-dir is a folder.
     rest: list[str] = []
     remaining = iter(arguments)
-    for each in remaining:
-        if each == "--reload-dir":
+    for task in remaining:
+        if task == "--reload-dir":
             next(remaining)
-        elif each != "--reload" and not each.startswith("--reload-dir="):
-            rest.append(each)
+        elif task != "--reload" and not task.startswith("--reload-dir="):
+            rest.append(task)
     sys.path.insert(0, str(Path.cwd()))
     return reload_forever(rest, [*source_folders(target), *(folder.resolve() for folder in folders)])
 
 
 def _overrides(chosen: argparse.Namespace) -> RunOverrides:
-    """What the arguments say, and nothing about those that are not given.
+    """Return the options of the arguments; options without an argument are left out.
 
     Raises:
         ArgumentError: If an argument is invalid.
@@ -128,8 +128,8 @@ def _parser(name: str) -> ArgumentParser:
     parser = ArgumentParser(
         prog=name,
         description="Run the manager of an operator until SIGTERM or SIGINT.",
-        epilog="Options can also be set by environment variables, such as MASTHEAD_METRICS_BIND; arguments take precedence, "
-        "and what neither says is as the code says.",
+        epilog="Options can also be set by environment variables, such as MASTHEAD_METRICS_BIND. Arguments override "
+        "variables, and variables override the code.",
         allow_abbrev=False,
     )
     parser.add_argument("target", metavar="MODULE:APP", help="package.module:app, package.module, or app.py")

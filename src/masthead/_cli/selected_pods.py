@@ -86,7 +86,7 @@ def fetch_selected_pods(client: masthead.Client, obj: Plain) -> SelectedPods | N
 
 
 def _first_page(found: ObjectList[Unstructured]) -> SelectedPods:
-    return SelectedPods([each.to_dict() for each in found], bool(found.metadata.continue_))
+    return SelectedPods([pod.to_dict() for pod in found], bool(found.metadata.continue_))
 
 
 def _is_node(obj: Plain) -> bool:
@@ -94,7 +94,7 @@ def _is_node(obj: Plain) -> bool:
 
 
 def selected_pods_section(obj: Plain, selected: SelectedPods | None, now: datetime) -> list[Line]:
-    """The section that lists the pods that an object selects: those that are not ready first. Pure.
+    """The section with the pods that an object selects, pods that are not ready first. Pure.
 
     Args:
         obj: The object that selects them.

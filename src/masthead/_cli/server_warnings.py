@@ -1,4 +1,4 @@
-"""The server's warnings: deprecated kinds, unknown fields, risky settings. Each is a line on the error output, as of kubectl."""
+"""The server's warnings (deprecated kinds, unknown fields, risky settings) as lines on the error output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REMEMBERED: Final = 1000
 
 
 class ServerWarningPrinter:
-    """Prints each text once: the callback of a client, which may call it in a thread of its own.
+    """Prints each text once: the callback of a client, which may call it in another thread.
 
     Args:
         no_color: Whether the option ``--no-color`` is given.

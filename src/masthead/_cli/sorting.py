@@ -25,7 +25,7 @@ def sorted_by(path: str, things: Iterable[T], data_of: Callable[[T], object]) ->
 
     Args:
         path: The path, as JSONPath.
-        things: What is sorted.
+        things: The things to sort.
         data_of: Returns the plain data of one.
 
     Raises:

@@ -21,14 +21,14 @@ _HEAD: Final = ("KIND", "OBJECTS", "SIZE", "MEAN", "CHANGES/S", "BYTES/S", "NOTE
 
 @dataclass(slots=True)
 class KindStats:
-    """What was counted of one kind. Nothing of the objects is kept.
+    """The counts of one kind. Objects are not stored.
 
     Attributes:
         kind: The plural, with its group.
-        objects: How many there are.
-        size: How many bytes of JSON they are.
-        changes: How many events there were.
-        changed_bytes: How many bytes of JSON these were.
+        objects: The number of objects.
+        size: Their bytes of JSON.
+        changes: The number of events.
+        changed_bytes: Their bytes of JSON.
         note: Why it was not counted, or not watched; empty if it was.
     """
 
@@ -52,7 +52,7 @@ class KindStats:
             self.objects += 1
             self.size += size
         elif event == "DELETED":
-            # The last state may be a little larger or smaller than the one that was counted.
+            # The last state may be a little larger or smaller than the counted one.
             self.objects = max(0, self.objects - 1)
             self.size = max(0, self.size - size) if self.objects else 0
 
@@ -75,20 +75,20 @@ def stats_lines(found: Iterable[KindStats], seconds: float, *, order: str, most:
     """The table of all kinds that have objects, changes or a note, with their sum.
 
     Args:
-        found: What was counted.
+        found: The counts.
         seconds: For how long changes were counted; 0 if they were not.
-        order: How they are sorted, one of `ORDERS`.
-        most: How many kinds are shown at most; None for all.
+        order: The order, one of `ORDERS`.
+        most: The maximum number of kinds; None for all.
     """
-    kinds = sorted((each for each in found if each.objects or each.changes or each.note), key=ORDERS[order])
+    kinds = sorted((stats for stats in found if stats.objects or stats.changes or stats.note), key=ORDERS[order])
     shown = kinds[:most]
-    rows = [_row(each, seconds) for each in shown]
+    rows = [_row(stats, seconds) for stats in shown]
     total = KindStats(
         counted(len(kinds), "kind"),
-        sum(each.objects for each in kinds),
-        sum(each.size for each in kinds),
-        sum(each.changes for each in kinds),
-        sum(each.changed_bytes for each in kinds),
+        sum(stats.objects for stats in kinds),
+        sum(stats.size for stats in kinds),
+        sum(stats.changes for stats in kinds),
+        sum(stats.changed_bytes for stats in kinds),
     )
     rows.append([(cell, "bold") if isinstance(cell, str) else cell for cell in _row(total, seconds)])
     lines = table(*_right_aligned(rows), indent=0)
@@ -117,7 +117,7 @@ def _rates(found: KindStats, seconds: float) -> tuple[str, str]:
 
 def _right_aligned(rows: Sequence[Sequence[str | Span]]) -> tuple[list[str], list[list[str | Span]]]:
     """The heading and the rows, with figures at the right of their columns."""
-    spans = [[(each, "") if isinstance(each, str) else each for each in row] for row in rows]
+    spans = [[(cell, "") if isinstance(cell, str) else cell for cell in row] for row in rows]
     figures = range(1, len(_HEAD) - 1)
     widths = {at: max(len(_HEAD[at]), *(len(row[at][0]) for row in spans)) for at in figures}
 
@@ -134,13 +134,13 @@ def as_data(found: Iterable[KindStats], seconds: float) -> dict[str, object]:
         "seconds": round(seconds, 3),
         "kinds": [
             {
-                "kind": each.kind,
-                "objects": each.objects,
-                "bytes": each.size,
-                "changes": each.changes,
-                "changedBytes": each.changed_bytes,
-                **({"note": each.note} if each.note else {}),
+                "kind": stats.kind,
+                "objects": stats.objects,
+                "bytes": stats.size,
+                "changes": stats.changes,
+                "changedBytes": stats.changed_bytes,
+                **({"note": stats.note} if stats.note else {}),
             }
-            for each in sorted(found, key=ORDERS["name"])
+            for stats in sorted(found, key=ORDERS["name"])
         ],
     }

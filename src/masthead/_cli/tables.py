@@ -46,7 +46,7 @@ _FRACTION: Final = re.compile(r"(\d+)/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """How tables are shown.
+    """The options of tables.
 
     Attributes:
         wide: With the wide columns.
@@ -62,11 +62,11 @@ class TableOptions:
 
 
 def render(tables: Sequence[PrintedTable], options: TableOptions) -> str:
-    """Return the text of tables, as kubectl prints them: with a blank line between those that have rows.
+    """Return the text of tables, as kubectl prints them: with a blank line between non-empty tables.
 
     Args:
         tables: The tables.
-        options: How to show them.
+        options: Their options.
     """
     texts = [
         table.format(wide=options.wide, labels=options.labels, headers=options.headers)
@@ -114,10 +114,10 @@ def paint(text: str) -> str:
         for at, each in enumerate(headings)
         if each[0] in COLORED
     ]
-    return "\n".join([style(head, "bold"), *(_painted(line, places) for line in lines)])
+    return "\n".join([style(head, "bold"), *(_paint(line, places) for line in lines)])
 
 
-def _painted(line: str, places: Sequence[tuple[int, int | None]]) -> str:
+def _paint(line: str, places: Sequence[tuple[int, int | None]]) -> str:
     # From the right, so that the places on the left stay where they are.
     for start, end in reversed(places):
         cell = line[start:end].rstrip()
@@ -127,7 +127,7 @@ def _painted(line: str, places: Sequence[tuple[int, int | None]]) -> str:
 
 
 def status_style(cell: str) -> str:
-    """The style of a cell that says how an object is: ``green``, ``yellow``, ``red``, or empty."""
+    """Return the style of a cell with the state of an object: ``green``, ``yellow``, ``red``, or empty."""
     word = cell.strip().lower()
     if fraction := _FRACTION.fullmatch(word):
         return "green" if fraction[1] == fraction[2] else "yellow"

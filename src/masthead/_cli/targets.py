@@ -28,7 +28,7 @@ _DEFAULT_NAME: Final = "app"
 
 
 class TargetError(Exception):
-    """There is no such manager; the message says what to write instead."""
+    """There is no such manager; the message has the correct spelling."""
 
 
 class BrokenTargetError(Exception):
@@ -36,10 +36,10 @@ class BrokenTargetError(Exception):
 
 
 class Target(NamedTuple):
-    """What was asked for.
+    """The target of a command.
 
     Attributes:
-        text: As it was written.
+        text: The argument.
         file: The file; None if it is a module by name.
         module: The name of the module.
         name: The name of the manager in it; empty if it was not given.
@@ -99,7 +99,7 @@ def source_folders(target: Target) -> list[Path]:
         found += [Path(location).resolve() for location in locations]
     # A folder within another one is watched with it.
     unique = list(dict.fromkeys(found))
-    return [each for each in unique if not any(each.is_relative_to(other) for other in unique if other != each)]
+    return [path for path in unique if not any(path.is_relative_to(other) for other in unique if other != path)]
 
 
 def load_manager(target: Target) -> Manager:
@@ -123,7 +123,7 @@ def load_module(target: Target) -> ModuleType:
     try:
         return _import(target)
     except ModuleNotFoundError as error:
-        # Not one that the user's module misses.
+        # Not a module that the user's module fails to import.
         if error.name is not None and f"{target.module}.".startswith(f"{error.name}."):
             raise TargetError(
                 f"there is no module {error.name!r} in {Path.cwd()} or on the Python path{_source_hint(error.name)}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CustomColumn", "JsonPathError", "Template", "parse_columns", "parse_path_argument", "value_text"]
 
-_MOST_VALUES: Final = 50_000_000
+_MAX_VALUES: Final = 50_000_000
 """The user's own path on the user's own objects: only what would never end is refused."""
 _ACTION: Final = re.compile(r"""\{((?:[^{}'"]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*)\}""")
 _QUOTED: Final = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\s*""")
@@ -91,7 +91,7 @@ class Template:
         Raises:
             JsonPathError: If a path does not fit the data.
         """
-        return _render(self._parts, obj, VisitLimit(_MOST_VALUES))
+        return _render(self._parts, obj, VisitLimit(_MAX_VALUES))
 
 
 def _plain(text: str) -> list[_Part]:
@@ -117,7 +117,7 @@ def _render(parts: Sequence[_Part], obj: object, limit: VisitLimit) -> str:
             case _Value(path):
                 texts.append(" ".join(map(value_text, path.find(obj, limit=limit))))
             case _Range(path, body):
-                texts += [_render(body, each, limit) for each in path.find(obj, limit=limit)]
+                texts += [_render(body, value, limit) for value in path.find(obj, limit=limit)]
     return "".join(texts)
 
 
@@ -156,7 +156,7 @@ class CustomColumn:
 
     def cell(self, obj: object) -> str:
         """The text for plain data: several values with commas between them."""
-        found = self.path.find(obj, limit=VisitLimit(_MOST_VALUES))
+        found = self.path.find(obj, limit=VisitLimit(_MAX_VALUES))
         return ",".join(map(value_text, found)) if found else "<none>"
 
 

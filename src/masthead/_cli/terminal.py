@@ -1,9 +1,10 @@
 """The output of commands: to a terminal, a dumb one, or a pipe.
 
-Names, messages and fields come from a server that may be hostile. So every text passes `escape_controls` on its way out:
-`write` and `say` call it, `guarded_streams` puts it below everything that a command prints otherwise, and `console` calls it
-for each segment of rich. A style is a mark that only this process knows, and becomes an escape sequence behind that.
-Bytes of containers (``exec``) are passed on as they are, and `write_data` changes nothing where no terminal reads.
+Names, messages and fields come from a server that may be hostile. So every text passes `escape_controls` on its way
+out: `write` and `say` call it, `guarded_streams` puts it below everything that a command prints otherwise, and
+`console` calls it for each segment of rich. A style is a mark that only this process knows, and becomes an escape
+sequence behind that. Bytes of containers (``exec``) are passed on as they are, and `write_data` changes nothing where
+no terminal reads.
 """
 
 from __future__ import annotations
@@ -110,33 +111,33 @@ def keep_colors(text: str, *, color: bool) -> str:
 
 
 def render(text: str) -> str:
-    """Text as it is written: control characters are visible, and styles are escape sequences."""
+    """Return the output form of a text: control characters are visible, and styles are escape sequences."""
     return _MARKED.sub("\x1b[\\1m", escape_controls(text))
 
 
 def write(text: str) -> None:
-    """Write text to the standard output, and flush it: readers of a pipe get whole lines at once."""
-    output = _unguarded(sys.stdout)
+    """Write text to the standard output, and flush it, so that readers of a pipe get whole lines immediately."""
+    output = _unwrap(sys.stdout)
     output.write(render(text))
     output.flush()
 
 
 def write_data(text: str) -> None:
-    """Write data to the standard output, and leave it as it is if a program reads it. It is not flushed."""
-    output = _unguarded(sys.stdout)
+    """Write data to the standard output, unchanged if a program reads it. It is not flushed."""
+    output = _unwrap(sys.stdout)
     # Lone surrogates have no encoding; `render` would change other characters, too.
     output.write(render(text) if output.isatty() else text.encode("utf-8", "replace").decode())
 
 
 def say(text: str) -> None:
-    """Write a line to the error output: what is not the result itself."""
-    output = _unguarded(sys.stderr)
+    """Write a line to the error output: progress, hints and errors."""
+    output = _unwrap(sys.stderr)
     output.write(f"{render(text)}\n")
     output.flush()
 
 
 class _GuardedStream:
-    """A text stream that escapes what is written to it."""
+    """A text stream that escapes control characters."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -153,7 +154,7 @@ class _GuardedStream:
         return getattr(self.stream, name)
 
 
-def _unguarded(stream: TextIO) -> TextIO:
+def _unwrap(stream: TextIO) -> TextIO:
     return stream.stream if isinstance(stream, _GuardedStream) else stream
 
 
@@ -167,7 +168,7 @@ def guarded_streams() -> Generator[None]:
 @contextmanager
 def unguarded_streams() -> Generator[None]:
     """Undo `guarded_streams` for a block: for programs of users, whose output is theirs."""
-    with _replaced_streams(_unguarded(sys.stdout), _unguarded(sys.stderr)):
+    with _replaced_streams(_unwrap(sys.stdout), _unwrap(sys.stderr)):
         yield
 
 
@@ -182,7 +183,7 @@ def _replaced_streams(stdout: TextIO, stderr: TextIO) -> Generator[None]:
 
 
 def say_beside(text: str) -> None:
-    """Write a line to the error output; above a live display, if that is drawn on the same terminal. Any thread may call it."""
+    """Write a line to the error output, above a live display on the same terminal. Any thread may call it."""
     if _drawn and sys.stderr.isatty():
         print_above(_drawn[-1], text)
     else:
@@ -198,7 +199,7 @@ def print_above(screen: Console, text: str) -> None:
 
 @contextmanager
 def drawing(screen: Console) -> Generator[None]:
-    """Have `say_beside` write above what is drawn live on a console, as long as the block runs."""
+    """Make `say_beside` write above the live display of a console, as long as the block runs."""
     _drawn.append(screen)
     try:
         yield
@@ -226,7 +227,7 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
         no_color: Whether the option ``--no-color`` is given.
         stderr: Whether it writes to the error output.
     """
-    stream = _unguarded(sys.stderr if stderr else sys.stdout)
+    stream = _unwrap(sys.stderr if stderr else sys.stdout)
     return _console_class()(
         file=stream,
         force_terminal=is_live(stream),
@@ -276,16 +277,16 @@ def live_display(screen: Console, *, transient: bool = False) -> Generator[Live]
 
 
 def after_interrupt() -> None:
-    """Leave the terminal as it was: an interrupt may come when a live table has just hidden the cursor."""
+    """Restore the terminal: an interrupt may come when a live table has just hidden the cursor."""
     with suppress(OSError, ValueError):
         if is_live(sys.stderr):
-            _unguarded(sys.stderr).write(_SHOW_CURSOR)
+            _unwrap(sys.stderr).write(_SHOW_CURSOR)
         if sys.stderr.isatty():
             sys.stderr.write("\n")  # behind the terminal's own ^C
 
 
 def discard_output() -> None:
-    """Send what cannot be written nowhere: a reader has gone, and Python flushes both streams when it exits."""
+    """Discard unwritable output: the reader has closed it, and Python flushes both streams when it exits."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""Waiting for objects: what ``--for`` says, progress while it is not so yet, and the end of patience."""
+"""Waiting for objects: the conditions of ``--for``, progress, and timeouts."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["label_of", "parse_condition", "parse_conditions", "seconds_to_wait", "wait_for", "wait_for_each"]
 
 _EQUALS: Final = re.compile(r"(?<![=!<>])=(?!=)")
-"""What stands between a path and its value: no part of ``==``, ``!=``, ``<=`` and ``>=``, which filters have."""
+"""The equals sign between a path and its value: no part of ``==``, ``!=``, ``<=`` and ``>=``, which filters have."""
 
 
 def parse_conditions(texts: Sequence[str]) -> list[WaitCondition[Object]]:
-    """Read all values of ``--for``, in the order in which they are waited for.
+    """Parse all values of ``--for``, in the order in which they are waited for.
 
-    As for kubectl, they have to hold one after the other, and ``create`` comes first. What is gone is not waited for if
-    ``delete`` comes later.
+    As for kubectl, they have to hold one after the other, and ``create`` comes first. If ``delete`` comes later, a
+    deleted object meets the conditions before it.
 
     Raises:
         CommandError: If one of them is not a condition.
     """
     ordered = sorted(texts, key=lambda each: each.casefold() != "create")
     last_delete = max((at for at, each in enumerate(ordered) if each.casefold() == "delete"), default=-1)
-    parsed = [parse_condition(each) for each in ordered]
+    parsed = [parse_condition(text) for text in ordered]
     return [
         each | deleted() if at < last_delete and ordered[at].casefold() not in {"create", "delete"} else each
         for at, each in enumerate(parsed)
@@ -96,11 +96,11 @@ def _jsonpath_is(text: str) -> ObjectWaitCondition[Object]:
         raise CommandError(f"--for=jsonpath: {error}", code=ExitCode.USAGE) from None
 
     def values(obj: Object) -> list[str]:
-        return [value_text(each) for each in path.find(obj.to_dict())]
+        return [value_text(value) for value in path.find(obj.to_dict())]
 
     def test(obj: Object) -> bool:
         found = values(obj)
-        return wanted in (each.strip() for each in found) if wanted else bool(found)
+        return wanted in (text.strip() for text in found) if wanted else bool(found)
 
     def says(obj: Object | None) -> str:
         if obj is None:
@@ -142,9 +142,9 @@ def wait_for_each(
         MastheadError: As any call.
     """
     end = clock() + timeout
-    for each in conditions:
+    for condition in conditions:
         left = round(max(end - clock(), 0.0), 3)
-        wait_for(client, source, each, total=total, timeout=left, no_color=no_color, gone="condition met")
+        wait_for(client, source, condition, total=total, timeout=left, no_color=no_color, gone="condition met")
 
 
 def wait_for(
@@ -158,17 +158,17 @@ def wait_for(
     done: str = "condition met",
     gone: str = "",
 ) -> None:
-    """Wait for objects, with a line for each for which the condition holds.
+    """Wait for objects, with a line for each object that meets the condition.
 
     Args:
         client: The client.
         source: The objects, or their manifests.
-        condition: What to wait for.
-        total: How many objects there are.
+        condition: The condition.
+        total: The number of objects.
         timeout: Seconds to wait; ``math.inf`` for ever.
         no_color: Whether the option ``--no-color`` is given.
-        done: What the lines say.
-        gone: What the lines of objects say that existed, and do not any more; empty for no such lines.
+        done: The text of the lines.
+        gone: The text of the lines for deleted objects; empty for no such lines.
 
     Raises:
         CommandError: If it takes too long, or an object has failed.
@@ -203,7 +203,7 @@ class _Watched:
 
     @property
     def unmet(self) -> list[str]:
-        """Objects for which it did not hold when they were seen last. Once the wait has ended, they are gone."""
+        """Objects that did not meet the condition when they were last seen. After the wait, they no longer exist."""
         return list(self._unmet.values())
 
     def _test(self, obj: Unstructured | None) -> bool:
@@ -234,5 +234,5 @@ def label_of(obj: Unstructured) -> str:
 
 def _timed_out(error: MastheadError) -> CommandError:
     head, *rest = str(error).splitlines()
-    lines = [head, *(f"  {each.strip()}" for each in rest if each.startswith(" "))]
+    lines = [head, *(f"  {line.strip()}" for line in rest if line.startswith(" "))]
     return CommandError("\n".join(lines), hint="wait longer with --timeout", code=ExitCode.TIMEOUT)

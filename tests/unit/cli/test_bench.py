@@ -14,7 +14,7 @@ from masthead._cli.bench import BenchPlan, Meter, measure
 from masthead._cli.bench_report import Latency, Report, Synced, as_data, percentile, render
 from masthead._cli.main import main
 from masthead._cli.references import parse_references, resolve
-from masthead._cli.state import State
+from masthead._cli.shared_options import State
 from masthead.api.core.v1 import ConfigMap
 
 if TYPE_CHECKING:

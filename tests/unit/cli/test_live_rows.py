@@ -8,9 +8,9 @@ from rich.console import Console
 from tests.unit.cli.healths import health
 
 from masthead import Unstructured
+from masthead._cli.live_objects import RowChange
 from masthead._cli.live_rows import LiveRows, columns_that_fit
 from masthead._cli.live_table import Frame, render_frame, status_line
-from masthead._cli.mirror import RowChange
 from masthead._printers.printer import Column
 from masthead._printers.table import PrintedRow
 

@@ -1,1 +1,1 @@
-"""The commands of the framework, one module each; `masthead._cli.framework` says how to write one."""
+"""The commands of the framework, one module each; see `masthead._cli.framework` for how to write one."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.manifest_files import StandardInput
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._client.options import FieldValidation
     from masthead._meta.unstructured import Unstructured
 
@@ -64,8 +64,8 @@ def command(
 ) -> int:
     """Create or change the objects of manifests.
 
-    It is a server-side apply: the server merges, and remembers who manages each field. A field that another manager owns
-    with another value is a conflict, and nothing of that object is changed. CRDs and namespaces come first.
+    It is a server-side apply: the server merges, and remembers who manages each field. A field that another manager
+    owns with another value is a conflict, and nothing of that object is changed. CRDs and namespaces come first.
 
     \b
     masthead apply -f deploy/ --wait
@@ -160,8 +160,8 @@ def _apply(
             if state.namespace and isinstance(error.__cause__, NotFoundError):
                 refuse_missing_namespace(client, state.namespace)
             raise
-        for each in done.pruned:
-            work.line(f"{label_of(each)} pruned{suffix}")
+        for pruned in done.pruned:
+            work.line(f"{label_of(pruned)} pruned{suffix}")
         for skipped in done.skipped:
             work.line(f"{skipped} not checked: its kind or namespace does not exist yet{suffix}")
     if not (done or done.pruned or done.skipped):

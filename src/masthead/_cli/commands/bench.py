@@ -14,7 +14,7 @@ from masthead._cli.terminal import write
 if TYPE_CHECKING:
     from masthead._cache.options import Hold
     from masthead._cli.references import Selected
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
 __all__ = ["command"]
 
@@ -45,7 +45,7 @@ def command(state: State, kind: str, samples: int, hold: Hold, writes: bool, tim
     masthead bench deploy -A          deployments of all namespaces
     masthead bench pods -A --write    and how soon a change arrives
 
-    Only --write changes something: a ConfigMap of its own, which it deletes.
+    Only --write changes something: it creates a ConfigMap, and deletes it afterwards.
     """
     import json
 

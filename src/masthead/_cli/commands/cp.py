@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._cli.progress import Work
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._client.cp.progress import CopyProgress
 
 __all__ = ["command"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.manifest_files import StandardInput
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._meta.plain import Plain
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
@@ -77,9 +77,9 @@ def command(
     waits: bool,
     timeout: float | None,
 ) -> int:
-    """Delete objects, and wait until they are gone.
+    """Delete objects, and wait until they no longer exist.
 
-    Objects of manifests go in reverse install order; those that do not exist are skipped.
+    Objects of manifests are deleted in reverse install order; missing objects are skipped.
 
     \b
     masthead delete -f deploy/
@@ -100,7 +100,7 @@ def command(
             if not targets:
                 write("No resources found\n")
             deleted = _delete_named(client, state, targets, how)
-        remaining = [each for each in deleted if each["metadata"].get("uid")]
+        remaining = [obj for obj in deleted if obj["metadata"].get("uid")]
         if waits and not how.is_dry and remaining:
             _wait_until_gone(client, state, remaining, timeout)
     return ExitCode.OK
@@ -122,7 +122,7 @@ class _How:
 
 
 def _grace(seconds: int, *, now: bool, force: bool) -> int | None:
-    """The grace period that the options mean, as for kubectl: at once only if it is forced."""
+    """Return the grace period that the options mean, as for kubectl: immediate deletion needs --force."""
     if now and seconds >= 0:
         raise CommandError("--now and --grace-period exclude each other", code=ExitCode.USAGE)
     if force and (now or seconds > 0):
@@ -170,7 +170,7 @@ def _delete_manifests(
         )
         if not done:
             work.line("nothing of it exists")
-    return [each.to_dict() for each in done]
+    return [obj.to_dict() for obj in done]
 
 
 def _delete_named(client: masthead.Client, state: State, targets: Sequence[Plain], how: _How) -> list[Plain]:
@@ -192,7 +192,7 @@ def _delete_named(client: masthead.Client, state: State, targets: Sequence[Plain
                     dry_run=how.is_dry,
                 )
             except NotFoundError:
-                continue  # it is gone already
+                continue  # deleted already
             finally:
                 work.advance()
             work.line(_line(target, how))
@@ -213,8 +213,8 @@ def _wait_until_gone(client: masthead.Client, state: State, deleted: Sequence[Pl
     from masthead._cli.waiting import seconds_to_wait, wait_for
     from masthead._client.conditions import WaitCondition
 
-    uids = {each["metadata"]["uid"] for each in deleted}
-    # A controller may have made another of that name at once.
+    uids = {obj["metadata"]["uid"] for obj in deleted}
+    # A controller may already have created another object of that name.
     gone: WaitCondition[masthead.Object] = WaitCondition(
         lambda obj: obj is None or obj.metadata.uid not in uids, "it is gone"
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.describe import Described
     from masthead._cli.selected_pods import SelectedPods
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._meta.plain import Plain
 
 __all__ = ["command"]
@@ -30,9 +30,9 @@ _EVENTS: Final = 20
 @click.option("--no-events", is_flag=True, help="without events")
 @click.pass_obj
 def command(state: State, references: tuple[str, ...], selector: str | None, no_events: bool) -> int:
-    """Tell all about objects: their state, conditions, owners, pods and events.
+    """Describe objects: their state, conditions, owners, pods and events.
 
-    Workloads, services and nodes have a list of their pods. The values of Secrets are not shown.
+    Workloads, services and nodes have a list of their pods. The values of Secrets are hidden.
 
     \b
     masthead describe pod web
@@ -48,10 +48,11 @@ def command(state: State, references: tuple[str, ...], selector: str | None, no_
     parsed = parse_references(references)
     with state.connect() as client:
         found = [
-            fetch_objects(client, each, selection=ObjectSelection(selector)) for each in resolve(client, state, parsed)
+            fetch_objects(client, selected, selection=ObjectSelection(selector))
+            for selected in resolve(client, state, parsed)
         ]
-        errors = [error for each in found for error in each.errors]
-        objects = [obj for each in found for obj in each.objects]
+        errors = [error for fetched in found for error in fetched.errors]
+        objects = [obj for fetched in found for obj in fetched.objects]
         for at, obj in enumerate(objects):
             described = _gather(client, obj, with_events=not no_events)
             text = as_text(describe(described, datetime.now(UTC)), color=color)

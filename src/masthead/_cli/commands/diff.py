@@ -14,7 +14,7 @@ from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
     import masthead
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
 __all__ = ["command"]
 
@@ -64,7 +64,7 @@ def command(
             found = compare(client)
     except MastheadError as error:
         failure = explain(error)
-        # 1 says that there are differences.
+        # The exit code 1 means that there are differences.
         code = ExitCode.USAGE if failure.code is ExitCode.FAILED else failure.code
         raise CommandError(failure.line, hint=failure.hint, code=code) from error
     color = has_color(no_color=state.no_color)

@@ -1,4 +1,4 @@
-"""``masthead doctor``: what is wrong with the connection to a cluster, and what to do about it."""
+"""``masthead doctor``: problems of the connection to a cluster, and their remedies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead._cli.terminal import has_color, write
 if TYPE_CHECKING:
     from masthead._cli.diagnosis import Diagnosis
     from masthead._cli.document import Line
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
 __all__ = ["command"]
 
@@ -29,11 +29,10 @@ _WIDTH: Final = 15
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="text or json")
 @click.pass_obj
 def command(state: State, output: str) -> int:
-    """Find out what is wrong with the connection to a cluster.
+    """Find the problem of the connection to a cluster.
 
-    It checks the configuration, the credentials and when they expire, the network, the server, the clocks, versions,
-    what is allowed, how quickly the server answers, and whether watches work. Nothing is changed. The exit code is 0 if no
-    check has failed, and 1 otherwise.
+    It checks the configuration, the credentials and their expiry, the network, the server, the clocks, versions,
+    permissions, latency, and watches. Nothing is changed. The exit code is 0 if no check has failed, and 1 otherwise.
     """
     import json
 
@@ -72,11 +71,11 @@ async def _examine(state: State, *, is_printed: bool) -> list[Diagnosis]:
     found: list[Diagnosis] = []
     signs = _can_draw()
     with Work("checking", no_color=state.no_color) as work:
-        async for each in examine(state, work.detail):
-            found.append(each)
-            if is_printed and "needs" not in each.facts:
-                work.line(as_text(lines_of(each, signs=signs), color=color).rstrip("\n"))
-    unchecked = [each.check for each in found if "needs" in each.facts]
+        async for diagnosis in examine(state, work.detail):
+            found.append(diagnosis)
+            if is_printed and "needs" not in diagnosis.facts:
+                work.line(as_text(lines_of(diagnosis, signs=signs), color=color).rstrip("\n"))
+    unchecked = [diagnosis.check for diagnosis in found if "needs" in diagnosis.facts]
     if is_printed and unchecked:
         rest = Diagnosis("not checked", "skip", ", ".join(unchecked))
         write(as_text(lines_of(rest, signs=signs), color=color))
@@ -84,7 +83,7 @@ async def _examine(state: State, *, is_printed: bool) -> list[Diagnosis]:
 
 
 def lines_of(finding: Diagnosis, *, signs: bool) -> list[Line]:
-    """The lines of a finding: what was found, and below it what to do.
+    """Return the lines of a finding, and below them the remedy.
 
     Args:
         finding: The finding.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.fetching import ObjectSelection
     from masthead._cli.following import GrowingTable
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._meta.unstructured import Unstructured
     from masthead._printers.table import PrintedRow
 
@@ -27,7 +27,7 @@ __all__ = ["command"]
 
 _TYPES: Final = ("Normal", "Warning")
 _LOOK_UP: Final = 1.0
-"""Seconds between two looks at the connection."""
+"""Seconds between two checks of the connection."""
 
 
 @cluster_command("events", all_namespaces=True)
@@ -69,7 +69,7 @@ def command(
 
     with state.connect() as client:
         fields, namespace = _about(client, state, for_)
-        fields += [f"type={each}" for each in types] if len(set(types)) == 1 else []
+        fields += [f"type={type_}" for type_ in types] if len(set(types)) == 1 else []
         selection = ObjectSelection(fields=",".join(fields) or None)
         options = TableOptions(wide=output == "wide", headers=not no_headers, color=has_color(no_color=state.no_color))
         table = GrowingTable(EVENT_COLUMNS, options, namespaces=namespace is None)
@@ -88,7 +88,7 @@ def _about(client: masthead.Client, state: State, for_: str | None) -> tuple[lis
     references = parse_references([for_])
     if len(references) != 1 or len(references[0].names) != 1:
         raise CommandError("--for takes one KIND/NAME, such as pod/web", code=ExitCode.USAGE)
-    # The object may be gone: what is asked for is its name, in all namespaces if that is said.
+    # The object may be deleted already: the selector has its name, in all namespaces with -A.
     selected = resolve(client, replace(state, all_namespaces=False), references)[0]
     namespace = None if state.all_namespaces else selected.namespace
     return [about(selected.resource.kind, selected.names[0])], namespace
@@ -111,8 +111,8 @@ def _follow(
 ) -> NoReturn:
     """Print each event as it comes; only an interrupt ends it."""
     from masthead._cli.connection import connection_error, report_connection
-    from masthead._cli.feed import Feed
     from masthead._cli.object_events import newest_last
+    from masthead._cli.object_feed import Feed
 
     with Feed(client.dynamic("v1", "events", namespace=namespace), selection) as feed:
         write(table.add(_rows(newest_last(feed.first))))
@@ -125,7 +125,7 @@ def _follow(
 
 
 def _rows(events: Sequence[Unstructured]) -> list[PrintedRow]:
-    from masthead._cli.mirror import row_of
+    from masthead._cli.live_objects import row_of
     from masthead._printers.events import PRINTERS
 
     now = datetime.now(UTC)

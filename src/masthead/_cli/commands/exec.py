@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import masthead
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
 __all__ = ["command"]
 
@@ -58,7 +58,7 @@ def command(state: State, pod: str, words: tuple[str, ...], container: str | Non
 
 
 def _relay(process: masthead.streams.RemoteProcess, *, is_fed: bool) -> int:
-    """Pass on what the process prints, and what is typed, until it ends.
+    """Copy the process' output and the user's input until the process ends.
 
     Raises:
         OSError: If a standard stream cannot be read or written any more.
@@ -87,7 +87,7 @@ def _relay(process: masthead.streams.RemoteProcess, *, is_fed: bool) -> int:
 
 
 class _Beside:
-    """Threads beside the one that copies stdout.
+    """The threads that copy stdin and stderr, while the caller's thread copies stdout.
 
     A process waits until each of its streams is read: when one thread fails, the others would wait for ever, so the
     process is closed.
@@ -122,7 +122,7 @@ def _copy(source: Iterable[bytes], target: BinaryIO) -> None:
             target.write(piece)
             target.flush()
     except MastheadError:
-        return  # waiting for its end says what is wrong
+        return  # waiting for the end of the process raises the error
 
 
 def _feed(process: masthead.streams.RemoteProcess) -> None:

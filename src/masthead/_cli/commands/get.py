@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._cli.fetching import Fetched, ObjectSelection
     from masthead._cli.outputs import Output
     from masthead._cli.references import Selected
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._cli.tables import TableOptions
     from masthead._printers.table import PrintedTable
 
@@ -113,7 +113,7 @@ def command(
 
 
 def _refuse_selectors_with_names(chosen: Sequence[Selected], selection: ObjectSelection) -> None:
-    if any(each.names for each in chosen) and (selection.labels or selection.fields):
+    if any(selected.names for selected in chosen) and (selection.labels or selection.fields):
         raise CommandError("a selector and names exclude each other", code=ExitCode.USAGE)
 
 
@@ -121,19 +121,24 @@ def _print_tables(client: masthead.Client, chosen: Sequence[Selected], asked: _A
     from masthead._cli.fetching import fetch_table
     from masthead._cli.tables import render
 
-    found = [fetch_table(client, each, selection=asked.selection, with_objects=bool(asked.sort_by)) for each in chosen]
+    found = [
+        fetch_table(client, selected, selection=asked.selection, with_objects=bool(asked.sort_by))
+        for selected in chosen
+    ]
     prefixed = asked.show_kind or len(chosen) > 1
     tables = [
-        _arranged(each.table, each.selected, asked, prefixed=prefixed) for each in found if each.table is not None
+        _arrange(fetched.table, fetched.selected, asked, prefixed=prefixed)
+        for fetched in found
+        if fetched.table is not None
     ]
     text = render(tables, asked.options)
     write(text)
-    if not text and not any(each.errors for each in found):
+    if not text and not any(fetched.errors for fetched in found):
         _say_nothing_found(client, chosen)
     return _raise_errors(found)
 
 
-def _arranged(table: PrintedTable, selected: Selected, asked: _Asked, *, prefixed: bool) -> PrintedTable:
+def _arrange(table: PrintedTable, selected: Selected, asked: _Asked, *, prefixed: bool) -> PrintedTable:
     """The table as the options want it."""
     from masthead._cli.tables import data_of, with_label_columns, with_prefix
 
@@ -150,14 +155,14 @@ def _arranged(table: PrintedTable, selected: Selected, asked: _Asked, *, prefixe
 
 
 def _say_nothing_found(client: masthead.Client, chosen: Sequence[Selected]) -> None:
-    """Tell an empty namespace from one that does not exist.
+    """Distinguish an empty namespace from a missing one.
 
     Raises:
         CommandError: If the namespace does not exist.
     """
     from masthead._cli.references import refuse_missing_namespace
 
-    namespaces = {each.namespace for each in chosen}
+    namespaces = {selected.namespace for selected in chosen}
     if None in namespaces:
         say("No resources found")
         return
@@ -172,14 +177,14 @@ def _print_objects(client: masthead.Client, chosen: Sequence[Selected], asked: _
     from masthead._cli.outputs import listed
 
     found = [
-        fetch_objects(client, each, selection=asked.selection, show_managed_fields=asked.show_managed_fields)
-        for each in chosen
+        fetch_objects(client, selected, selection=asked.selection, show_managed_fields=asked.show_managed_fields)
+        for selected in chosen
     ]
     if asked.output.form == "name":
-        for each in found:
-            write("".join(f"{each.selected.title}/{obj['metadata']['name']}\n" for obj in each.objects))
+        for fetched in found:
+            write("".join(f"{fetched.selected.title}/{obj['metadata']['name']}\n" for obj in fetched.objects))
         return _raise_errors(found)
-    objects = [obj for each in found for obj in each.objects]
+    objects = [obj for fetched in found for obj in fetched.objects]
     if asked.sort_by:
         from masthead._cli.sorting import sorted_by
 
@@ -195,7 +200,7 @@ def _print_objects(client: masthead.Client, chosen: Sequence[Selected], asked: _
 
 def _raise_errors(found: Sequence[Fetched]) -> int:
     """Raise the first error of names that do not exist, behind the lines of all others."""
-    errors = [error for each in found for error in each.errors]
+    errors = [error for fetched in found for error in fetched.errors]
     if not errors:
         return ExitCode.OK
     for error in errors[:-1]:

@@ -1,4 +1,4 @@
-"""``masthead logs``: the logs of a pod, or of many at once."""
+"""``masthead logs``: the logs of one or many pods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.log_output import LogFormat
     from masthead._cli.pods import PodSource
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead.errors import LogStreamError
 
 __all__ = ["command"]

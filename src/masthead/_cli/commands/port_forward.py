@@ -12,7 +12,7 @@ from masthead._cli.framework import cluster_command
 from masthead._cli.terminal import say, write
 
 if TYPE_CHECKING:
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
 __all__ = ["command"]
 

@@ -15,14 +15,14 @@ from masthead._cli.terminal import console, has_color, is_live, live_display, wr
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from masthead._cli.census import Census
-    from masthead._cli.state import State
+    from masthead._cli.object_counts import Census
+    from masthead._cli.shared_options import State
 
 __all__ = ["command"]
 
 _TICK: Final = 0.5
 _BELOW: Final = 5
-"""Lines that are not of a kind: heading, sum, what is not shown, the status, and the cursor's."""
+"""Lines other than those of kinds: heading, sum, the number of hidden kinds, the status, and the cursor's."""
 _SORTS: Final = ("changes", "bytes", "objects", "name")
 
 
@@ -40,8 +40,8 @@ _SORTS: Final = ("changes", "bytes", "objects", "name")
 def command(state: State, seconds: float, sort: str, output: str) -> None:
     """Count objects and bytes of each kind, and their changes per second.
 
-    All kinds are counted, in all namespaces unless -n names one. Bytes are those of JSON, as informers receive them. On a
-    terminal the table is live.
+    All kinds are counted, in all namespaces unless -n names one. Bytes are those of JSON, as informers receive them. On
+    a terminal the table is live.
 
     \b
     masthead stats
@@ -64,8 +64,8 @@ class _Stats:
     async def run(self, *, is_json: bool) -> None:
         import json
 
-        from masthead._cli.census import Census
         from masthead._cli.document import as_text
+        from masthead._cli.object_counts import Census
         from masthead._cli.progress import Work
         from masthead._cli.stats import as_data, stats_lines
 
@@ -92,7 +92,7 @@ class _Stats:
         return min(self._seconds, time.monotonic() - self._began)
 
     async def _show(self, census: Census, *, is_drawn: bool) -> None:
-        """Wait for the time to pass, and draw what there is meanwhile."""
+        """Wait for the time to pass, and redraw the counts until then."""
         if not is_drawn:
             from masthead._cli.connection import report_connection
 

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.document import Line
-    from masthead._cli.family_search import FamilySearch
+    from masthead._cli.owner_tree_search import FamilySearch
     from masthead._cli.references import Selected
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._discovery.model import ServedResource
 
 __all__ = ["command"]
 
 _TICK: Final = 0.5
-"""Seconds between two frames: ages tick, and changes are shown."""
+"""Seconds between two frames, which update ages and changes."""
 _AT_ONCE: Final = 50
 """How many members that have changed are looked at for one frame."""
 _BELOW: Final = 4
-"""Lines that are not the tree's: its heading, what is not shown, the status, and the cursor's."""
+"""Lines other than those of the tree: its heading, the number of hidden lines, the status, and the cursor's."""
 
 
 @cluster_command("tree")
@@ -86,7 +86,7 @@ class _Tree:
         self._limit = limit
 
     async def run(self, *, is_followed: bool) -> None:
-        from masthead._cli.family_search import FamilySearch
+        from masthead._cli.owner_tree_search import FamilySearch
 
         selected = self._selected
         # All kinds are searched, the deprecated ones as well.
@@ -110,12 +110,12 @@ class _Tree:
         with Work("searching", no_color=self._state.no_color, total=len(kinds)) as work:
             await search.search(kinds, lambda done: work.advance(done.name))
             shown = itertools.islice(search.family.leaves(), self._limit)
-            await search.look(each.member for each in shown)
+            await search.look(leaf.member for leaf in shown)
         return kinds
 
     def _lines(self, search: FamilySearch, most: int) -> list[Line]:
         from masthead._cli.document import line, table
-        from masthead._cli.family import ASCII_LINES, HEAD, LINES, tree_rows
+        from masthead._cli.owner_tree import ASCII_LINES, HEAD, LINES, tree_rows
 
         leaves = list(search.family.leaves())
         shown = leaves[: min(most, self._limit)]

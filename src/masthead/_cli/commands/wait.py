@@ -12,7 +12,7 @@ from masthead._cli.framework import cluster_command, to_seconds
 from masthead._cli.manifest_files import file_options, read_sources
 
 if TYPE_CHECKING:
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
 
 __all__ = ["command"]
 
@@ -29,8 +29,8 @@ _WAIT: Final = 30.0
     default=("ready",),
     metavar="CONDITION",
     shell_complete=complete_conditions,
-    help="ready (this is the default), delete, create, condition=NAME[=STATUS] or jsonpath={PATH}[=VALUE]; several have to "
-    "hold one after the other",
+    help="ready (the default), delete, create, condition=NAME[=STATUS] or jsonpath={PATH}[=VALUE]; several must hold "
+    "one after the other",
 )
 @click.option("-l", "--selector", metavar="SELECTOR", help="objects with these labels")
 @click.option("--all", "is_all", is_flag=True, help="all objects of the kind")
@@ -51,12 +51,12 @@ def command(
     is_all: bool,
     timeout: float | None,
 ) -> int:
-    """Wait until objects are ready, gone, or as a condition says.
+    """Wait until objects are ready, deleted, or meet a condition.
 
-    "ready" is what each kind means by it: rolled out, complete, bound, established, or its condition Ready. An object of another
-    kind, without that condition, is ready as soon as it exists and its controller has observed its last change: say with
-    --for=condition=NAME or --for=jsonpath={PATH}=VALUE what you wait for. The exit code is 124 if it takes too long, and 1 if an
-    object has failed.
+    "ready" is what each kind means by it: rolled out, complete, bound, established, or its condition Ready. An object
+    of another kind, without that condition, is ready as soon as it exists and its controller has observed its last
+    change: name your condition with --for=condition=NAME or --for=jsonpath={PATH}=VALUE. The exit code is 124 if it
+    takes too long, and 1 if an object has failed.
 
     \b
     masthead wait deploy/web --timeout=2m

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.fetching import ObjectSelection
+    from masthead._cli.live_objects import Mirror
     from masthead._cli.live_rows import LiveRows
-    from masthead._cli.mirror import Mirror
     from masthead._cli.references import Selected
-    from masthead._cli.state import State
+    from masthead._cli.shared_options import State
     from masthead._cli.tables import TableOptions
 
 __all__ = ["command"]
@@ -49,8 +49,9 @@ def command(
 ) -> None:
     """Show the objects of a kind live, until Ctrl-C.
 
-    On a terminal: a table that follows every change, with ages that tick; "+", "*" and "-" mark rows that have just come,
-    changed or gone. Elsewhere: a line for each change. It goes on by itself when the connection is lost.
+    On a terminal: a table that follows every change, with ages that tick; "+", "*" and "-" mark new, changed and
+    deleted rows.
+    Elsewhere: a line for each change. A lost connection is opened again.
 
     \b
     masthead watch pods -A
@@ -81,8 +82,8 @@ def _show(
     options: TableOptions,
 ) -> NoReturn:
     """Draw the table again and again; only an interrupt ends it."""
+    from masthead._cli.live_objects import Mirror
     from masthead._cli.live_rows import LiveRows
-    from masthead._cli.mirror import Mirror
 
     with (
         Mirror(client, selected, selection) as mirror,
@@ -114,7 +115,7 @@ def _frame(
     width, height = screen.size
     now, moment = time.monotonic(), datetime.now(UTC)
     place = f" in {selected.namespace}" if selected.namespace else ""
-    # Only what fits is printed anew.
+    # Only the rows that fit are redrawn.
     visible = rows.visible(now)
     current = [(each, mirror.as_of(each.row, moment) if at < height else each.row) for at, each in enumerate(visible)]
     frame = Frame(

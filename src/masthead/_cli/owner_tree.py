@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Family", "FamilyMember", "Leaf", "Vitals", "member_of", "tree_rows", "vitals_of"]
 
-_MOST: Final = 100_000
+_MAX_MEMBERS: Final = 100_000
 """How many objects with owners are remembered."""
 _DEEPEST: Final = 50
 LINES: Final = ("├─ ", "└─ ", "│  ", "   ")
@@ -132,7 +132,7 @@ class Family:
         return self._members.get(uid)
 
     def members(self) -> list[FamilyMember]:
-        """All members, also those that are not in the tree of the root."""
+        """All members, including those outside the tree of the root."""
         return list(self._members.values())
 
     def add(self, member: FamilyMember, *, is_known: bool = False) -> bool:
@@ -145,7 +145,7 @@ class Family:
         old = self._members.get(member.uid)
         if old is None and not member.owners and not is_known:
             return False
-        if old is None and len(self._members) >= _MOST:
+        if old is None and len(self._members) >= _MAX_MEMBERS:
             self.is_full = True
             return False
         self._put(member)
@@ -158,7 +158,7 @@ class Family:
         self._link(member)
 
     def remove(self, uid: str) -> None:
-        """Forget an object that is gone. The root and its owners stay, as missing ones."""
+        """Remove a deleted object. The root and its owners stay, as missing ones."""
         found = self._members.pop(uid, None)
         if found is None:
             return
@@ -167,7 +167,7 @@ class Family:
             self._members[uid] = FamilyMember(uid, found.kind, found.name, found.namespace, is_missing=True)
 
     def replace_root(self, member: FamilyMember) -> None:
-        """Make another object the root: the one that was created again by the name of the old one.
+        """Make another object the root: the object that was created again with the name of the old one.
 
         Args:
             member: The new root.
@@ -192,12 +192,12 @@ class Family:
         path = self.path()
         for at, each in enumerate(path):
             yield Leaf(each, (True,) * at)
-        yield from self._below(self.root, (True,) * (len(path) - 1), {each.uid for each in path})
+        yield from self._below(self.root, (True,) * (len(path) - 1), {member.uid for member in path})
 
     def _below(self, uid: str, places: tuple[bool, ...], seen: set[str]) -> Iterator[Leaf]:
         if len(places) >= _DEEPEST:
             return
-        dependents = [self._members[each] for each in self._dependents.get(uid, ()) if each not in seen]
+        dependents = [self._members[dependent] for dependent in self._dependents.get(uid, ()) if dependent not in seen]
         dependents.sort(key=lambda each: (each.kind, each.namespace, each.name))
         seen.update(dependent.uid for dependent in dependents)
         for at, each in enumerate(dependents):
@@ -274,7 +274,7 @@ def tree_rows(
 
 
 def _title(member: FamilyMember, namespace: str) -> str:
-    """The name of a member in a tree of a namespace. Each line is complete by itself, for grep."""
+    """The name of a member in the tree of a namespace. Each line is complete, for grep."""
     place = f"{member.namespace}/" if member.namespace not in {"", namespace} else ""
     return f"{member.kind}/{place}{member.name}"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cli.connection import connection_error
 from masthead._cli.failures import explain
-from masthead._cli.family import Family, FamilyMember, Vitals, member_of, vitals_of
+from masthead._cli.owner_tree import Family, FamilyMember, Vitals, member_of, vitals_of
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _OFTEN: Final = frozenset(
         "secrets",
     }
 )
-"""Kinds that are dependents so often that they are watched even if none is there yet."""
+"""Kinds that are dependents so often that they are watched even without an object."""
 
 
 class FamilySearch:
@@ -86,7 +86,7 @@ class FamilySearch:
                 break
 
     async def _owner(self, member: FamilyMember, reference: OwnerReference) -> FamilyMember | None:
-        """Get an owner; None if it is gone, or cannot be read."""
+        """Get an owner; return None if it does not exist, or cannot be read."""
         try:
             resource = await self._client.mapper.find(reference.kind, api_version=reference.api_version)
             namespace = member.namespace if resource.namespaced else None
@@ -109,17 +109,19 @@ class FamilySearch:
         for version, error in served.failures.items():
             self.problems[str(version)] = explain(error).line
         return [
-            each
-            for each in served
-            if "list" in each.verbs and each.kind != "Event" and (each.namespaced or not self._resource.namespaced)
+            resource
+            for resource in served
+            if "list" in resource.verbs
+            and resource.kind != "Event"
+            and (resource.namespaced or not self._resource.namespaced)
         ]
 
     async def search(self, kinds: Sequence[ServedResource], on_done: Callable[[ServedResource], object]) -> None:
-        """List the metadata of all kinds, and remember what has owners.
+        """List the metadata of all kinds, and record objects with owners.
 
         Args:
             kinds: The resources to search.
-            on_done: Is called with each resource that is done.
+            on_done: Called with each finished resource.
         """
 
         async def search_one(resource: ServedResource) -> None:
@@ -145,24 +147,24 @@ class FamilySearch:
         return self._namespace if resource.namespaced else None
 
     async def catch_up(self, most: int) -> None:
-        """Look at members that have changed, and at the owners above the root if it has others than before.
+        """Refresh changed members, and the owners above the root if they have changed.
 
         Args:
-            most: At how many members.
+            most: The maximum number of members.
         """
-        for informer, resource in [each for each in self._unsynced if each[0].has_synced]:
+        for informer, resource in [pair for pair in self._unsynced if pair[0].has_synced]:
             self._unsynced.remove((informer, resource))
-            self._forget_unlisted(resource, {each.metadata.uid for each in informer.lister.list()})
+            self._forget_unlisted(resource, {obj.metadata.uid for obj in informer.lister.list()})
         if self._has_new_owners:
             await self._climb()
-            self.changed.update(each.uid for each in self.family.path())
+            self.changed.update(member.uid for member in self.family.path())
             self.changes += 1
         some = [self.changed.pop() for _ in range(min(most, len(self.changed)))]
         members = (self.family.get(uid) for uid in some)
         await self.look(member for member in members if member is not None)
 
     def _forget_unlisted(self, resource: ServedResource, listed: set[str]) -> None:
-        """Forget what was deleted between the search and the first list of a watch: no event says so."""
+        """Remove members that were deleted between the search and a watch's first list: they have no event."""
         for member in self.family.members():
             if member.resource is not None and member.resource.gvr == resource.gvr and member.uid not in listed:
                 self._forget(member.uid)
@@ -186,7 +188,7 @@ class FamilySearch:
 
         async with asyncio.TaskGroup() as group:
             for found in kinds.values():
-                for some in [[each] for each in found] if len(found) <= _FEW else [found]:
+                for some in [[member] for member in found] if len(found) <= _FEW else [found]:
                     group.create_task(look_at(some))
 
     async def _fetch_rows(self, members: Sequence[FamilyMember]) -> None:
@@ -199,31 +201,31 @@ class FamilySearch:
         try:
             table = await listed.table(field_selector=one)
         except MastheadError:
-            return  # what it was is shown until it can be asked for again
+            return  # the last known row stays until the server answers again
         for row in table.rows:
             if row.name in uids:
                 self.vitals[uids[row.name]] = vitals_of(table.columns, row)
 
     @asynccontextmanager
     async def following(self, kinds: Sequence[ServedResource]) -> AsyncGenerator[None]:
-        """Watch the kinds of the family, and those that are often dependents.
+        """Watch the kinds of the members, and kinds that are often dependents.
 
         Args:
-            kinds: The resources that were searched.
+            kinds: The searched resources.
         """
         from masthead._cache.informer.informer import SharedInformer
 
         members = [leaf.member.resource for leaf in self.family.leaves()]
         wanted = {str(member.gvr): member for member in members if member is not None} | self._with_owners
         wanted |= {str(kind.gvr): kind for kind in kinds if kind.name in _OFTEN}
-        watched = [each for each in wanted.values() if "watch" in each.verbs][:_WATCHES]
+        watched = [resource for resource in wanted.values() if "watch" in resource.verbs][:_WATCHES]
         async with AsyncExitStack() as stack:
-            for each in watched:
-                place = self._place(each)
-                informer = SharedInformer(self._client.metadata(each.gvr, namespace=place), transform=_essentials)
-                self._handle(informer, each)
+            for resource in watched:
+                place = self._place(resource)
+                informer = SharedInformer(self._client.metadata(resource.gvr, namespace=place), transform=_essentials)
+                self._handle(informer, resource)
                 self._informers.append(await stack.enter_async_context(informer))
-                self._unsynced.append((informer, each))
+                self._unsynced.append((informer, resource))
             yield
 
     def _handle(self, informer: aio.SharedInformer[PartialObjectMetadata], resource: ServedResource) -> None:
@@ -259,13 +261,13 @@ class FamilySearch:
 
     @property
     def connection_error(self) -> str:
-        """Why what is shown may be out of date; empty if all watches are open."""
+        """Why the display may be out of date; empty if all watches are open."""
         found = (connection_error(informer.health) for informer in self._informers)
         return next(filter(None, found), "")
 
 
 def _essentials(obj: PartialObjectMetadata) -> PartialObjectMetadata:
-    """What of an object is kept while it is followed."""
+    """Reduce an object to the fields that the tree needs."""
     obj.metadata.managed_fields = []
     obj.metadata.annotations = {}
     obj.metadata.labels = {}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._cli.document import as_text, table
-from masthead._cli.family import (
+from masthead._cli.owner_tree import (
     ASCII_LINES,
     HEAD,
     Family,

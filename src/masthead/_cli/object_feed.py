@@ -1,4 +1,4 @@
-"""Objects that come one after the other: those that there are, and then each change, across lost connections."""
+"""Follows the objects of a resource: the existing ones, and then each change, across lost connections."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Feed:
         from masthead._sync.informer import SharedInformer
 
         labels, fields = self._selection.labels, self._selection.fields
-        # An informer would try again and again where a list says at once what is wrong.
+        # An informer would retry for ever; a list fails with the reason.
         self.first: list[Unstructured] = list(self._resource.list(label_selector=labels, field_selector=fields))
-        self._known = {(each.key, each.metadata.resource_version) for each in self.first}
+        self._known = {(obj.key, obj.metadata.resource_version) for obj in self.first}
         self._informer = SharedInformer(self._resource, label_selector=labels, field_selector=fields)
         self._informer.add_event_handler(on_add=self._came.put, on_update=lambda _, changed: self._came.put(changed))
         self._informer.start()
@@ -57,7 +57,7 @@ class Feed:
         return self._informer.health
 
     def next(self, timeout: float) -> Unstructured | None:
-        """Wait for the next object that came or changed; None if there is none in time."""
+        """Wait for the next new or changed object; return None after the timeout."""
         try:
             while True:
                 found = self._came.get(timeout=timeout)

@@ -22,10 +22,10 @@ _REQUEST_TIMEOUT: Final = 30.0
 
 @dataclass(slots=True)
 class State:
-    """What the options say that are common to all commands; commands get it with ``click.pass_obj``.
+    """The values of the options that are common to all commands; commands get it with ``click.pass_obj``.
 
     Attributes:
-        kubeconfig: The path of the kubeconfig; None for where kubectl finds it.
+        kubeconfig: The path of the kubeconfig; None for kubectl's default.
         context: The context; None for the current one.
         namespace: The namespace; None for the context's.
         all_namespaces: Whether all namespaces are meant.
@@ -34,7 +34,7 @@ class State:
         impersonate: The user to impersonate; None for none.
         insecure: Whether certificates are not verified.
         request_timeout: Seconds that one request may take; None for the default.
-        debug: Whether tracebacks and logs are shown.
+        debug: Whether to print tracebacks and logs.
         no_color: Whether colours are off.
     """
 
@@ -57,7 +57,7 @@ class State:
 
         Raises:
             CommandError: If an option is wrong.
-            ConfigError: If there is none, or it is invalid.
+            ConfigError: If there is no configuration, or an invalid one.
         """
         from masthead._config.loader import load
 
@@ -122,7 +122,8 @@ class State:
         """Make the client; use it in a ``with`` block. Nothing is sent before the first call.
 
         Args:
-            prints_warnings: Whether warnings of the server are printed; off for requests that the command makes on its own.
+            prints_warnings: Whether warnings of the server are printed; off for requests that the command makes on its
+                own.
 
         Raises:
             CommandError: If an option is wrong.
@@ -144,7 +145,8 @@ class State:
         """Make an async client as `connect` does; use it in an ``async with`` block.
 
         Args:
-            prints_warnings: Whether warnings of the server are printed; off for requests that the command makes on its own.
+            prints_warnings: Whether warnings of the server are printed; off for requests that the command makes on its
+                own.
 
         Raises:
             CommandError: If an option is wrong.
@@ -177,6 +179,6 @@ class State:
 
 
 def cache_folder() -> Path:
-    """Where discovery documents are kept between runs."""
+    """The folder in which discovery documents are cached between runs."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "masthead" / "discovery"

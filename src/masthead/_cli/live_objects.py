@@ -38,8 +38,8 @@ class RowChange:
     """A change of an object.
 
     Attributes:
-        type: What happened to it.
-        obj: The object, as it is or last was.
+        type: The type of the change.
+        obj: The object after the change, or its last state if it was deleted.
     """
 
     type: Literal["added", "changed", "deleted"]
@@ -118,10 +118,10 @@ class Mirror:
         return self.first.columns
 
     def next(self, timeout: float) -> RowChange | None:
-        """Wait for the next change; None if there is none in time.
+        """Wait for the next change; return None after the timeout.
 
         Args:
-            timeout: Seconds to wait; 0 for not at all.
+            timeout: Seconds to wait; 0 to return without waiting.
         """
         try:
             change = self._changes.get(timeout=timeout) if timeout > 0 else self._changes.get_nowait()
@@ -133,32 +133,32 @@ class Mirror:
         return change
 
     def row(self, change: RowChange, now: datetime) -> PrintedRow:
-        """The row of an object that has changed.
+        """Return the row of a changed object.
 
         Args:
-            change: What has happened to it.
+            change: The change.
             now: The time that ages refer to.
         """
         if self._printer is not None:
             return row_of(self._printer, change.obj, now)
         if change.type != "deleted":
-            self._known[change.key] = self._asked(change)
+            self._known[change.key] = self._fetch_row(change)
         return self._known.get(change.key) or PrintedRow((change.obj.metadata.name,), change.obj)
 
     def as_of(self, row: PrintedRow, now: datetime) -> PrintedRow:
-        """The row at another time, with ages of then.
+        """Return the row with the ages at another time.
 
         Args:
-            row: The row as it was.
+            row: The row.
             now: The time that ages refer to.
         """
         key = f"{row.namespace}/{row.name}" if row.namespace else row.name
         obj = self._informer.indexer.get_by_key(key) if self._printer is not None else None
         if self._printer is not None and obj is not None:
             return row_of(self._printer, obj, now)
-        return _aged(row, self.columns, now)
+        return _update_ages(row, self.columns, now)
 
-    def _asked(self, change: RowChange) -> PrintedRow:
+    def _fetch_row(self, change: RowChange) -> PrintedRow:
         """The row as the server makes it; its last one if it cannot be asked now."""
         namespace = change.obj.metadata.namespace or None
         one = replace(self._selected, names=(change.obj.metadata.name,), namespace=namespace)
@@ -176,8 +176,8 @@ def row_of(printer: Printer, obj: Unstructured, now: datetime) -> PrintedRow:
     return PrintedRow(tuple(printer.cells(obj.to_dict(), now)), obj)
 
 
-def _aged(row: PrintedRow, columns: Sequence[Column], now: datetime) -> PrintedRow:
-    """The same row with its age of now, and all else as it was."""
+def _update_ages(row: PrintedRow, columns: Sequence[Column], now: datetime) -> PrintedRow:
+    """Return the row with its current age, and otherwise unchanged."""
     created = getattr(getattr(row.object, "metadata", None), "creation_timestamp", None)
     if created is None:
         return row
@@ -192,7 +192,7 @@ def _aged(row: PrintedRow, columns: Sequence[Column], now: datetime) -> PrintedR
 def _with_name(selection: ObjectSelection, names: Sequence[str]) -> ObjectSelection:
     if not names:
         return selection
-    terms = [each for each in (selection.fields, f"metadata.name={names[0]}") if each]
+    terms = [term for term in (selection.fields, f"metadata.name={names[0]}") if term]
     return replace(selection, fields=",".join(terms))
 
 

@@ -1,4 +1,4 @@
-"""Counts the objects of all kinds, page by page, and follows their changes. Nothing of them is kept."""
+"""Counts the objects of all kinds, page by page, and follows their changes. Objects are not stored."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Census:
 
     Args:
         client: The client, before its first call.
-        namespace: The namespace; None for all, and for what is in none.
+        namespace: The namespace; None for all, and for cluster-scoped objects.
     """
 
     def __init__(self, client: aio.Client, namespace: str | None) -> None:
@@ -89,7 +89,7 @@ class Census:
 
     @property
     def connection_error(self) -> str:
-        """What is wrong with the connection; empty if nothing is."""
+        """The problem of the connection; empty if there is none."""
         return self._connection.connection_error
 
     async def kinds(self) -> list[ServedResource]:
@@ -99,12 +99,13 @@ class Census:
             MastheadError: As any call.
         """
         served = await self._client.discovery.preferred_resources()
-        listable = [each for each in served if "list" in each.verbs]
+        listable = [resource for resource in served if "list" in resource.verbs]
         # Events are the same objects in two groups.
         return [
-            each
-            for each in listable
-            if (each.namespaced or self._namespace is None) and each.gvr.group_resource != "events.events.k8s.io"
+            resource
+            for resource in listable
+            if (resource.namespaced or self._namespace is None)
+            and resource.gvr.group_resource != "events.events.k8s.io"
         ]
 
     async def count(self, kinds: list[ServedResource], on_done: Callable[[ServedResource], object]) -> None:
@@ -162,12 +163,12 @@ class Census:
         """
         listed = [kind for kind in kinds if kind.gvr.group_resource in self._versions]
         listed.sort(key=lambda each: -self.stats[each.gvr.group_resource].objects)
-        watched = [each for each in listed if "watch" in each.verbs][:_WATCHES]
-        for name in {each.gvr.group_resource for each in listed if each not in watched}:
+        watched = [resource for resource in listed if "watch" in resource.verbs][:_WATCHES]
+        for name in {resource.gvr.group_resource for resource in listed if resource not in watched}:
             self.stats[name].note = "not watched"
         async with asyncio.TaskGroup() as group:
-            for each in watched:
-                group.create_task(self._follow(each))
+            for resource in watched:
+                group.create_task(self._follow(resource))
 
     async def _follow(self, resource: ServedResource) -> None:
         name = resource.gvr.group_resource
