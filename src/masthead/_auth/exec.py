@@ -178,7 +178,7 @@ class ExecPlugin:
             raise AuthError(self._with_hint("was not found, or is not executable"))
         timeout = self._timeout * (_PATIENCE_WITH_PEOPLE if interactive else 1)
         try:
-            ended = await run(path, self._args, env=environ, interactive=interactive, within=timeout)
+            ended = await run(path, self._args, env=environ, interactive=interactive, timeout=timeout)
         except TimeoutError:
             problem = f"{self._source} did not finish within {timeout:g} s, and was killed"
         except (

@@ -77,7 +77,7 @@ async def run(
     *,
     env: SecretValue[Mapping[str, str]],
     interactive: bool,
-    within: float,
+    timeout: float,  # noqa: ASYNC109 - the process is killed, too
 ) -> ProcessResult:
     """Run a program until it has exited and its output is closed.
 
@@ -90,7 +90,7 @@ async def run(
         args: Its arguments.
         env: Its whole environment.
         interactive: Whether it may use the terminal.
-        within: How many seconds it may take.
+        timeout: How many seconds it may take.
 
     Raises:
         OSError: If the program cannot be started.
@@ -110,7 +110,7 @@ async def run(
     except BaseException as error:  # noqa: BLE001 - raised again
         raise error.with_traceback(None) from None  # asyncio's frames hold the arguments and the environment
     try:
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(timeout):
             await listener.enough.wait()
     finally:
         try:

@@ -103,11 +103,11 @@ class ReconcileLoop:
             counted(len(self._objects), "object"),
         )
 
-    async def drain(self, within: float) -> bool:
+    async def drain(self, timeout: float) -> bool:
         """Take no more requests, and wait for running reconciles.
 
         Args:
-            within: Seconds to wait.
+            timeout: Seconds to wait.
 
         Returns:
             Whether all reconciles have ended.
@@ -118,7 +118,7 @@ class ReconcileLoop:
         keys.clear()  # the next run begins with all objects
         workers = self._workers.tasks
         if workers:
-            await asyncio.wait(workers, timeout=within)
+            await asyncio.wait(workers, timeout=timeout)
         return all(worker.done() for worker in workers)
 
     async def stop(self) -> Sequence[OwnWrite]:

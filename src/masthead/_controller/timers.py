@@ -92,13 +92,13 @@ def start_timers(
     ]
 
 
-async def drain_timers(tasks: Sequence[asyncio.Task[None]], within: float) -> None:
-    """Wait up to `within` seconds for stopping timers to finish their calls."""
-    busy = (await asyncio.wait(tasks, timeout=within))[1] if tasks else ()
+async def drain_timers(tasks: Sequence[asyncio.Task[None]], timeout: float) -> None:
+    """Wait up to `timeout` seconds for stopping timers to finish their calls."""
+    busy = (await asyncio.wait(tasks, timeout=timeout))[1] if tasks else ()
     if busy:
         _log.warning(
             "timers are cancelled that took longer than %g s to finish: %s",
-            within,
+            timeout,
             ", ".join(sorted(describe_task(task.get_name(), task) for task in busy)),
         )
 
