@@ -33,7 +33,7 @@ USER_AGENT = "case/1.0 (conformance)"
 """The part before the slash is the manager of what a case writes, unless it names another."""
 
 LONGEST_SHOWN_BODY = 4096
-LONGEST_WAIT = "10"
+MAX_WAIT = "10"
 """Seconds that a case waits for what the server does in its own time."""
 LONGEST_WAIT_FOR_RESPONSE = 20
 """Seconds that a case waits for what the server makes in its own time."""
@@ -314,7 +314,7 @@ class Api:
         query = {
             "watch": ["true"],
             "fieldSelector": [f"metadata.name={name}"],
-            "timeoutSeconds": [LONGEST_WAIT],
+            "timeoutSeconds": [MAX_WAIT],
         }
         if since:
             query["resourceVersion"] = [since]

@@ -28,7 +28,7 @@ from masthead._errors.base import format_seconds
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
-from masthead._sansio.retry import LONGEST_WAIT
+from masthead._sansio.retry import MAX_WAIT
 from masthead.errors import (
     ArgumentError,
     DeadlineError,
@@ -211,7 +211,7 @@ class Wait(Generic[T]):
                     raise
                 self._error = error
             retry_after = self._error.retry_after if isinstance(self._error, StatusError) else None
-            delay = max(self._delay(), min(retry_after or 0.0, LONGEST_WAIT))
+            delay = max(self._delay(), min(retry_after or 0.0, MAX_WAIT))
             _log.warning("wait for %s: retry in %.1f s after %s", self._subject, delay, self._error)
             await asyncio.sleep(delay)
 

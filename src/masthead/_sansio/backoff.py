@@ -103,9 +103,9 @@ class Backoff:
 def reconnect_backoff() -> Backoff:
     """Make the backoff for a server that cannot be reached.
 
-    It stays short, because an attempt costs such a server nothing, and whoever follows it should notice within two seconds
-    that it is back. A thousand clients return spread over more than a second.
-    differs from client-go: there, all failures have the same delays, which grow to 30 s and, with jitter, to 60.
+    It stays short, because an attempt costs such a server nothing, and whoever follows it should notice within two
+    seconds that it is back. A thousand clients return spread over more than a second. differs from client-go: there,
+    all failures have the same delays, which grow to 30 s and, with jitter, to 60.
     """
     return Backoff(first=0.2, cap=MAX_RECONNECT_DELAY)
 

@@ -1,32 +1,32 @@
-"""The buffer of notifications in front of a handler.
+"""The notification buffer of a handler.
 
-A handler that keeps up receives everything. One that does not must not fill the memory, nor slow others down: it gets
-less then, but never anything else than the truth::
+A handler that keeps up receives every notification. For a slow handler, the buffer merges notifications by key, so that
+it neither fills the memory nor delays others::
 
                       more than limit
-          KEEPING ───────────────────────> FOLDING
-     every notification, in order                one place per key, where the key first came
+          QUEUEING ──────────────────────> FOLDING
+     every notification, in order                one entry per key, at the position of its first notification
              ^                                 │
-             └────────────empty again──────────┘
+             └───────────────empty─────────────┘
 
-How a notification joins what waits for its key, in FOLDING:
+How FOLDING merges a notification into the pending ones of its key:
 
-| waiting | then ADD or UPDATE | then DELETE |
+| pending | then ADD or UPDATE | then DELETE |
 |---|---|---|
-| nothing | it | it |
-| ADD | ADD of the newest, as initial as the first was | nothing: the handler never received it |
-| UPDATE from *o* | UPDATE from *o* to the newest | UPDATE, it |
-| ..., DELETE | ..., DELETE, it | ..., DELETE, the first |
-| ..., DELETE, ADD | ..., DELETE, ADD of the newest | ..., DELETE, the first |
+| none | the notification | the notification |
+| ADD | ADD of the newest state, with the first `is_initial` | none: the handler never received the object |
+| UPDATE from *o* | UPDATE from *o* to the newest state | UPDATE, DELETE |
+| ..., DELETE | ..., DELETE, the notification | ..., the first DELETE |
+| ..., DELETE, ADD | ..., DELETE, ADD of the newest state | ..., the first DELETE |
 
-So there wait at most three notifications a key, and only for keys that the handler knows of or the store holds; and a handler
-that replays what comes out has the same state as one that received everything. An UPDATE stays in front of its DELETE: a
-filter must see that an object no longer passes, or would take its delete for that of an object never delivered. Per key, the
-order is kept. Between keys it is not: what is new about a key comes where the key first came. It never comes later, so
-that a SYNC_MARKER, which keeps its place, still stands behind all that was pushed before it.
-differs from client-go: there, the buffer grows without a bound.
+So at most three notifications per key are pending, only for keys that the handler or the store has, and a handler that
+replays them ends in the same state as one that received everything. An UPDATE stays before its DELETE: a filter must
+see that an object no longer passes, or it would drop the delete. The order of a key's notifications is preserved.
+Between keys it is not: a merged notification takes the position of the key's first one. That is never later, so that a
+SYNC_MARKER, whose position is fixed, still follows everything pushed before it. differs from client-go: there, the
+buffer grows without a bound.
 
-Not for several threads: who has some must see to it that one at a time uses the buffer.
+Not thread-safe: the caller lets one thread at a time use the buffer.
 """
 
 from __future__ import annotations
@@ -47,32 +47,32 @@ __all__ = ["LIMIT", "HandlerBuffer", "Notification", "NotificationType"]
 V = TypeVar("V")
 
 LIMIT: Final = 1000
-"""How many notifications are kept, each by itself, for a handler that does not keep up."""
+"""Notifications buffered before they are merged by key."""
 
 
 class NotificationType(Enum):
-    """The kinds of notifications."""
+    """The types of notifications."""
 
     ADD = "add"
     UPDATE = "update"
     DELETE = "delete"
     SYNC_MARKER = "mark"
-    """No event: everything that was pushed before, such as the initial adds, has been processed."""
+    """No event: everything pushed before it, such as the initial adds, has been processed."""
 
 
 class Notification(msgspec.Struct, Generic[V], frozen=True, gc=False):
     """One event for a handler.
 
-    The garbage collector does not track it: nothing that it holds leads back to it, and a collection that looks at 200,000
-    of them takes 40 ms. Its repr leaves the values out, which may be Secrets.
+    The garbage collector does not track it: it is part of no reference cycle, and a collection over 200,000 of them
+    takes 40 ms. Its repr leaves out the values, which may be Secrets.
 
     Attributes:
-        type: What it is.
-        key: Of which object; empty for a SYNC_MARKER.
-        old: The old state: for an UPDATE the one delivered last, for a DELETE the last that is known.
-        new: What it is: for an ADD and an UPDATE.
-        is_initial: Whether an ADD is part of the state that the handler begins with.
-        final_state_known: Whether the ``old`` of a DELETE is what the object was in the end.
+        type: The type of the event.
+        key: The object's key; empty for a SYNC_MARKER.
+        old: The old state: for an UPDATE the last delivered one, for a DELETE the last known one.
+        new: The new state of an ADD or UPDATE.
+        is_initial: Whether an ADD belongs to the initial objects of the handler.
+        final_state_known: Whether the ``old`` of a DELETE is the final state.
     """
 
     type: NotificationType
@@ -83,7 +83,7 @@ class Notification(msgspec.Struct, Generic[V], frozen=True, gc=False):
     final_state_known: bool = True
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """All but the values, for terminals."""
+        """All fields but the values, for terminals."""
         return [
             ("type", self.type.name),
             ("key", self.key),
@@ -95,26 +95,26 @@ class Notification(msgspec.Struct, Generic[V], frozen=True, gc=False):
         return f"Notification({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
 
 
-_Waiting: TypeAlias = Notification[V] | tuple[Notification[V], ...]
-"""What waits in one place: a SYNC_MARKER, or up to three notifications about a key; without a tuple where there is only one.
+_Entry: TypeAlias = Notification[V] | tuple[Notification[V], ...]
+"""A SYNC_MARKER, or up to three notifications of a key; a single one without a tuple.
 
-A tuple for each of many objects would make the garbage collector look at all of them, which takes longer than the rest.
+The garbage collector would traverse a tuple per object, which takes longer than all other work.
 """
 
-_Places: TypeAlias = dict[str | int, _Waiting[V]]
-"""What waits, by key; marks, which have none, by number."""
+_Entries: TypeAlias = dict[str | int, _Entry[V]]
+"""Entries by key; markers, which have none, by number."""
 
 
 class HandlerBuffer(Generic[V]):
-    """The notifications that wait for one handler: all of them, or, once they are too many, what they come to.
+    """The pending notifications of one handler, merged by key above a limit.
 
-    Its length is the number of notifications that wait.
+    Its length is the number of pending notifications.
 
     Args:
-        limit: Up to so many are kept as they came.
+        limit: The number of notifications that are not merged.
 
     Attributes:
-        folded: How many notifications were folded away, in all.
+        folded: The number of notifications saved by merging so far.
 
     Raises:
         ArgumentError: If the limit is negative.
@@ -125,10 +125,10 @@ class HandlerBuffer(Generic[V]):
         "_front",
         "_initial",
         "_initial_keys",
-        "_kept",
         "_limit",
-        "_marks",
-        "_waiting",
+        "_markers",
+        "_pending",
+        "_queue",
         "folded",
     )
 
@@ -136,113 +136,114 @@ class HandlerBuffer(Generic[V]):
         if limit < 0:
             raise ArgumentError(f"a buffer cannot keep {limit} notifications; give 0 or more", value=limit)
         self._limit = limit
-        self._kept: deque[Notification[V]] = deque()
-        # A dict finds its last item at once, but its first ever later as the first is removed again and again. So the
-        # places are in two: those in front the wrong way round, with the first at the end, and behind them the rest.
-        self._front: _Places[V] = {}
-        self._back: _Places[V] = {}
-        # The initial state of a handler that joined late: notifications are made of it as they are taken, because
-        # making 200,000 of them at once takes too long.
+        self._queue: deque[Notification[V]] = deque()
+        # A dict finds its last item in constant time, but its first item ever more slowly as first items are removed.
+        # So the entries are in two dicts: the front ones in reverse order, with the first at the end, then the others.
+        self._front: _Entries[V] = {}
+        self._back: _Entries[V] = {}
+        # The initial objects of a handler that joined late. Notifications are created as they are taken, because
+        # creating 200,000 of them in one step blocks the event loop.
         self._initial: dict[str, V] = {}
         self._initial_keys: Iterator[str] = iter(())
-        self._waiting = 0
-        """How many notifications there are in all places."""
-        self._marks = 0
+        self._pending = 0
+        """The number of notifications in all entries."""
+        self._markers = 0
         self.folded = 0
 
     @property
     def is_folding(self) -> bool:
-        """Whether notifications are folded by key, until all that wait have been taken."""
-        return bool(self._waiting)
+        """Whether notifications are merged by key, until all pending ones have been taken."""
+        return bool(self._pending)
 
     def __len__(self) -> int:
-        return self._waiting or len(self._kept)
+        return self._pending or len(self._queue)
 
     def push(self, notification: Notification[V]) -> None:
-        """Add a notification behind all others."""
-        # While folded ones wait, a later one must be folded, too, or it would overtake them.
-        if self._waiting:
+        """Append a notification."""
+        # While merged ones are pending, a later one must be merged, too, or it would overtake them.
+        if self._pending:
             self._fold(notification)
             return
-        self._kept.append(notification)
-        if len(self._kept) > self._limit:
+        self._queue.append(notification)
+        if len(self._queue) > self._limit:
             self._begin_folding()
 
     def extend(self, notifications: Iterable[Notification[V]]) -> None:
-        """Add notifications behind all others, in this order."""
-        if self._waiting:
+        """Append notifications in order."""
+        if self._pending:
             for notification in notifications:
                 self._fold(notification)
             return
-        self._kept.extend(notifications)
-        if len(self._kept) > self._limit:
+        self._queue.extend(notifications)
+        if len(self._queue) > self._limit:
             self._begin_folding()
 
     def begin_with(self, items: dict[str, V]) -> None:
-        """Add the state that the handler begins with, as initial adds; the buffer must be empty.
+        """Append existing objects as initial adds; the buffer must be empty.
 
         Args:
-            items: The objects by key. The buffer keeps this very dict, and changes it.
+            items: The objects by key. The buffer takes over the dict, and changes it.
         """
         if len(items) <= self._limit:
             add = NotificationType.ADD
-            self._kept.extend([Notification(add, key, None, value, True) for key, value in items.items()])
+            self._queue.extend([Notification(add, key, None, value, True) for key, value in items.items()])
             return
-        self._initial, self._initial_keys, self._waiting = items, iter(list(items)), len(items)
+        self._initial, self._initial_keys, self._pending = items, iter(list(items)), len(items)
 
     def take(self, limit: int = 100) -> list[Notification[V]]:
-        """Remove the notifications that are next, at most so many, and return them."""
-        if self._waiting:
+        """Remove and return the next notifications, at most `limit`."""
+        if self._pending:
             return self._take_folded(limit)
-        kept = self._kept
-        return [kept.popleft() for _ in range(min(limit, len(kept)))]
+        queue = self._queue
+        return [queue.popleft() for _ in range(min(limit, len(queue)))]
 
     def clear(self) -> None:
-        """Forget all that waits."""
-        self._kept.clear()
+        """Drop all pending notifications."""
+        self._queue.clear()
         self._initial = {}
         self._initial_keys = iter(())
         self._front.clear()
         self._back.clear()
-        self._waiting = 0
+        self._pending = 0
 
     def _begin_folding(self) -> None:
-        kept, self._kept = self._kept, deque()
-        # A whole state has each key once, and there is nothing to fold: 200,000 notifications in a tenth of the time.
-        front: _Places[V] = {notification.key: notification for notification in reversed(kept)}
-        if len(front) == len(kept) and "" not in front:  # which is the key of marks
-            self._front, self._waiting = front, len(front)
+        queue, self._queue = self._queue, deque()
+        # A full list has each key once, so that there is nothing to merge: 200,000 notifications in a tenth of the
+        # time.
+        front: _Entries[V] = {notification.key: notification for notification in reversed(queue)}
+        if len(front) == len(queue) and "" not in front:  # the key of markers
+            self._front, self._pending = front, len(front)
             return
-        for notification in kept:
+        for notification in queue:
             self._fold(notification)
 
     def _fold(self, notification: Notification[V]) -> None:
-        place: str | int = notification.key
-        if place in self._initial:
+        position: str | int = notification.key
+        if position in self._initial:
             self._fold_initial(notification)
             return
         if notification.type is NotificationType.SYNC_MARKER:
-            # Each marker has a place of its own, so that none is folded into another.
-            place = self._marks = self._marks + 1
-        # A key that waits already keeps its place in line.
-        places = self._front if place in self._front else self._back
-        waiting = places.get(place, ())
-        before = waiting if isinstance(waiting, tuple) else (waiting,)
-        after = _joined(before, notification)
+            # Each marker has its own entry, so that none is merged into another.
+            position = self._markers = self._markers + 1
+        # A pending key keeps its position.
+        entries = self._front if position in self._front else self._back
+        entry = entries.get(position, ())
+        before = entry if isinstance(entry, tuple) else (entry,)
+        after = _merge(before, notification)
         if after:
-            places[place] = after[0] if len(after) == 1 else after
+            entries[position] = after[0] if len(after) == 1 else after
         else:
-            # It was added and deleted before the handler learnt of it.
-            del places[place]
-        self._waiting += len(after) - len(before)
+            # Added and deleted before the handler was notified.
+            del entries[position]
+        self._pending += len(after) - len(before)
         self.folded += len(before) + 1 - len(after)
 
     def _fold_initial(self, notification: Notification[V]) -> None:
-        """Change what is initially there, as an ADD that waits is changed."""
+        """Merge a notification into an initial object, as into a pending ADD."""
         key = notification.key
         if notification.type is NotificationType.DELETE:
             del self._initial[key]
-            self._waiting -= 1
+            self._pending -= 1
             self.folded += 2
         else:
             self._initial[key] = cast("V", notification.new)
@@ -253,7 +254,7 @@ class HandlerBuffer(Generic[V]):
         taken: list[Notification[V]] = []
         while initial and len(taken) < limit:
             key = next(self._initial_keys)
-            if key in initial:  # or it was deleted meanwhile
+            if key in initial:  # it may have been deleted in the meantime
                 taken.append(Notification(add, key, None, initial.pop(key), True))
         return taken
 
@@ -263,27 +264,27 @@ class HandlerBuffer(Generic[V]):
             if not self._front:
                 # popitem() takes from the end, in constant time; hence the reversed order.
                 self._front, self._back = dict(reversed(self._back.items())), {}
-            place, waiting = self._front.popitem()
-            if not isinstance(waiting, tuple):
-                taken.append(waiting)
+            position, entry = self._front.popitem()
+            if not isinstance(entry, tuple):
+                taken.append(entry)
                 continue
             space = limit - len(taken)
-            taken.extend(waiting[:space])
-            if rest := waiting[space:]:
-                # Put back at the end, from where the next call takes first.
-                self._front[place] = rest
-        self._waiting -= len(taken)
+            taken.extend(entry[:space])
+            if remainder := entry[space:]:
+                # Put back at the end, where the next call takes it first.
+                self._front[position] = remainder
+        self._pending -= len(taken)
         return taken
 
 
-def _joined(waiting: tuple[Notification[V], ...], notification: Notification[V]) -> tuple[Notification[V], ...]:
-    """What waits for a key once a notification has come; the table above."""
-    if not waiting:
+def _merge(pending: tuple[Notification[V], ...], notification: Notification[V]) -> tuple[Notification[V], ...]:
+    """Merge a notification into the pending ones of its key, as in the table above."""
+    if not pending:
         return (notification,)
-    *others, last = waiting
+    *others, last = pending
     if last.type is NotificationType.DELETE:
-        return waiting if notification.type is NotificationType.DELETE else (*waiting, notification)
+        return pending if notification.type is NotificationType.DELETE else (*pending, notification)
     if notification.type is not NotificationType.DELETE:
         return (*others, Notification(last.type, last.key, last.old, notification.new, last.is_initial))
-    # Behind a DELETE, and as an ADD, the handler has never received it.
+    # After a DELETE, or as an ADD, the handler has never received the object.
     return tuple(others) if others or last.type is NotificationType.ADD else (last, notification)

@@ -1,22 +1,22 @@
-"""Changes of a resource, and the queue in which they wait.
+"""Changes of a resource, and the interface of a queue for them.
 
-A reflector writes to a queue, a controller pops from it and applies what comes out to a store. `Queue` is the contract.
-Without a queue, changes are applied at once, in their order, and a relist is one change; a `DeltaFIFO`
-(`masthead._sansio.deltafifo`) gathers them by key. Whether the whole initial state has been popped::
+A reflector writes to a queue; a controller pops from it, and applies the changes to a store. Without a queue, changes
+are applied immediately and in order, and a relist is one change. A `DeltaFIFO` (`masthead._sansio.deltafifo`) groups
+them by key. The sync of a queue::
 
                 replace            the first replace of every scope has been popped, and process returned
      WAITING ─────────────> FILLING ─────────────────────────────────────────────────────────────────────> SYNCED
         │                                                                                                    ^
-        └──add, update, delete: the writer does not begin with a list, so nothing is waited for──────────────┘
+        └──add, update, delete: the writer does not begin with a list, so there is no list to wait for───────┘
 
-And how it ends::
+Its end::
 
            close                                    the last change is popped
-     OPEN ───────> CLOSING (takes nothing, gives) ───────────────────────────> DONE (pop raises ClosedError)
+     OPEN ───────> CLOSING (pop, but no writes) ─────────────────────────────> DONE (pop raises ClosedError)
 
-What is queued is a *held* value: an object, or whatever stands for it. A queue never looks into it.
+Values are packed objects, which a queue does not unpack.
 
-Not for several threads: who has some must see to it that one at a time uses the queue.
+Not thread-safe: the caller lets one thread at a time use the queue.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ V = TypeVar("V")
 
 @set_module("masthead.cache")
 class DeltaType(Enum):
-    """What happened to an object."""
+    """The type of a change."""
 
     ADDED = "added"
     UPDATED = "updated"
     DELETED = "deleted"
     REPLACED = "replaced"
-    """Seen in a relist."""
+    """Present in a relist."""
     SYNC = "sync"
     """No change: delivered again by a resync."""
 
@@ -62,16 +62,15 @@ class DeltaType(Enum):
 class Delta(msgspec.Struct, Generic[V], frozen=True, gc=False):
     """One change of one object.
 
-    Its repr leaves the value out, which may be a Secret.
+    Its repr leaves out the value, which may be a Secret.
 
     Attributes:
-        type: What happened.
-        key: Which object, as ``namespace/name`` or ``name``.
-        value: What it is now; if it was deleted, what it was last. None only for a deleted object of which nothing is
-            known.
-        version: The resource version that came with the change, which for REPLACED is the list's; empty if unknown.
-        final_state_known: Whether the value of a deleted object is what it was in the end. If not, the deletion was not
-            seen, only its result: the object is missing from a list.
+        type: The type of the change.
+        key: The object's key, ``namespace/name`` or ``name``.
+        value: The new state; the last known state of a deleted object, or None if there is none.
+        version: The resource version of the change, for REPLACED that of the list; empty if unknown.
+        final_state_known: Whether the value of a deleted object is its final state. If not, the watch missed the
+            deletion, and the object is missing from a list.
     """
 
     type: DeltaType
@@ -81,7 +80,7 @@ class Delta(msgspec.Struct, Generic[V], frozen=True, gc=False):
     final_state_known: bool = True
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """All but the value, for terminals."""
+        """All fields but the value, for terminals."""
         return [
             ("type", self.type.name),
             ("key", self.key),
@@ -90,19 +89,19 @@ class Delta(msgspec.Struct, Generic[V], frozen=True, gc=False):
         ]
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _format_change(self)
 
 
 @set_module("masthead.cache")
 class ReplacedAll(msgspec.Struct, Generic[V], frozen=True):
-    """The whole state of a scope, as it was listed.
+    """The full list of a scope.
 
     Attributes:
-        items: What is there, by key. Keys of the scope that are missing here, and in ``kept``, are gone.
+        items: The objects by key. Keys of the scope that are missing here and in ``kept`` were deleted.
         version: The list's resource version.
-        scope: What was listed: a namespace, or empty if there is only one scope.
-        kept: Keys that are there too, but could not be read: what is known of them stays.
-        is_initial: Whether what comes with it counts as initial: something else is selected now.
+        scope: The listed namespace; empty for a single scope.
+        kept: Keys of undecodable objects, which exist: their last good state stays in the store.
+        is_initial: Whether new objects count as initial, because the selection has changed.
     """
 
     items: dict[str, V]
@@ -112,7 +111,7 @@ class ReplacedAll(msgspec.Struct, Generic[V], frozen=True):
     is_initial: bool = False
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Numbers instead of objects, for terminals."""
+        """Counts instead of objects, for terminals."""
         return [
             ("items", len(self.items)),
             ("version", self.version),
@@ -121,21 +120,21 @@ class ReplacedAll(msgspec.Struct, Generic[V], frozen=True):
         ]
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _format_change(self)
 
 
 @set_module("masthead.cache")
 class SyncAll(msgspec.Struct, frozen=True):
-    """A resync: every object of the store is delivered again, to the handlers that are due."""
+    """A resync: every object of the store is delivered again to the handlers that are due."""
 
 
 @set_module("masthead.cache")
 class Reselected(msgspec.Struct, frozen=True):
-    """Something else is selected: objects of other shards leave the store, and no handler is notified of that.
+    """A change of the selected shards: objects of other shards leave the store, without notifications.
 
     Attributes:
-        shards: What is selected.
-        scope: Where.
+        shards: The selected shards.
+        scope: The scope.
     """
 
     shards: ShardRanges
@@ -144,18 +143,18 @@ class Reselected(msgspec.Struct, frozen=True):
 
 @set_module("masthead.cache")
 class Bookmark(msgspec.Struct, frozen=True):
-    """Nothing else has happened in a scope up to a version.
+    """The scope has no other changes up to a version.
 
     Attributes:
         version: The resource version.
-        scope: Where.
+        scope: The scope.
     """
 
     version: str
     scope: str = ""
 
 
-def _shown(change: Delta[V] | ReplacedAll[V]) -> str:
+def _format_change(change: Delta[V] | ReplacedAll[V]) -> str:
     parts = ", ".join(f"{name}={value!r}" for name, value in change.__rich_repr__())
     return f"{type(change).__name__}({parts})"
 
@@ -163,18 +162,18 @@ def _shown(change: Delta[V] | ReplacedAll[V]) -> str:
 Change: TypeAlias = Delta[V] | ReplacedAll[V] | SyncAll | Bookmark | Reselected
 
 Process: TypeAlias = Callable[[Sequence[Change[V]], bool], object]
-"""Takes changes that are to be applied, in this order, and whether they belong to the initial state."""
+"""Called with changes in order, and whether they belong to the initial state."""
 
 
 @set_module("masthead.cache")
 class Queue(Protocol[V]):
-    """What a reflector writes to and a controller pops from.
+    """A queue of changes between a reflector and a controller.
 
-    Its length is the number of changes, or groups of changes, that wait; an empty queue is false, as any collection is.
+    Its length is the number of queued changes, or groups of changes; an empty queue is false, as any collection.
     """
 
     def add(self, key: str, value: V, version: str) -> None:
-        """An object has been created.
+        """Queue the creation of an object.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -182,7 +181,7 @@ class Queue(Protocol[V]):
         ...
 
     def update(self, key: str, value: V, version: str) -> None:
-        """An object has changed.
+        """Queue an update of an object.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -190,13 +189,13 @@ class Queue(Protocol[V]):
         ...
 
     def delete(self, key: str, value: V | None, version: str, *, final_state_known: bool = True) -> None:
-        """An object is gone.
+        """Queue the deletion of an object.
 
         Args:
-            key: Which.
-            value: What it was last, as far as that is known.
+            key: The object's key.
+            value: Its last known state.
             version: The resource version of the deletion; empty if unknown.
-            final_state_known: Whether ``value`` is what it was in the end.
+            final_state_known: Whether ``value`` is the final state.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -206,13 +205,13 @@ class Queue(Protocol[V]):
     def replace(
         self, items: dict[str, V], version: str, *, scope: str = "", kept: frozenset[str] = frozenset()
     ) -> None:
-        """A scope has been listed.
+        """Queue a full list of a scope.
 
         Args:
-            items: What is there, by key. The queue keeps this very dict: do not change it afterwards.
+            items: The objects by key. The queue takes over the dict: do not change it afterwards.
             version: The list's resource version.
-            scope: What was listed.
-            kept: Keys that are there but could not be read: they are not to be taken for deleted.
+            scope: The listed scope.
+            kept: Keys of undecodable objects, which must not count as deleted.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -221,7 +220,7 @@ class Queue(Protocol[V]):
         ...
 
     def resync(self) -> None:
-        """Deliver every known object again.
+        """Queue every known object again.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -229,7 +228,7 @@ class Queue(Protocol[V]):
         ...
 
     def bookmark(self, version: str, *, scope: str = "") -> None:
-        """A scope has no other changes up to this version.
+        """Record that a scope has no other changes up to a version.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -238,9 +237,9 @@ class Queue(Protocol[V]):
         ...
 
     def pop(self, process: Process[V]) -> bool:
-        """Hand the next changes over to ``process``, and return whether there were any.
+        """Pass the next changes to ``process``; return whether there were any.
 
-        If ``process`` raises, its error passes on, and the changes are gone all the same.
+        If ``process`` raises, the exception propagates, and the changes are lost.
 
         Raises:
             ClosedError: If the queue is closed and empty.
@@ -248,12 +247,12 @@ class Queue(Protocol[V]):
         ...
 
     def close(self) -> None:
-        """Take nothing more. What is queued can still be popped; closing twice does no harm."""
+        """Refuse further changes. Queued changes can still be popped; a second close is a no-op."""
         ...
 
     @property
     def has_synced(self) -> bool:
-        """Whether the initial state has been popped and processed; once true, it stays so."""
+        """Whether the initial state has been popped and processed; stays true."""
         ...
 
     def __len__(self) -> int: ...

@@ -1,4 +1,4 @@
-"""The queue that gathers changes by key: client-go's classic.
+"""A queue that groups changes by key, like client-go's.
 
 ::
 
@@ -7,11 +7,11 @@
            ^                                               │    ^                       │
            │                                               └────┘                       │
            │                          another change of the key: appended;              │
-           │                          DELETED after DELETED: the one that knows more    │
+           │                          DELETED after DELETED: the better known state     │
            └────────────────────────────────────────────────────────────────────────────┘
 
-Keys come out in the order in which they were first queued, each with everything that waits for it: a late change of an
-early key overtakes the changes of other keys. When the queue has synced and how it ends: see `masthead._sansio.changes`.
+Keys are popped in the order of their first change, each with all its changes: a late change of an early key overtakes
+the changes of other keys. `masthead._sansio.changes` describes the sync and the end of a queue.
 """
 
 from __future__ import annotations
@@ -34,43 +34,42 @@ V_co = TypeVar("V_co", covariant=True)
 
 @set_module("masthead.cache")
 class KeyListerGetter(Protocol[V_co]):
-    """What has been popped so far: a store."""
+    """The store that popped changes are applied to."""
 
     def keys(self) -> Iterable[str]:
         """The keys of all objects."""
         ...
 
     def get(self, key: str, /) -> V_co | None:
-        """What is known of an object; None if nothing."""
+        """The stored value of a key; None if there is none."""
         ...
 
 
 @set_module("masthead.cache")
 class DeltaFIFO(Queue[V]):
-    """A queue of keys, each with what happened to it since it was last popped.
+    """A queue of keys, each with its changes since it was last popped.
 
-    Its length is the number of keys. The versions of its deltas mean nothing for other keys, which may have been
-    overtaken: a store that is filled from here cannot say up to which version it is complete.
+    Its length is the number of keys. Changes of other keys may have been overtaken, so that a store filled from this
+    queue has no version up to which it is complete.
 
     differs from client-go: a key counts as popped, for `has_synced`, when ``process`` has returned.
-    differs from client-go: a closed queue refuses additions, which would never be popped.
+    differs from client-go: a closed queue refuses changes, which would never be popped.
 
     Args:
         known: The store that ``process`` applies the changes to, before it returns. Without one, a relist finds only
-            those deletions whose keys are queued, and a resync does nothing.
+            deletions of queued keys, and a resync is a no-op.
     """
 
     def __init__(self, known: KeyListerGetter[V] | None = None) -> None:
         self._known = known
-        # Not a dict: to take the first from one is to step over all that were taken before. For 50,000 keys, 740 ms
-        # against 6.
+        # Not a dict, which finds its first key by stepping over all removed ones: 740 ms for 50,000 keys instead of 6.
         self._queued: OrderedDict[str, list[Delta[V]]] = OrderedDict()
         self._initial = 0
         self._has_begun = False
         self._is_closed = False
 
     def add(self, key: str, value: V, version: str) -> None:
-        """An object has been created.
+        """Queue the creation of an object.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -80,7 +79,7 @@ class DeltaFIFO(Queue[V]):
         self._put(Delta(DeltaType.ADDED, key, value, version))
 
     def update(self, key: str, value: V, version: str) -> None:
-        """An object has changed.
+        """Queue an update of an object.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -90,7 +89,7 @@ class DeltaFIFO(Queue[V]):
         self._put(Delta(DeltaType.UPDATED, key, value, version))
 
     def delete(self, key: str, value: V | None, version: str, *, final_state_known: bool = True) -> None:
-        """An object is gone; dropped if it is neither queued nor known.
+        """Queue the deletion of an object; ignored if the key is neither queued nor stored.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -103,13 +102,13 @@ class DeltaFIFO(Queue[V]):
     def replace(
         self, items: dict[str, V], version: str, *, scope: str = "", kept: frozenset[str] = frozenset()
     ) -> None:
-        """Everything has been listed: a REPLACED for each item, then a DELETED for each key that is not there any more.
+        """Queue a REPLACED for each listed object, then a DELETED for each key that is missing from the list.
 
-        The final state of the latter is not known; what they come with is what is queued or known of them.
+        The final state of deleted objects is not known; their value is the newest queued or stored one.
 
         Raises:
             ClosedError: If the queue is closed.
-            ArgumentError: If there is a scope; this queue has but one.
+            ArgumentError: If a scope is named; this queue has a single one.
         """
         self._check_open()
         self._check_scope(scope)
@@ -120,11 +119,11 @@ class DeltaFIFO(Queue[V]):
             self._put(Delta(DeltaType.DELETED, key, self._newest(key), version, final_state_known=False))
         if not self._has_begun:
             self._has_begun = True
-            # As in client-go: synced once all that is queued by the first list has been popped.
+            # As in client-go: synced when everything queued by the first list has been popped.
             self._initial = len(self._queued)
 
     def resync(self) -> None:
-        """A SYNC for each known object for which nothing is queued: the others will be delivered anyway.
+        """Queue a SYNC for each stored object without queued changes; the others will be delivered anyway.
 
         Raises:
             ClosedError: If the queue is closed.
@@ -134,23 +133,23 @@ class DeltaFIFO(Queue[V]):
             if key not in self._queued and (value := self._look_up(key)) is not None:
                 self._put(Delta(DeltaType.SYNC, key, value))
 
-    def bookmark(self, version: str, *, scope: str = "") -> None:  # noqa: ARG002 - as `Queue` has it
-        """Ignored: where changes overtake each other, no version is that of the whole store.
+    def bookmark(self, version: str, *, scope: str = "") -> None:  # noqa: ARG002 - of `Queue`
+        """Ignore a bookmark: changes overtake each other, so that the store as a whole has no version.
 
         Raises:
             ClosedError: If the queue is closed.
-            ArgumentError: If there is a scope; this queue has but one.
+            ArgumentError: If a scope is named; this queue has a single one.
         """
         self._check_open()
         self._check_scope(scope)
 
     def pop(self, process: Process[V]) -> bool:
-        """Hand all that waits for the first key over to ``process``, the oldest first.
+        """Pass all changes of the first key to ``process``, the oldest first.
 
-        If ``process`` raises, its error passes on, and the changes are gone all the same.
+        If ``process`` raises, the exception propagates, and the changes are lost.
 
         Returns:
-            Whether there was something.
+            Whether there were any.
 
         Raises:
             ClosedError: If the queue is closed and empty.
@@ -169,12 +168,12 @@ class DeltaFIFO(Queue[V]):
         return True
 
     def close(self) -> None:
-        """Take nothing more. What is queued can still be popped; closing twice does no harm."""
+        """Refuse further changes. Queued changes can still be popped; a second close is a no-op."""
         self._is_closed = True
 
     @property
     def has_synced(self) -> bool:
-        """Whether all keys of the first list have been popped and processed, or changes came before any list."""
+        """Whether all keys of the first list have been popped and processed, or a change preceded any list."""
         return self._has_begun and not self._initial
 
     def __len__(self) -> int:
@@ -184,12 +183,12 @@ class DeltaFIFO(Queue[V]):
         deltas = self._queued.setdefault(delta.key, [])
         # As client-go's dedupDeltas: two deletions in a row are one.
         if deltas and deltas[-1].type is delta.type is DeltaType.DELETED:
-            deltas[-1] = _better(deltas[-1], delta)
+            deltas[-1] = _choose(deltas[-1], delta)
         else:
             deltas.append(delta)
 
     def _all_keys(self) -> list[str]:
-        """Of everything that is queued, then of everything else that is known."""
+        """All queued keys, then all other stored keys."""
         return [*self._queued, *(key for key in self._known_keys() if key not in self._queued)]
 
     def _known_keys(self) -> list[str]:
@@ -213,8 +212,8 @@ class DeltaFIFO(Queue[V]):
             )
 
 
-def _better(older: Delta[V], newer: Delta[V]) -> Delta[V]:
-    """Of two deletions the one that knows more; of equals, the newer."""
+def _choose(older: Delta[V], newer: Delta[V]) -> Delta[V]:
+    """Choose the deletion with the better known state; of equals, the newer."""
     return newer if _knowledge(newer) >= _knowledge(older) else older
 
 

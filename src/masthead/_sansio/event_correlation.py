@@ -4,13 +4,15 @@
 
     occurrence ──aggregate──> note and key ──deduplicate──> a record: counted ──spam filter──> granted a write, or not
 
-* **Aggregation**: occurrences that differ in their message only are similar. From the tenth distinct message on, within ten
-  minutes of each other, further messages share one record, whose note begins with ``(combined from similar events): ``.
-* **Deduplication**: occurrences that agree in everything share a record, and thus one Event. With ``events.k8s.io/v1`` the
-  first occurrence creates it, the second one starts its series, and further ones are only counted here; the count is
-  written when the record is refreshed or finished. With core/v1 every occurrence updates ``count`` and ``lastTimestamp``.
-* **Spam filter**: a token bucket per source, object and type, 25 tokens, one more every five minutes. An occurrence that
-  would cause a write takes a token. Without one it is counted and not written.
+* **Aggregation**: occurrences that differ in their message only are similar. From the tenth distinct message on, within
+  ten minutes of each other, further messages share one record, whose note begins with ``(combined from similar events):
+  ``.
+* **Deduplication**: occurrences that agree in everything share a record, and thus one Event. With ``events.k8s.io/v1``
+  the first occurrence creates it, the second one starts its series, and further ones are only counted here; the count
+  is written when the record is refreshed or finished. With core/v1 every occurrence updates ``count`` and
+  ``lastTimestamp``.
+* **Spam filter**: a token bucket per source, object and type, 25 tokens, one more every five minutes. An occurrence
+  that would cause a write takes a token. Without one it is counted and not written.
 
 ::
 
@@ -20,10 +22,10 @@
 Nothing here knows how Events are written: `EventRecord.wanted` is the count that the server should have at least, and
 `EventRecord.written` the one it has.
 
-differs from client-go: its recorder for ``events.k8s.io/v1`` neither aggregates nor filters, and it ignores the message and
-respects the object's resource version when it compares occurrences, so that different messages become one series, and the
-same message about an object whose status changes never does. Here the message counts and the resource version does not, as
-in its recorder for core/v1.
+differs from client-go: its recorder for ``events.k8s.io/v1`` neither aggregates nor filters, and it ignores the message
+and respects the object's resource version when it compares occurrences, so that different messages become one series,
+and the same message about an object whose status changes never does. Here the message counts and the resource version
+does not, as in its recorder for core/v1.
 """
 
 from __future__ import annotations

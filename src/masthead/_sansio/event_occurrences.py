@@ -12,11 +12,11 @@ __all__ = ["EventReference", "Key", "Occurrence", "truncated"]
 Key: TypeAlias = "tuple[object, ...]"
 """A key of a cache: values that tell things apart."""
 
-_LONGEST_NOTE: Final = 1024
+_MAX_NOTE_BYTES: Final = 1024
 _ELLIPSIS: Final = "…"
 
 
-def truncated(note: str, limit: int = _LONGEST_NOTE) -> str:
+def truncated(note: str, limit: int = _MAX_NOTE_BYTES) -> str:
     """Cut a message to what the server accepts, which counts bytes of UTF-8; an ellipsis ends what was cut."""
     if len(note) * 4 <= limit:
         return note

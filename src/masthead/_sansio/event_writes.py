@@ -6,9 +6,9 @@
                                       ^                   ├──retry_later──> the end of the rotation; all wait
                                       └───────────────────┘└──gave_up──> gone
 
-An object has at most one write in flight. A temporary failure, such as a lost connection, pauses all writes; after the pause
-a single one, of the next object, finds out whether the server is back; so does the very first one. So an outage costs no record more attempts than its
-turn, and an object whose writes always fail does not keep the others waiting.
+An object has at most one write in flight. A temporary failure, such as a lost connection, pauses all writes; after the
+pause a single one, of the next object, finds out whether the server is back; so does the very first one. So an outage
+costs no record more attempts than its turn, and an object whose writes always fail does not keep the others waiting.
 
 A record that is in the queue already is not added again: its write has the count of the moment at which it is sent.
 """

@@ -6,9 +6,9 @@ from typing import Final
 
 from masthead.errors import ProtocolError
 
-__all__ = ["LONGEST_LINE", "LineDecoder"]
+__all__ = ["MAX_LINE", "LineDecoder"]
 
-LONGEST_LINE: Final = 64 * 1024 * 1024
+MAX_LINE: Final = 64 * 1024 * 1024
 """Far more than etcd stores for an object (1.5 MB), and small enough that a broken server cannot fill memory."""
 
 
@@ -37,7 +37,7 @@ class LineDecoder:
 
     __slots__ = ("_length", "_limit", "_pieces", "_verbatim")
 
-    def __init__(self, limit: int = LONGEST_LINE, *, verbatim: bool = False) -> None:
+    def __init__(self, limit: int = MAX_LINE, *, verbatim: bool = False) -> None:
         self._limit = limit
         self._verbatim = verbatim
         self._pieces: list[bytes] = []

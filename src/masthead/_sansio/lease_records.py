@@ -52,7 +52,8 @@ class LeaseTiming:
         ):
             raise ArgumentError(
                 f"leader election needs lease_duration > renew_deadline > {JITTER} * retry_period > 0, not "
-                f"{self.lease_duration:g}, {self.renew_deadline:g} and {self.retry_period:g} seconds; the usual ones are "
+                f"{self.lease_duration:g}, {self.renew_deadline:g} and {self.retry_period:g} seconds; the usual ones "
+                "are "
                 "15, 10 and 2",
                 value=self,
             )

@@ -21,24 +21,24 @@ The caller performs each step and reports its result; the machine returns the ne
 The rules:
 
 * Only the own clock counts. Another's lease has expired when its record has not changed for its duration since it was
-  *received* here; the own one is valid from the time at which the last successful write was *sent*. Whatever the delays,
-  the holder's count begins first. The times in the record are not read.
-* A holder may work until `valid_until`, the renew deadline after that time. Then its work must end, before `lease_until`,
-  from which on another may lead. So clocks may run at different rates, up to lease duration / renew deadline.
-  differs from client-go: there, the renew deadline begins with the first renewal that fails, and may end a retry period
-  later.
+  *received* here; the own one is valid from the time at which the last successful write was *sent*. Whatever the
+  delays, the holder's count begins first. The times in the record are not read.
+* A holder may work until `valid_until`, the renew deadline after that time. Then its work must end, before
+  `lease_until`, from which on another may lead. So clocks may run at different rates, up to lease duration / renew
+  deadline. differs from client-go: there, the renew deadline begins with the first renewal that fails, and may end a
+  retry period later.
 * A record is own only if this elector has written exactly it, acknowledged or not. A record with the own identity that
   it has not written is another's: another process uses the same identity, or did so before a restart.
   differs from client-go: there, equal identities hold a lease together.
-* Each write differs from every other, also two of one try: a renewal that stores what is there already is not a renewal for those
-  who wait.
-  differs from client-go: there, an update whose response was lost and the one after it write the same record.
+* Each write differs from every other, also two of one try: a renewal that stores what is there already is not a renewal
+  for those who wait. differs from client-go: there, an update whose response was lost and the one after it write the
+  same record.
 * Each term has more transitions than every earlier one, so that they order the terms: a fencing token. They are
   continued if the lease was deleted and its last record is known.
 * A lease that was seen and is deleted is created again by its holder. If it is not, another creates it when the renew
-  deadline is over, and works from `valid_from` on, a lease duration later: whoever held it before has stopped by then, also
-  one that was never observed. Only an elector that has never seen the lease creates it and works at once.
-  differs from client-go: there, whoever comes first creates it, while the holder still works.
+  deadline is over, and works from `valid_from` on, a lease duration later: whoever held it before has stopped by then,
+  also one that was never observed. Only an elector that has never seen the lease creates it and works at once. differs
+  from client-go: there, whoever comes first creates it, while the holder still works.
 * A lease is released with an empty holder and a duration of one second, by a record that anybody may replace at once.
 """
 
@@ -230,7 +230,8 @@ class Election:
             self._term = None
             return TryResult(TryOutcome.RELEASED, self._was_read, "released")
         if self._follows_absence:
-            # Others may have held it meanwhile, who were never observed. They cannot renew any more, but may still work.
+            # Others may have held it meanwhile, who were never observed. They cannot renew any more, but may still
+            # work.
             known = before.record.seconds if before is not None else None
             self._valid_from = now + max(self._timing.lease_duration, known or 0)
             self._follows_absence = False

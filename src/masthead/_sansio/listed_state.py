@@ -1,4 +1,4 @@
-"""The state of a collection as a server has listed it, to tell whether a cache has caught up with it."""
+"""Whether a cache has caught up with a list of the server."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["ListedState"]
 
 @dataclass(frozen=True, slots=True)
 class ListedState:
-    """What a server had at a version.
+    """The state of a collection at the version of a list.
 
     Attributes:
         version: The version of the list.
         newest: The highest version of its objects; empty if there are none.
-        keys: The keys of its objects; None if not all of them are known, as those that cannot be decoded.
+        keys: The keys of its objects; None if some are unknown, as those of undecodable objects.
     """
 
     version: str
@@ -29,24 +29,25 @@ class ListedState:
 
     @classmethod
     def of(cls, version: str, objects: Iterable[tuple[str, str]], *, is_complete: bool = True) -> ListedState:
-        """Make one of the keys and versions of the listed objects."""
+        """Create the state from the keys and versions of the listed objects."""
         listed = list(objects)
-        newest = max((each for _, each in listed), key=magnitude, default="")
+        newest = max((revision for _, revision in listed), key=magnitude, default="")
         return cls(version, newest, frozenset(key for key, _ in listed) if is_complete else None)
 
     def is_reached(self, version: str, keys: Callable[[], Collection[str]]) -> bool:
-        """Whether a cache shows this state, or a later one.
+        """Whether a cache has this state, or a later one.
 
-        A watch of a quiet collection does not say that it has reached a version before the next bookmark, a minute later.
-        But it delivers changes in order: with the newest object, a cache has every object of the list. Deletions have left
-        no trace in the list: what the cache has beside it must be gone, too.
+        The watch of an idle collection confirms a version only with the next bookmark, up to a minute later. But it
+        delivers changes in order: a cache with the newest object has every object of the list. Deletions leave no trace
+        in a list, so that the cache must have no other keys.
 
         Args:
             version: The version that the cache has reached.
-            keys: Returns the keys of its objects.
+            keys: Returns the keys of the cache.
         """
         if is_at_least(version, self.version):
             return True
+        # Without the newest object, the watch lags behind the list.
         if not version or not is_at_least(version, self.newest):
             return False
         return self.keys is None or self.keys.issuperset(keys())

@@ -47,27 +47,29 @@ The rules:
 * A state is complete when the last page, or the bookmark that ends the initial events, has arrived. Until then nothing
   of it counts. A step with `restarts` voids what was collected before.
 * A stream resumes at the last version. A new state is requested only if the server cannot resume there. It must be no
-  older than that version, so that time never goes back; unless the server cannot provide one. Then it is another server,
-  or has lost its data, and any state will do.
+  older than that version, so that time never goes back; unless the server cannot provide one. Then it is another
+  server, or has lost its data, and any state will do.
 * Initial events arrive in no order, so no stream can resume from one of them. The same holds for the ADDED events of a
   watch from version "" or "0", which start with the current state: a drop there starts over.
 * Under VERIFY_SERVER, whenever a stream ends before its time is up, the server is verified before its events count as
   the continuation of ours: the versions of another server mean nothing here. For the same reason no version and no
   continue token is used again after a wait: a verification or a new state follows every wait.
-  differs from client-go: there, a server that came back without its data is followed from a version that is not its own.
-* A stream that the server accepted and that lasted a second, or brought something, is resumed at once, however it ended:
-  load balancers close idle connections. Only refusals and shorter streams are followed by a delay.
-* Delays are reset by such a stream, but not by a list, because a list without a watch behind it would be repeated without
-  pause.
-* A server that cannot be reached is tried about every second, because the attempt costs it nothing. The delays for servers
-  that answer and refuse are longer, and grow.
-* A request that is not answered may have gone into a hole: a network that swallows packets, or a connection whose other end
-  is gone. So a verification is repeated after five seconds, on another connection, while the first one still waits: a
-  server's priority and fairness may hold a request for a quarter of a minute. A list may take a minute before its
+  differs from client-go: there, a server that came back without its data is followed from a version that is not its
+  own.
+* A stream that the server accepted and that lasted a second, or brought something, is resumed at once, however it
+  ended: load balancers close idle connections. Only refusals and shorter streams are followed by a delay.
+* Delays are reset by such a stream, but not by a list, because a list without a watch behind it would be repeated
+  without pause.
+* A server that cannot be reached is tried about every second, because the attempt costs it nothing. The delays for
+  servers that answer and refuse are longer, and grow.
+* A request that is not answered may have gone into a hole: a network that swallows packets, or a connection whose other
+  end is gone. So a verification is repeated after five seconds, on another connection, while the first one still waits:
+  a server's priority and fairness may hold a request for a quarter of a minute. A list may take a minute before its
   response begins, and is not sent where the last request had no answer: a small request goes first.
-* An ERROR event other than 410 and 429 means that the server has lost track of the objects: the state is requested again.
-* Two streams in a row that were fruitless (refused, or dropped within a second without an event) mean that lists may work
-  where watches do not. Then the state is listed, or the copy would go stale behind verifications that succeed.
+* An ERROR event other than 410 and 429 means that the server has lost track of the objects: the state is requested
+  again.
+* Two streams in a row that were fruitless (refused, or dropped within a second without an event) mean that lists may
+  work where watches do not. Then the state is listed, or the copy would go stale behind verifications that succeed.
 * A quiet stream is kept short. The server ends it in order, with a bookmark just before, so that silence beyond its end
   means a dead connection; and the next one is as long as usual if this one brought something.
 * Under VERIFY_SERVER a refusal is never final: permissions and kinds come and go. It is reported, waited for, and
@@ -94,7 +96,7 @@ from masthead._sansio.listwatch_steps import (
     Stream,
     VerifyServer,
 )
-from masthead._sansio.retry import LONGEST_WAIT
+from masthead._sansio.retry import MAX_WAIT
 from masthead._sansio.versions import is_at_least
 from masthead.errors import ClosedError, ProtocolError
 
@@ -312,8 +314,8 @@ class ListWatchMachine:
             # differs from client-go: there, the state is requested again at once.
             return self.failed(now, Failure())
         self._note_health(now)
-        # A stream that ends as soon as it starts, without an event, is a failure. Any other early end is odd, but may be
-        # the way of some proxy, and is only kept from happening without pause.
+        # A stream that ends as soon as it starts, without an event, is a failure. Any other early end is odd, but may
+        # be the way of some proxy, and is only kept from happening without pause.
         after = self._pause(now) if self._is_well else self._wait(now, Failure())
         if self._policy is not Policy.VERIFY_SERVER:
             return self._become(self._resumption(0.0 if self._has_progressed else after))
@@ -525,9 +527,9 @@ class ListWatchMachine:
 
     def _wait(self, now: float, failure: Failure) -> float:
         # The server's wish counts, but one odd header must not make a watch seem dead.
-        requested = min(failure.retry_after or 0.0, LONGEST_WAIT)
-        # Only small requests are cheap enough to send soon where a connection was made, and lost. Silence has taken its time
-        # already, and is followed by one of them.
+        requested = min(failure.retry_after or 0.0, MAX_WAIT)
+        # Only small requests are cheap enough to send soon where a connection was made, and lost. Silence has taken its
+        # time already, and is followed by one of them.
         is_small = self.phase in {Phase.VERIFYING, Phase.PROBING}
         is_unreachable = failure.unreachable or failure.silent or (is_small and failure.is_dropped)
         delays = self._reconnect if is_unreachable else self._backoff

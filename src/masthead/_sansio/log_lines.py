@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONGEST_LOG_LINE", "ByteLimit", "LogLineDecoder", "nanoseconds", "stamp_of"]
+__all__ = ["MAX_LOG_LINE", "ByteLimit", "LogLineDecoder", "nanoseconds", "stamp_of"]
 
-LONGEST_LOG_LINE: Final = 1024 * 1024
+MAX_LOG_LINE: Final = 1024 * 1024
 """How many bytes of a line are held. A container may write without ever ending a line."""
 
 _SECOND: Final = 1_000_000_000
@@ -62,7 +62,7 @@ class LogLineDecoder:
 
     __slots__ = ("_has_stamps", "_length", "_limit", "_pieces")
 
-    def __init__(self, limit: int = LONGEST_LOG_LINE, *, has_stamps: bool) -> None:
+    def __init__(self, limit: int = MAX_LOG_LINE, *, has_stamps: bool) -> None:
         self._limit = limit
         self._has_stamps = has_stamps
         self._pieces: list[bytes] = []
@@ -109,12 +109,12 @@ class LogLineDecoder:
         yield stamp + line[start:] if start else line
 
 
-_LONGEST_CHARACTER: Final = 4
+_MAX_CHARACTER_BYTES: Final = 4
 
 
 def _boundary(text: bytes, end: int) -> int:
     """The last end of a UTF-8 character at or before a position; the position itself in other bytes."""
-    for at in range(end, end - _LONGEST_CHARACTER, -1):
+    for at in range(end, end - _MAX_CHARACTER_BYTES, -1):
         if text[at] & 0xC0 != 0x80:
             return at
     return end

@@ -26,7 +26,7 @@ from collections import Counter, deque
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from masthead._sansio.log_lines import LONGEST_LOG_LINE, LogLineDecoder, nanoseconds, stamp_of
+from masthead._sansio.log_lines import MAX_LOG_LINE, LogLineDecoder, nanoseconds, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ class LogResume:
 
     __slots__ = ("_decoder", "_hidden", "_limit", "_recent", "_replay", "_size", "_window")
 
-    def __init__(self, limit: int = LONGEST_LOG_LINE, window: int = _WINDOW) -> None:
+    def __init__(self, limit: int = MAX_LOG_LINE, window: int = _WINDOW) -> None:
         self._limit = limit
         self._window = window
         self._decoder = LogLineDecoder(limit, has_stamps=True)

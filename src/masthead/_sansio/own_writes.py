@@ -2,13 +2,13 @@
 
 A watch sends one event for each write. An event is the echo of an own write only if it leads *exactly* from the version
 that the write replaced to the version that it made: then nothing else has changed. The replaced version is known if the
-write named it (an update, or a patch with a resourceVersion) or created the object. Of any other write it is unknown, and
-its event counts as another's: an unneeded reconcile costs little, a lost change is a bug. That also holds for a patch
-that changed nothing, whose response has the version of another client's write.
+write named it (an update, or a patch with a resourceVersion) or created the object. Of any other write it is unknown,
+and its event counts as another's: an unneeded reconcile costs little, a lost change is a bug. That also holds for a
+patch that changed nothing, whose response has the version of another client's write.
 
 A cache that does not select a written object gets no event of the write, and its version stays behind until the next
-bookmark. It is not waited for if `may_select` rules out that it ever shows the write, and it does not hold the object, which
-otherwise has to leave it first.
+bookmark. It is not waited for if `may_select` rules out that it ever shows the write, and it does not hold the object,
+which otherwise has to leave it first.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class OwnWrite(NamedTuple):
         uid: Its uid.
         replaced: The version that it replaced; empty if it created the object, None if that is unknown.
         version: The version that it made; empty if it removed the object.
-        is_deletion: Whether the object was deleted as one of a collection: it is gone or being deleted, and `version` is
-            the one before that. Its events count as another's: a removal that comes later is not an own one.
+        is_deletion: Whether the object was deleted as one of a collection: it is gone or being deleted, and `version`
+            is the one before that. Its events count as another's: a removal that comes later is not an own one.
         labels: The labels of the object after it; None if the response does not say.
     """
 

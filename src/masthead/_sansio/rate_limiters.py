@@ -93,8 +93,8 @@ class _FailureCounts(Generic[K]):
 class ItemExponentialRateLimiter(Generic[K]):
     """Doubles the delay of a key with each failure: ``base``, ``2 * base``, ``4 * base`` …, at most `cap` seconds.
 
-    Failures are counted until `forget`, of the `max_tracked` keys that failed last. Those of another key are forgotten, so
-    that it begins anew with `base`.
+    Failures are counted until `forget`, of the `max_tracked` keys that failed last. Those of another key are forgotten,
+    so that it begins anew with `base`.
 
     Args:
         base: The first delay, in seconds.
@@ -104,8 +104,8 @@ class ItemExponentialRateLimiter(Generic[K]):
         random: Returns numbers in [0, 1).
 
     Raises:
-        ArgumentError: If `base` is not positive, `cap` is infinite or less than `base`, `jitter` is negative, or `max_tracked` is
-            less than 1.
+        ArgumentError: If `base` is not positive, `cap` is infinite or less than `base`, `jitter` is negative, or
+            `max_tracked` is less than 1.
     """
 
     def __init__(

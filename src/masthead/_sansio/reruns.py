@@ -1,7 +1,7 @@
 """What a controller's own writes lead to: which of their events run the reconcile again, and how soon.
 
-A reconcile that has changed something runs again, until it changes nothing: it may have deleted an object that it creates
-in its next run, or written a phase from which the next one follows. Three rules keep that cheap:
+A reconcile that has changed something runs again, until it changes nothing: it may have deleted an object that it
+creates in its next run, or written a phase from which the next one follows. Three rules keep that cheap:
 
 - One run follows, however many writes there were. It begins when the caches show all of them, so that events which the
   informers deliver later are no news and are dropped, if they are provably own ones.
@@ -9,8 +9,8 @@ in its next run, or written a phase from which the next one follows. Three rules
 - A reconcile that writes something else each time never comes to rest. After `PROMPT_RERUNS` in a row, each further one
   waits longer than the one before.
 
-A controller may ignore its own writes instead. Then no provably own event counts. An event that is only likely to be an own
-one counts in any case, since it may hide a change of somebody else; but it cannot turn a reconcile into a hot loop.
+A controller may ignore its own writes instead. Then no provably own event counts. An event that is only likely to be an
+own one counts in any case, since it may hide a change of somebody else; but it cannot turn a reconcile into a hot loop.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""The schedule of resyncs: when which handler receives every object again.
+"""The resync schedule of handlers.
 
-An informer looks at its handlers at every tick of its *check period*; those whose own period has passed are due::
+An informer checks its handlers at every tick of its *check period*; handlers whose own period has passed are due::
 
      check period    start────────tick────────tick────────tick────────tick────────tick
      period = check               due         due         due         due         due
      period between 1 and 2 checks            due                     due
 
-So a handler's interval is its period, rounded up to ticks; the first one begins when the handler joins, or when the
-informer starts, whichever is later. The check period is the informer's period, or the shortest
-that a handler asked for before the start; after it, a handler cannot have a shorter one. What happens::
+So a handler's interval is its period, rounded up to ticks. The first interval begins when the handler joins, or when
+the informer starts, whichever is later. The check period is the informer's period, or the shortest period requested by
+a handler before the start; a later handler cannot have a shorter one::
 
      join ──> joined ──start──> ticking ──due──┐
                                   ^            │ next tick: a check period from now
                                   └────────────┘
 
-No tick is made up for: after a pause, however long, those that are due are due once.
+Missed ticks are skipped: after a pause of any length, a handler is due once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ from masthead.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["SHORTEST", "ResyncSchedule"]
+__all__ = ["MIN_PERIOD", "ResyncSchedule"]
 
-SHORTEST: Final = 1.0
+MIN_PERIOD: Final = 1.0
 """The shortest period, in seconds; client-go's number."""
 
-_HAIR: Final = 0.001
-"""By so much a time may be missed. Timers go off early, and sums of fractions come out too large; neither is a reason to
-wait for another tick."""
+_TOLERANCE: Final = 0.001
+"""Seconds by which a handler may be due early: timers fire early, and sums of fractions are rounded up."""
 
 
 @dataclass(slots=True)
@@ -45,15 +44,15 @@ class _Joined:
 
 
 class ResyncSchedule:
-    """The handlers of one informer, and when each is due for a resync.
+    """The handlers of one informer, and their next resyncs.
 
     Args:
-        period: The informer's own period, in seconds; 0 for no resync, ever. Below `SHORTEST`, it is that.
+        period: The informer's period in seconds; 0 for no resyncs. At least `MIN_PERIOD`.
             differs from client-go: there, it ticks as often as configured, though no handler can be due then.
 
     Attributes:
-        adjustment: What the last `join` changed about the period that was asked for, and why, as a sentence to warn with;
-            empty if nothing.
+        adjustment: Why the last `join` granted another period than requested, as a sentence for a warning; empty if it
+            did not.
 
     Raises:
         ArgumentError: If the period is negative, or not a number.
@@ -62,51 +61,50 @@ class ResyncSchedule:
     __slots__ = ("_check", "_default", "_handlers", "_next", "adjustment")
 
     def __init__(self, period: float) -> None:
-        _refuse_nonsense(period)
-        self._default = self._check = max(period, SHORTEST) if period else 0.0
+        _check_period(period)
+        self._default = self._check = max(period, MIN_PERIOD) if period else 0.0
         self._handlers: dict[Hashable, _Joined] = {}
         self._next: float | None = None
         self.adjustment = ""
 
     @property
     def next_check(self) -> float | None:
-        """When to ask what is `due`; None if never, or not started."""
+        """The time of the next tick; None if there is none."""
         return self._next
 
     @property
     def check_period(self) -> float:
-        """How many seconds lie between two ticks; 0 if there are none."""
+        """Seconds between two ticks; 0 if there are none."""
         return self._check
 
     def join(self, handler: Hashable, period: float | None, now: float) -> float:
-        """Add a handler, and return the period that it gets; see `adjustment` if that is not what was asked for.
+        """Add a handler; return its period, which `adjustment` explains if it is not the requested one.
 
         Args:
-            handler: Which; one that has joined before gets a new period.
-            period: Seconds between its resyncs; 0 for never, None for as often as the informer's
-                period says.
-            now: The time; before the start it does not matter.
+            handler: The handler; one that has joined before gets a new period.
+            period: Seconds between its resyncs; 0 for never, None for the informer's period.
+            now: The time; ignored before the start.
 
         Raises:
             ArgumentError: If the period is negative, or not a number.
         """
-        wanted = self._default if period is None else period
-        _refuse_nonsense(wanted)
-        effective, self.adjustment = self._granted(wanted)
+        requested = self._default if period is None else period
+        _check_period(requested)
+        effective, self.adjustment = self._grant(requested)
         if effective:
-            # Those who have joined keep theirs: a check period that shrinks gives no handler a reason to wait longer.
+            # Handlers that joined before keep their periods: a shorter check period never delays them.
             self._check = min(self._check, effective)
         self._handlers[handler] = _Joined(effective, now + effective)
         return effective
 
     def leave(self, handler: Hashable) -> None:
-        """Remove a handler; one that is not there does no harm. The check period stays."""
+        """Remove a handler, if it has joined. The check period stays."""
         self._handlers.pop(handler, None)
 
     def start(self, now: float) -> None:
-        """Begin to tick; to start again changes nothing.
+        """Begin to tick. A second start is a no-op.
 
-        The periods of the handlers that have joined begin now: before the start, there may have been no clock.
+        The periods of all handlers begin now, because there may have been no clock before.
         """
         if self._check and self._next is None:
             self._next = now + self._check
@@ -114,44 +112,44 @@ class ResyncSchedule:
                 joined.due = now + joined.period
 
     def due(self, now: float) -> frozenset[Hashable]:
-        """Those whose time has come by now; each is next due a period from now.
+        """The handlers that are due; each is next due a period from now.
 
-        Before `next_check`, no handler is due.
+        No handler is due before `next_check`.
         """
-        if self._next is None or now < self._next - _HAIR:
+        if self._next is None or now < self._next - _TOLERANCE:
             return frozenset()
-        # From now, not from when it was due: after a long pause, resyncs must not follow each other at once.
+        # From now, and not from the time of the tick: after a long pause, resyncs must not follow each other directly.
         self._next = now + self._check
         due: set[Hashable] = set()
         for handler, joined in self._handlers.items():
-            if joined.period and now >= joined.due - _HAIR:
+            if joined.period and now >= joined.due - _TOLERANCE:
                 joined.due = now + joined.period
                 due.add(handler)
         return frozenset(due)
 
-    def _granted(self, wanted: float) -> tuple[float, str]:
-        """The period that a handler gets, and why it is another than it wants."""
-        if not wanted:
+    def _grant(self, requested: float) -> tuple[float, str]:
+        """Return the period of a handler, and why it differs from the requested one."""
+        if not requested:
             return 0.0, ""
         if not self._check:
             return (
                 0.0,
-                f"a resync every {wanted:g} s was asked for, but the informer has no resync period: never",
+                f"a resync every {requested:g} s was asked for, but the informer has no resync period: never",
             )
         # As in client-go, the check period of a running informer is not shortened any more.
-        if self._next is not None and wanted < self._check:
+        if self._next is not None and requested < self._check:
             return self._check, (
-                f"a resync every {wanted:g} s was asked for, but the informer has started, "
+                f"a resync every {requested:g} s was asked for, but the informer has started, "
                 f"and looks every {self._check:g} s: every {self._check:g} s"
             )
-        if wanted < SHORTEST:
+        if requested < MIN_PERIOD:
             return (
-                SHORTEST,
-                f"a resync every {wanted:g} s was asked for: every {SHORTEST:g} s, the shortest period",
+                MIN_PERIOD,
+                f"a resync every {requested:g} s was asked for: every {MIN_PERIOD:g} s, the shortest period",
             )
-        return wanted, ""
+        return requested, ""
 
 
-def _refuse_nonsense(period: float) -> None:
+def _check_period(period: float) -> None:
     if not 0 <= period < math.inf:
         raise ArgumentError(f"a resync period of {period} s is invalid; give 0, or more, seconds", value=period)

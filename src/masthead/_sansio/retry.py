@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from masthead._sansio.backoff import Random
 
 __all__ = [
-    "LONGEST_WAIT",
+    "MAX_WAIT",
     "Decision",
     "GiveUp",
     "Outcome",
@@ -46,7 +46,7 @@ __all__ = [
     "parse_retry_after",
 ]
 
-LONGEST_WAIT: Final = 300.0
+MAX_WAIT: Final = 300.0
 """The longest ``Retry-After`` that is respected, in seconds.
 
 API servers ask for 1 to 30. A caller that is asked to retry in an hour should get the error at once instead of
@@ -164,7 +164,7 @@ def decide(
         return GiveUp(f"{rule.why}, and a {'stream' if stream else method} is not retried for that")
     if attempt >= min(attempts, rule.attempts or attempts):
         return GiveUp(f"{rule.why}, {attempt} times in a row" if attempt > 1 else rule.why)
-    if retry_after is not None and retry_after > LONGEST_WAIT:
+    if retry_after is not None and retry_after > MAX_WAIT:
         return GiveUp(f"{rule.why}, in {retry_after:.0f} seconds, which is too long to wait")
     # The server's own delay is not doubled, but never shorter than the rule's first one.
     base = rule.first * 2.0 ** (attempt - 1) if retry_after is None else max(retry_after, rule.first)

@@ -10,38 +10,43 @@
                     └──the lease of A has ended────────────claimed by B──────^
 
 Each replica is a *member*: it holds a Lease of its own by the rules of leader election (`masthead._sansio.leases`), and
-each term of holding it has a *token*, the lease's uid and transitions. The table names the token that owns each slot. It is
-an annotation of one more Lease, and every write of it is conditional on the resource version that was read.
+each term of holding it has a *token*, the lease's uid and transitions. The table names the token that owns each slot.
+It is an annotation of one more Lease, and every write of it is conditional on the resource version that was read.
 
 The rules:
 
 1. A member adds no token but its own to the table, and takes away another's only if that term is over.
 2. A term is over when its lease has no holder any more, or another term's transitions. Its member ends it when its work
-   has ended; another ends it (*fences* it) if the record has not changed for its duration since it was received here, by the
-   own clock, with a write that is conditional on the version that was read then. What has ended never begins again.
-3. A member works on a slot only after a write of the table that names its token for the slot was acknowledged, and while
-   its own term is valid: for the renew deadline since the last acknowledged renewal was sent, by its own clock, and since
-   the last successful reading of the table was.
-4. Before a member takes away its own token from a slot, no work on it is under way (*drain, then move*), and it does not
+   has ended; another ends it (*fences* it) if the record has not changed for its duration since it was received here,
+   by the own clock, with a write that is conditional on the version that was read then. What has ended never begins
+   again.
+3. A member works on a slot only after a write of the table that names its token for the slot was acknowledged, and
+  while
+   its own term is valid: for the renew deadline since the last acknowledged renewal was sent, by its own clock, and
+   since the last successful reading of the table was.
+4. Before a member takes away its own token from a slot, no work on it is under way (*drain, then move*), and it does
+  not
    work on the slot again before rule 3 holds again.
 
-Why no two members work on one slot at a time: Let A work on a slot. By 3, a write of A named A's token there. No one but A
-takes it away while A's term lasts (1), and A does so only without work (4). So as long as A's term is not over, all writes
-leave the slot to A, since each is conditional on the state that it was computed from, and by 3 no other member works on it. If A
-ends its term itself, its work has ended. If B fences it, B has waited for the lease duration since it *received* A's last
-record, and A could not renew it afterwards, because B's write came first, by its condition. A *sent* that record earlier, and
-stops at the renew deadline after that. So A has stopped before B's write, whatever the delays, if no clock runs faster than
-another by more than lease duration / renew deadline.
+Why no two members work on one slot at a time: Let A work on a slot. By 3, a write of A named A's token there. No one
+but A takes it away while A's term lasts (1), and A does so only without work (4). So as long as A's term is not over,
+all writes leave the slot to A, since each is conditional on the state that it was computed from, and by 3 no other
+member works on it. If A ends its term itself, its work has ended. If B fences it, B has waited for the lease duration
+since it *received* A's last record, and A could not renew it afterwards, because B's write came first, by its
+condition. A *sent* that record earlier, and stops at the renew deadline after that. So A has stopped before B's write,
+whatever the delays, if no clock runs faster than another by more than lease duration / renew deadline.
 
 Views of the membership may differ and be wrong: they decide who claims what, never who may. What is assumed is that
-requests conditional on a version are honoured, and that work stops when it must; see `docs/scaling-out.md` for the limits.
+requests conditional on a version are honoured, and that work stops when it must; see `docs/scaling-out.md` for the
+limits.
 
 If the lease of an owner was deleted, its term counts as over a lease duration after that was noticed.
 
 If the table was deleted, or cannot be read, its owners notice, or stop because they have not seen it, within the renew
-deadline. A member replaces it by an empty one that is *settling*: whoever sees that claims nothing before a lease duration
-has passed since then. So all owners of the lost table have stopped, also of one that this member has never seen: between two
-looks at a group without a table, others may have created one and lost it. Only the first table of a group need not settle.
+deadline. A member replaces it by an empty one that is *settling*: whoever sees that claims nothing before a lease
+duration has passed since then. So all owners of the lost table have stopped, also of one that this member has never
+seen: between two looks at a group without a table, others may have created one and lost it. Only the first table of a
+group need not settle.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ class ShardTable:
         owners: The slots of each token.
         seconds: The lease duration of each token.
         writes: How often it was written; so each write differs from the one before, and gets a version of its own.
-        settling: For how many seconds no slot is claimed: it replaces a table that was lost, whose owners may still work.
-            0 once a member has waited for that long, and if there was no table before.
+        settling: For how many seconds no slot is claimed: it replaces a table that was lost, whose owners may still
+            work. 0 once a member has waited for that long, and if there was no table before.
     """
 
     total: int

@@ -1,7 +1,8 @@
 """Shards of a collection: which objects are whose.
 
-Every object has a hash, FNV-1a with 64 bits of its uid or of its namespace, as the API server's shard selectors have it.
-The hashes are divided into *slots*, equal ranges of adjacent hashes. A replica owns slots; `assign` says which ones.
+Every object has a hash, FNV-1a with 64 bits of its uid or of its namespace, as the API server's shard selectors have
+it. The hashes are divided into *slots*, equal ranges of adjacent hashes. A replica owns slots; `assign` says which
+ones.
 
 * `ShardRanges`: ranges of hashes, as a shard selector.
 * `ShardSet`: slots.
@@ -89,7 +90,8 @@ class ShardRanges:
             match = _RANGE.fullmatch(part)
             if match is None:
                 raise SelectorError(
-                    f"{part.strip()!r} is not a range of hashes; write shardRange(object.metadata.uid, START, END), several "
+                    f"{part.strip()!r} is not a range of hashes; write shardRange(object.metadata.uid, START, END), "
+                    "several "
                     "joined by ||, each bound as '0x' and 16 hexadecimal digits, the last as '0x10000000000000000'",
                     value=selector,
                 )
@@ -250,9 +252,9 @@ def first_hash(slot: int, total: int) -> int:
 def assign(members: Collection[str], total: int, owners: Mapping[int, str] | None = None) -> dict[int, str]:
     """Assign slots to members: to each the same number, or one more, and as few of them to a new owner as possible.
 
-    For every slot, a hash ranks the members: rendezvous hashing. Those with the highest rank get the slots, until they have
-    their number. What a member owns it keeps, up to its number, those of its highest ranks first. So slots move only from
-    members that have too many, or are gone, to those that have too few.
+    For every slot, a hash ranks the members: rendezvous hashing. Those with the highest rank get the slots, until they
+    have their number. What a member owns it keeps, up to its number, those of its highest ranks first. So slots move
+    only from members that have too many, or are gone, to those that have too few.
 
     The result depends on the arguments alone, not on their order.
 

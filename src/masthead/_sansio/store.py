@@ -1,4 +1,4 @@
-"""What a cache knows, by key and by index: one writer, and readers that never wait.
+"""The indexed store of a cache: one writer, and readers that never wait.
 
 ::
 
@@ -7,24 +7,23 @@
           └─ versions, owners (of scopes)                  └─ values     key ──> index values            (the writer)
 
      put, remove                 change the dicts of the state, one at a time
-     replace, add_indexers       build another state beside it, then swap:    state A ──────> state B
-     prepare                     does that in slices, for event loops; the swap is still one step
+     replace, add_indexers       build a second state, then swap:    state A ──────> state B
+     prepare                     builds it in slices, for event loops; the swap is still one step
 
-If other scopes stay as they are, both states share the buckets that have nothing of the one that is replaced. And where
-nothing goes, as in the first list of each scope, no other state is needed: what is new comes into each dict in one step,
-so that each look finds all of it or nothing. The first lists of many namespaces would take the square of their number
-otherwise.
+When one scope is replaced, both states share the buckets without objects of that scope. If no object leaves, as in the
+first list of each scope, no second state is needed: new objects enter each dict in one step, so that a reader finds all
+of them or none. Otherwise the first lists of many namespaces would take time quadratic in their number.
 
-Readers take the state once a call, and copy out of it with single operations on dicts, which Python does as one step,
-with its global lock or without. So they need no lock, and find all of the old or all of the new around a swap. Between
-swaps, what an index gives is in the store: a put writes items first and buckets then, a removal the other way round.
-An object that changes its bucket enters the new one before it leaves the old one: for a moment it is found in both, as
-what it was and as what it is, but never in none.
+A reader reads the state once per call, and copies from it with single dict operations, which are atomic in Python, with
+or without the GIL. So readers need no lock, and see all of the old or all of the new state around a swap. Between
+swaps, the store has every object of an index: a put writes items before buckets, a removal the other way round. An
+object that changes its bucket enters the new bucket before it leaves the old one: a reader may find it in both for a
+moment, but never in none.
 
-Each index remembers the values of each key, so that a removal does not ask the index function again: one that answers
-differently each time leaves nothing behind.
+Each index remembers the values of each key, so that a removal does not call the index function again. A function with
+varying results leaves nothing behind.
 
-What is stored is a *held* value: an object, or whatever stands for it; ``opened`` gives the object, for index functions.
+The store holds packed values: objects, or their compressed form; ``opened`` returns the object, for index functions.
 """
 
 from __future__ import annotations
@@ -54,20 +53,19 @@ def _ignore_index_error(_index: str, _key: str, _error: Exception) -> None:
 
 
 class IndexedStore(Generic[V, T]):
-    """Held values by key, and by the indices over them.
+    """Packed values by key, and their indices.
 
-    Any thread may read at any time; one at a time may write. What is read is shared: do not change it.
+    Any thread may read at any time; one thread at a time may write. Values are shared: do not change them.
 
     Args:
-        indexers: Index functions by name. One that raises, or returns something else than strings, is reported to
-            ``on_index_error``; that object is in no bucket of that index, and nothing else suffers.
-            differs from client-go: there, it ends the program.
-            One that has an attribute ``of_key``, a function that says the same of the key, needs no object: nothing is
-            opened for it.
-        opened: Gives the object that a held value stands for. If it raises, it is reported for every index.
+        indexers: Index functions by name. If one raises, or returns anything but strings, ``on_index_error`` is called,
+            and the object is missing from that index only. differs from client-go: there, it ends the program. A
+            function with an attribute ``of_key``, a function of the key with the same result, needs no object, so that
+            none is unpacked for it.
+        opened: Unpacks a value. If it raises, ``on_index_error`` is called for every index.
         on_index_error: Called with errors of index functions; ignored by default.
-        scopes: What is listed each by itself, such as namespaces. `version` waits for all of these; others join when
-            they are first given a version.
+        scopes: The separately listed parts, such as namespaces. `version` waits for all of them; other scopes are added
+            with their first version.
 
     Raises:
         ArgumentError: If an indexer is not a function.
@@ -90,23 +88,21 @@ class IndexedStore(Generic[V, T]):
         self._state: StoreState[V, T] = StoreState({}, {})
         self.add_indexers(indexers or {})
 
-    # Reading, in any thread.
-
     def get(self, key: str) -> V | None:
         """The value of a key, or None."""
         return self._state.items.get(key)
 
     def keys(self) -> list[str]:
-        """All keys, in no order that could be relied on."""
+        """All keys, in no particular order."""
         return list(self._state.items)
 
     def values(self) -> list[V]:
-        """All values, in no order that could be relied on."""
+        """All values, in no particular order."""
         return list(self._state.items.values())
 
     def items(self) -> list[tuple[str, V]]:
-        """All keys with their values, in no order that could be relied on."""
-        # The copy is one step. Making pairs is not: it may set off a garbage collection, and that anything.
+        """All keys with their values, in no particular order."""
+        # The copy is atomic. Building pairs is not: it may start a garbage collection, which runs any code.
         return list(self._state.items.copy().items())
 
     def __len__(self) -> int:
@@ -116,7 +112,7 @@ class IndexedStore(Generic[V, T]):
         return key in self._state.items
 
     def by_index(self, name: str, value: str) -> list[V]:
-        """The values that an index has under a value; takes as long as there are results, whatever the store holds.
+        """The objects with an index value, in time proportional to their number.
 
         Raises:
             UnknownIndexError: If there is no such index.
@@ -125,16 +121,16 @@ class IndexedStore(Generic[V, T]):
         return [] if bucket is None else list(bucket.values())
 
     def index_keys(self, name: str, value: str) -> list[str]:
-        """The keys that an index has under a value, sorted.
+        """The sorted keys of the objects with an index value.
 
         Raises:
             UnknownIndexError: If there is no such index.
         """
         bucket = self._state.index(name).buckets.get(value)
-        return [] if bucket is None else sorted(list(bucket))  # noqa: C414 - one step: sorted may not be one
+        return [] if bucket is None else sorted(list(bucket))  # noqa: C414 - list() is atomic, sorted() is not
 
     def index_values(self, name: str) -> list[str]:
-        """The values under which an index has something, in no order that could be relied on.
+        """All values of an index, in no particular order.
 
         Raises:
             UnknownIndexError: If there is no such index.
@@ -143,16 +139,16 @@ class IndexedStore(Generic[V, T]):
         return list(self._state.index(name).buckets)
 
     def index(self, name: str, obj: T) -> list[V]:
-        """The values that share a value with an object in an index, each once; the object need not be stored.
+        """The objects that share an index value with an object, which need not be stored.
 
-        What the index function raises passes on to the caller, who gave the object.
+        Exceptions of the index function propagate to the caller.
 
         Raises:
             UnknownIndexError: If there is no such index.
-            ArgumentError: If the index function gives something else than strings for the object.
+            ArgumentError: If the index function returns anything but strings.
         """
         index = self._state.index(name)
-        # By key: an object that has several of the values is returned once.
+        # By key: an object with several of the values is returned once.
         union: dict[str, V] = {}
         for value in as_tuple(check_values(index.function(obj))):
             union.update(index.buckets.get(value, {}))
@@ -160,49 +156,47 @@ class IndexedStore(Generic[V, T]):
 
     @property
     def indexers(self) -> Mapping[str, IndexFunc[T]]:
-        """The index functions by name, as they are now."""
+        """The current index functions, by name."""
         return MappingProxyType({name: index.function for name, index in self._state.indices.items()})
 
     def has_index(self, name: str) -> bool:
-        """Whether there is an index of that name."""
+        """Whether there is an index with that name."""
         return name in self._state.indices
 
     def index_failures(self) -> dict[str, dict[str, str]]:
-        """Stored objects that an index function has failed on: errors by index and key, at most 100 for each index."""
+        """Errors of index functions by index and key of the object; at most 100 per index."""
         indices = self._state.indices
         return {name: index.failures.copy() for name, index in indices.items() if index.failures}
 
     @property
     def version(self) -> str:
-        """The version to which everything is known: the oldest of the scopes' versions.
+        """The version that all scopes have reached: the oldest of their versions.
 
-        Empty until every scope has one. Versions that are not numbers cannot be compared: with several scopes, one of
-        these makes it empty, too.
+        Empty until every scope has one. Versions that are not numbers cannot be compared: with several scopes, the
+        result is empty, too.
         """
         versions = list(self._versions.values())
         return versions[0] if len(versions) == 1 else oldest(versions)
 
     def version_of(self, scope: str) -> str:
-        """The version to which a scope is known; empty if it has none."""
+        """The version that a scope has reached; empty if it has none."""
         return self._versions.get(scope, "")
 
-    # Writing, in one thread at a time.
-
     def items_of(self, scope: str) -> dict[str, V]:
-        """What belongs to a scope, by key; for the thread that writes."""
+        """The values of a scope, by key; for the writing thread."""
         items = self._state.items
         keys = self._owners.keys(scope, items)
         return items.copy() if len(keys) == len(items) else {key: items[key] for key in keys}
 
     def put(self, key: str, value: V, *, obj: T | None = None, version: str = "", scope: str = "") -> V | None:
-        """Store a value, and return the one that it takes the place of.
+        """Store a value; return the previous value of the key.
 
         Args:
-            key: Its key, which from now on belongs to ``scope``.
-            value: What to hold.
-            obj: The object, where it is at hand, so that it need not be opened.
-            version: To which version the scope is known now; empty for no news.
-            scope: Where it was listed or watched.
+            key: The key, which belongs to ``scope`` from now on.
+            value: The packed value.
+            obj: The object, if the caller has it, so that the value need not be unpacked.
+            version: The version that the scope has reached; empty if unchanged.
+            scope: The scope of the list or watch.
         """
         state = self._state
         previous = state.items.get(key)
@@ -212,19 +206,20 @@ class IndexedStore(Generic[V, T]):
         if scope or self._owners.scopes:
             self._owners.give(key, scope)
         if version:
-            # Last: a reader that waits for a version finds its objects.
+            # Last, so that a reader that waits for a version finds its objects.
             self._versions[scope] = version
         return previous
 
     def remove(self, key: str, *, version: str = "", scope: str = "") -> V | None:
-        """Forget a key, and return the value that it had.
+        """Remove a key; return its value.
 
         Args:
-            key: Which; one that is not stored does no harm.
-            version: To which version the scope is known now; empty for no news.
-            scope: Where it was watched.
+            key: The key, which need not be stored.
+            version: The version that the scope has reached; empty if unchanged.
+            scope: The scope of the watch.
         """
         state = self._state
+        # Out of the indices first, so that every object of an index is in the store.
         for index in state.indices.values():
             index.remove(key)
         previous = state.items.pop(key, None)
@@ -235,30 +230,30 @@ class IndexedStore(Generic[V, T]):
         return previous
 
     def replace(self, items: dict[str, V], version: str, *, scope: str = "") -> None:
-        """Store these values in the place of everything that belongs to a scope, in one step.
+        """Replace all values of a scope in one step.
 
         Args:
-            items: What is there, by key. A key that belonged to another scope changes hands.
+            items: The new values, by key. A key of another scope moves to this one.
             version: The version of the list; empty if unknown.
-            scope: What was listed.
+            scope: The listed scope.
         """
         self.commit(finish(self.prepare(items.copy(), scope=scope)), version)
 
     def prepare(self, items: dict[str, V], *, scope: str = "") -> Generator[None, None, Replacement[V, T]]:
-        """Build what takes the place of everything that belongs to a scope; stops after each slice.
+        """Prepare the replacement of all values of a scope, in slices.
 
-        Readers see nothing of it before it is committed; one that is given up has changed nothing. Until the commit,
-        nothing else may be written but indexers.
+        Readers see nothing of it before the commit; an abandoned replacement has no effect. Until the commit, only
+        indexers may be added.
 
         Args:
-            items: What is there, by key. The store keeps this very dict: do not change it afterwards.
-            scope: What was listed.
+            items: The new values, by key. The store takes over the dict: do not change it afterwards.
+            scope: The listed scope.
 
         Returns:
-            What to commit.
+            The replacement to commit.
         """
         state = self._state.blank()
-        made = Replacement(items, scope, state)
+        replacement = Replacement(items, scope, state)
         for part in in_slices(items.items()):
             for key, value in part:
                 self._enter(state.indices, key, value, None)
@@ -267,60 +262,60 @@ class IndexedStore(Generic[V, T]):
         scopes = self._owners.scopes
         if scopes:
             for keys in in_slices(items):
-                made.moved += [key for key in keys if scopes.get(key, "") not in {"", scope}]
+                replacement.moved += [key for key in keys if scopes.get(key, "") not in {"", scope}]
                 yield
         old = self._state
         leaving = self._owners.keys(scope, old.items)
         if len(leaving) < len(old.items):
-            # A key that belonged to another scope leaves, too.
-            made.gone = leaving | (old.items.keys() & items.keys())
-            if made.gone:
-                made.rest = yield from old.without(made.gone, state)
-        return made
+            # A key of another scope leaves that scope, too.
+            replacement.leaving = leaving | (old.items.keys() & items.keys())
+            if replacement.leaving:
+                replacement.remaining = yield from old.without(replacement.leaving, state)
+        return replacement
 
     def commit(self, replacement: Replacement[V, T], version: str) -> None:
-        """Let readers see what was prepared, in one step.
+        """Make a replacement visible to readers, in one step.
 
         Args:
-            replacement: The new state of a scope.
+            replacement: The prepared replacement.
             version: The version of the list; empty if unknown.
         """
         old, new, scope = self._state, replacement.state, replacement.scope
         self._add_late_indices(replacement)
         leaving = self._owners.keys(scope, old.items)
         if len(leaving) < len(old.items):
-            rest = replacement.rest or old
-            rest.join(new)
-            new = rest
+            remaining = replacement.remaining or old
+            remaining.join(new)
+            new = remaining
         self._state = new
         self._owners.replace(scope, leaving, replacement.items, replacement.moved)
         self._versions[scope] = version
 
     def _add_late_indices(self, replacement: Replacement[V, T]) -> None:
-        """Fill the indices that were added while a state was prepared."""
-        state, rest = replacement.state, replacement.rest
+        """Fill the indices that were added during the preparation."""
+        state, remaining = replacement.state, replacement.remaining
         for name, index in self._state.indices.items():
             if name in state.indices:
                 continue
             state.indices[name] = index.blank()
             self._fill({name: state.indices[name]}, replacement.items)
-            if rest is not None:
-                rest.indices[name] = finish(index.without(replacement.gone, state.indices[name]))
+            if remaining is not None:
+                remaining.indices[name] = finish(index.without(replacement.leaving, state.indices[name]))
 
     def copy_items(self) -> dict[str, V]:
-        """All keys with their values, as they are now; takes 20 ns each."""
+        """A copy of all keys with their values; takes 20 ns per object."""
         return self._state.items.copy()
 
     def set_version(self, version: str, *, scope: str = "") -> None:
-        """A scope is known up to a version, with no change in it."""
+        """Record that a scope has reached a version, without a change."""
         self._versions[scope] = version
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc[T]]) -> None:
-        """Add indices; what is stored is in them at once.
+        """Add indices. Objects already in the store are indexed immediately.
 
         Raises:
-            IndexConflictError: If there is one of that name, even with the same function; then, none is added.
-            ArgumentError: If one is not a function; then, none is added.
+            IndexConflictError: If an index has the same name, even with the same function; then none is added.
+            ArgumentError: If one is not a function; then none is added.
         """
         old = self._state
         for name, function in indexers.items():
@@ -335,12 +330,12 @@ class IndexedStore(Generic[V, T]):
                     f"and returns a list of str",
                     value=function,
                 )
-        # All are checked before the first is built: either all are added, or none.
+        # All are checked before the first is built, so that either all are added or none.
         added: dict[str, Index[V, T]] = {
             name: Index(name, function, self._on_index_error) for name, function in indexers.items()
         }
         self._fill(added, old.items)
-        # One assignment: readers take no lock, and see all of the new indices or none.
+        # One assignment: readers take no lock, and see all new indices or none.
         self._state = StoreState(old.items, old.indices | added)
 
     def _fill(self, indices: Mapping[str, Index[V, T]], items: Mapping[str, V]) -> None:
@@ -349,29 +344,29 @@ class IndexedStore(Generic[V, T]):
                 self._enter(indices, key, value, None)
 
     def _enter(self, indices: Mapping[str, Index[V, T]], key: str, value: V, obj: T | None) -> None:
-        """Put a value into each of the indices."""
+        """Add a value to each of the indices."""
         for index in indices.values():
             if obj is None and index.of_key is None:
                 try:
                     obj = self._opened(value)
-                except Exception as error:  # noqa: BLE001 - whatever it is, the value is stored, and so are all others
+                except Exception as error:  # noqa: BLE001 - the value is stored, whether it can be unpacked or not
                     index.fail(key, error)
                     continue
             index.put(key, value, obj)
 
 
 class Replacement(Generic[V, T]):
-    """A new state of a scope, built beside the one that readers see; see `IndexedStore.prepare`."""
+    """A new state of a scope, which readers do not see yet; see `IndexedStore.prepare`."""
 
-    __slots__ = ("gone", "items", "moved", "rest", "scope", "state")
+    __slots__ = ("items", "leaving", "moved", "remaining", "scope", "state")
 
     def __init__(self, items: dict[str, V], scope: str, state: StoreState[V, T]) -> None:
         self.items: dict[str, V] = items
         self.scope: str = scope
         self.state: StoreState[V, T] = state
         self.moved: list[str] = []
-        """Keys that belonged to another scope."""
-        self.gone: AbstractSet[str] = frozenset()
-        """Keys that leave a state of which something stays."""
-        self.rest: StoreState[V, T] | None = None
-        """What stays of it; None if nothing leaves, or all."""
+        """Keys that move here from another scope."""
+        self.leaving: AbstractSet[str] = frozenset()
+        """Keys that leave the old state, unless all of them do."""
+        self.remaining: StoreState[V, T] | None = None
+        """The old state without the leaving keys; None if no key leaves, or all."""

@@ -18,21 +18,21 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 IndexFunc: TypeAlias = Callable[[T], Iterable[str]]
-"""Under which values an object is to be found: none, one or several. A list, tuple, set or generator, not a bare str."""
+"""Returns the index values of an object: none, one or several. A list, tuple, set or generator, not a bare str."""
 
 IndexErrorHook: TypeAlias = Callable[[str, str, Exception], object]
-"""Called with the index, the key of the object, and the error of the index function. Must not raise itself."""
+"""Called with the index, the key of the object, and the error of the index function. Must not raise."""
 
 _IndexValues: TypeAlias = str | tuple[str, ...]
-"""An object's values in an index. Nearly always it is one, and then no tuple is made for it."""
+"""An object's values in an index. Nearly always it is one, which saves the tuple."""
 
 _NONE: Final[tuple[str, ...]] = ()
 _MAX_FAILURES: Final = 100
-"""How many failures of an index function are remembered: a broken one fails on every object."""
+"""Remembered failures per index: a broken function fails on every object."""
 
 
 class StoreState(Generic[V, T]):
-    """What readers see, all of it at once."""
+    """The state that readers see."""
 
     __slots__ = ("indices", "items")
 
@@ -48,30 +48,30 @@ class StoreState(Generic[V, T]):
         return index
 
     def blank(self) -> StoreState[V, T]:
-        """Another one with the same indices, and nothing in it."""
+        """An empty state with the same indices."""
         return StoreState({}, {name: index.blank() for name, index in self.indices.items()})
 
     def without(self, keys: AbstractSet[str], coming: StoreState[V, T]) -> Generator[None, None, StoreState[V, T]]:
-        """Another one, without some of the keys, that can be joined by what is coming; stops after each slice."""
+        """A copy without some keys, which `coming` can join; built in slices."""
         indices: dict[str, Index[V, T]] = {}
         for name, index in self.indices.items():
             indices[name] = yield from index.without(keys, coming.indices[name])
         state = StoreState(self.items.copy(), indices)
-        for some in in_slices(keys):
-            for key in some:
+        for part in in_slices(keys):
+            for key in part:
                 del state.items[key]
             yield
         return state
 
     def join(self, other: StoreState[V, T]) -> None:
-        """Take over all of another, which has the same indices and none of these keys."""
+        """Add all of another state, which has the same indices and other keys."""
         self.items.update(other.items)
         for name, index in self.indices.items():
             index.join(other.indices[name])
 
 
 class Index(Generic[V, T]):
-    """One index: who is in which bucket, and in which buckets each key is."""
+    """One index: the objects of each bucket, and the buckets of each key."""
 
     __slots__ = ("_hook", "_name", "buckets", "failures", "function", "of_key", "values")
 
@@ -88,28 +88,28 @@ class Index(Generic[V, T]):
         return Index(self._name, self.function, self._hook)
 
     def without(self, keys: AbstractSet[str], coming: Index[V, T]) -> Generator[None, None, Index[V, T]]:
-        """Another one, without some of the keys; stops after each slice.
+        """A copy without some keys, built in slices.
 
-        It shares those buckets of which nothing goes, and to which nothing comes.
+        It shares the buckets that no key leaves or enters.
         """
         index = self.blank()
         index.buckets, index.values = self.buckets.copy(), self.values.copy()
         index.failures = self.failures.copy()
-        going: set[str] = set()
-        for some in in_slices(keys):
-            going.update(value for key in some for value in as_tuple(self.values.get(key, _NONE)))
+        changed: set[str] = set()
+        for part in in_slices(keys):
+            changed.update(value for key in part for value in as_tuple(self.values.get(key, _NONE)))
             yield
         # Only these change below; the others are shared with the index that readers still use.
-        for value in going | (coming.buckets.keys() & self.buckets.keys()):
+        for value in changed | (coming.buckets.keys() & self.buckets.keys()):
             index.buckets[value] = self.buckets[value].copy()
-        for some in in_slices(keys):
-            for key in some:
+        for part in in_slices(keys):
+            for key in part:
                 index.remove(key)
             yield
         return index
 
     def join(self, other: Index[V, T]) -> None:
-        """Take over all of another that has none of these keys: one step for each bucket, and for all that are new."""
+        """Add all of another index with other keys: one step per existing bucket, and one for all new buckets."""
         for value, bucket in other.buckets.items():
             if value in self.buckets:
                 self.buckets[value].update(bucket)
@@ -119,13 +119,13 @@ class Index(Generic[V, T]):
 
     def put(self, key: str, held: V, obj: T | None) -> None:
         try:
-            found = self.function(cast("T", obj)) if self.of_key is None else self.of_key(key)
-            # What nearly every function gives is checked without building anything.
-            if isinstance(found, list) and len(found) == 1 and type(found[0]) is str:
-                values: _IndexValues = found[0]
+            result = self.function(cast("T", obj)) if self.of_key is None else self.of_key(key)
+            # A list of one str, the usual result, is checked without building anything.
+            if isinstance(result, list) and len(result) == 1 and type(result[0]) is str:
+                values: _IndexValues = result[0]
             else:
-                values = check_values(found)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other objects and indices are fine
+                values = check_values(result)
+        except Exception as error:  # noqa: BLE001 - it concerns this object in this index only
             self.fail(key, error)
             return
         if self.failures:
@@ -137,9 +137,9 @@ class Index(Generic[V, T]):
             self._move(key, held, before, values)
 
     def fail(self, key: str, error: Exception) -> None:
-        """The values of a key cannot be found out: it has none."""
+        """Record a failed index function: the key has no values."""
         self.remove(key)
-        # The text only: the error would keep the frames of the function alive, and with them the object.
+        # The text only: the error refers to the frames of the function, and so to the object.
         if len(self.failures) < _MAX_FAILURES:
             self.failures[key] = _describe(error)
         self._hook(self._name, key, error)
@@ -150,7 +150,7 @@ class Index(Generic[V, T]):
 
     def _move(self, key: str, held: V, before: _IndexValues, values: _IndexValues) -> None:
         now = as_tuple(values)
-        # Into the new buckets before out of the old ones: readers take no lock, and would miss it in between.
+        # New buckets before old ones: readers take no lock, and would miss the object in between.
         for value in now:
             bucket = self.buckets.get(value)
             if bucket is None:
@@ -168,12 +168,12 @@ class Index(Generic[V, T]):
             bucket = self.buckets[value]
             del bucket[key]
             if not bucket:
-                # Values come and go, as nodes do; those of the past must not fill the memory.
+                # Values such as node names come and go; empty buckets would fill the memory.
                 del self.buckets[value]
 
 
 class ScopeOwners:
-    """To which scope each key belongs. Those of the scope "" are not listed: they are the rest."""
+    """The scope of each key. Keys of the scope "" are all others, and not recorded."""
 
     __slots__ = ("_keys", "scopes")
 
@@ -198,9 +198,9 @@ class ScopeOwners:
             self.scopes[key] = scope
 
     def replace(self, scope: str, leaving: AbstractSet[str], coming: Mapping[str, V], moved: Iterable[str]) -> None:
-        """Give a scope what comes, and nothing else; what moved belonged to other scopes."""
+        """Set the keys of a scope; moved keys belonged to other scopes."""
         if not scope and not self.scopes:
-            # Without scopes, no owner is recorded: there is only one.
+            # There is a single scope, so that no owner is recorded.
             return
         for key in leaving - coming.keys():
             self.give(key, "")
@@ -214,24 +214,24 @@ class ScopeOwners:
 def _describe(error: Exception) -> str:
     try:
         return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - an error that cannot be shown must not break the store
+    except Exception:  # noqa: BLE001 - an error whose str() raises must not break the store
         return type(error).__name__
 
 
-def check_values(found: object) -> _IndexValues:
-    """What an index function gave, as values: each once, and plain strings even where enums came.
+def check_values(result: object) -> _IndexValues:
+    """Return the result of an index function as distinct values; members of string enums become plain strings.
 
     Raises:
-        ArgumentError: If it is something else than an iterable of strings.
+        ArgumentError: If it is not an iterable of strings.
     """
     # A str is iterable, too, but its characters are never meant as values.
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise ArgumentError(_invalid_result(f"a value of type {type(found).__name__}"))
+    if isinstance(result, str) or not isinstance(result, Iterable):
+        raise ArgumentError(_invalid_result(f"a value of type {type(result).__name__}"))
     values: dict[str, None] = {}
-    for value in cast("Iterable[object]", found):
+    for value in cast("Iterable[object]", result):
         if not isinstance(value, str):
             raise ArgumentError(_invalid_result(f"a value of type {type(value).__name__} among its values"))
-        # str() of an enum's member may give its name; this gives its value.
+        # str() of an enum member may return its name; this returns its value.
         values[str.__str__(value)] = None
     plain = tuple(values)
     return plain[0] if len(plain) == 1 else plain

@@ -35,7 +35,8 @@ MAX_EXTENSIONS: Final = 8
 MAX_NAME: Final = 4096
 """The maximum length of a name: that of Linux."""
 MAX_PADDING: Final = 2**22
-"""How many zeros may follow an archive: its last record is padded, to as much as 1 MB with a tar of that blocking factor."""
+"""How many zeros may follow an archive: its last record is padded, to as much as 1 MB with a tar of that blocking
+factor."""
 _MAX_SIZE: Final = 2**63
 _MAX_TIME: Final = 2**40
 _ZEROS: Final = bytes(BLOCK)

@@ -1,7 +1,7 @@
 """The headers of tar archives.
 
-GNU's format is written, because every tar reads it: those of GNU, BSD, busybox and toybox. GNU's, ustar, pax and the oldest
-format are read. Names are bytes, as file systems have them.
+GNU's format is written, because every tar reads it: those of GNU, BSD, busybox and toybox. GNU's, ustar, pax and the
+oldest format are read. Names are bytes, as file systems have them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Resource versions, compared: decimal numbers of any length, and of one collection each.
+"""Compares resource versions of one collection: decimal numbers of any length.
 
-Other servers than Kubernetes' own may have versions of another form. Those are only the same, or not.
+Other API servers may use another form. Such versions can only be equal or not.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ __all__ = ["is_at_least", "magnitude", "oldest"]
 
 
 def is_at_least(version: str, other: str) -> bool:
-    """Whether a version is another one, or came later. An empty one is the beginning of time."""
+    """Whether a version is equal to another, or newer. An empty version is older than all others."""
     if version == other or not other:
         return True
     return _is_number(version) and _is_number(other) and magnitude(version) >= magnitude(other)
 
 
 def oldest(versions: Collection[str]) -> str:
-    """The oldest; empty if none is given, or they cannot be compared."""
+    """The oldest version; empty if there is none, or they cannot be compared."""
     if len(versions) == 1:
         return next(iter(versions))
     return min(versions, key=magnitude, default="") if all(map(_is_number, versions)) else ""
@@ -32,6 +32,7 @@ def _is_number(version: str) -> bool:
 
 
 def magnitude(version: str) -> tuple[int, str]:
-    """What versions are sorted by: of two decimal numbers, the longer is the larger."""
+    """A sort key for versions, without the limit of int() for long numbers."""
+    # Of two decimal numbers without leading zeros, the longer is the larger.
     digits = version.lstrip("0")
     return len(digits), digits

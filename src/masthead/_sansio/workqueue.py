@@ -10,13 +10,13 @@
          │ └──────────────── done ──────────────────────────────────────────┘        v
          └───────────────────add────────────────────────>└─────────── done ── processing, dirty
 
-A key is in the queue at most once: ready, delayed, or dirty, which means that it is handed out again when its processing
-is done. While it is processed it is not handed out, so that two workers never have one key. Adding a key that is waiting
-merges the two requests: the earlier time and the higher priority win.
+A key is in the queue at most once: ready, delayed, or dirty, which means that it is handed out again when its
+processing is done. While it is processed it is not handed out, so that two workers never have one key. Adding a key
+that is waiting merges the two requests: the earlier time and the higher priority win.
 
-differs from client-go: there, a delayed add stays pending beside an immediate one, and runs the key once more later. Here
-the immediate one replaces it: whoever processes the key now sees the newest state and decides anew when it wants to be
-called again, and a retry with backoff does not follow a success.
+differs from client-go: there, a delayed add stays pending beside an immediate one, and runs the key once more later.
+Here the immediate one replaces it: whoever processes the key now sees the newest state and decides anew when it wants
+to be called again, and a retry with backoff does not follow a success.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class WorkQueueState(Generic[K]):
     own. So a key that becomes ready, or is given a higher priority, when ``n`` others wait is taken before
     ``oldest_every * (n + 1)`` others are, however many of higher priority are added later.
 
-    Adding and taking is O(1) if all keys have the default priority, and O(number of priorities in use) otherwise. A delay
-    costs O(log delayed).
+    Adding and taking is O(1) if all keys have the default priority, and O(number of priorities in use) otherwise. A
+    delay costs O(log delayed).
 
     Attributes:
         adds: How many keys have become ready or dirty so far.

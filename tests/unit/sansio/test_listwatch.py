@@ -26,7 +26,7 @@ from tests.unit.sansio.listwatch_steps import (
 
 from masthead._sansio.listwatch import PAGE
 from masthead._sansio.listwatch_steps import Failure, List, Phase, Probe, Role, Step, Stream, VerifyServer
-from masthead._sansio.retry import LONGEST_WAIT
+from masthead._sansio.retry import MAX_WAIT
 
 # The first state
 
@@ -154,7 +154,7 @@ def test_retry_after_is_capped(make: Make) -> None:
         machine.start()
         machine.begin(0)
 
-    assert machine.failed(0, Failure(code=429, retry_after=86400)).after == LONGEST_WAIT
+    assert machine.failed(0, Failure(code=429, retry_after=86400)).after == MAX_WAIT
 
 
 # Lists

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._sansio.resync import SHORTEST, ResyncSchedule
+from masthead._sansio.resync import MIN_PERIOD, ResyncSchedule
 from masthead.errors import ArgumentError
 
 
@@ -52,10 +52,10 @@ class TestPeriods:
     def test_a_period_is_at_least_a_second(self) -> None:
         schedule = ResyncSchedule(30)
 
-        assert schedule.join("a", 0.1, now=0) == SHORTEST
+        assert schedule.join("a", 0.1, now=0) == MIN_PERIOD
         assert "every 1 s, the shortest" in schedule.adjustment
-        assert schedule.check_period == SHORTEST
-        assert ResyncSchedule(0.1).check_period == SHORTEST
+        assert schedule.check_period == MIN_PERIOD
+        assert ResyncSchedule(0.1).check_period == MIN_PERIOD
 
     def test_before_the_start_a_shorter_period_lowers_the_check_period(self) -> None:
         schedule = ResyncSchedule(30)
