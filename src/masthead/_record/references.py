@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias, cast
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.event_occurrences import EventReference, Occurrence, truncated
+from masthead._sansio.event_occurrences import EventReference, Occurrence, truncate
 from masthead.errors import ArgumentError, TimeError
 
 __all__ = ["EventSubject", "HasReference", "event_name", "occurrence_of", "reference_to"]
@@ -88,7 +88,7 @@ def occurrence_of(
         reference_to(obj),
         str.__str__(type),
         reason,
-        truncated(_make_encodable(message)),
+        truncate(_make_encodable(message)),
         _check_action(action) or reason,
         at,
         None if related is None else reference_to(related),
@@ -167,7 +167,7 @@ def check_source(component: str, instance: str | None, host: str) -> tuple[str, 
             '"example.com/my-operator"',
             value=component,
         )
-    found = truncated(f"{component}-{host}" if host else component, _MAX_BYTES) if instance is None else instance
+    found = truncate(f"{component}-{host}" if host else component, _MAX_BYTES) if instance is None else instance
     if not found or len(found.encode()) > _MAX_BYTES:
         raise ArgumentError(
             f"the instance that reports Events has 1 to {_MAX_BYTES} bytes, not {len(found.encode())}; give the name "

@@ -1,4 +1,4 @@
-"""Decisions without I/O: nothing here waits, reads, starts tasks or looks at a clock.
+"""Decisions without I/O: no module here waits, reads, starts tasks or reads a clock.
 
 | module | contents |
 |---|---|
@@ -8,18 +8,18 @@
 | `token_bucket` | rate limiting |
 | `retry` | the retry policy of requests |
 | `warnings` | parses ``Warning`` headers |
-| `listwatch`, `listwatch_steps` | the list-watch state machine: list, watch-list and its fallback, watch, resume, relist |
+| `listwatch`, `listwatch_steps` | the list-watch state machine: list, watch-list and its fallback, resume, relist |
 | `versions`, `listed_state` | compares resource versions, and a cache with a list |
 | `changes`, `deltafifo` | the queues of deltas, with one interface |
 | `store`, `store_indices`, `slices` | the indexed store of a cache; long work in slices |
-| `buffer` | the notifications that a handler has not processed yet |
+| `buffer` | the pending notifications of a handler |
 | `resync` | the resync schedule of handlers |
 | `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
 | `own_writes`, `reruns` | which changes are a controller's own writes, and which of them run its reconcile again |
 | `sharding` | shards of a collection: hashes, slots, selectors, and which member gets which slot |
 | `shard_table`, `shard_machine` | which replica owns which slot: leases, the table, and the protocol of handing over |
 | `tar_headers`, `tar_decoder` | tar archives: headers in both directions, and the reader of an archive as it arrives |
-| `leases`, `lease_records` | leader election: who may hold a lease, and until when it may work |
+| `leases`, `lease_records` | leader election: who may hold a lease, and the renew deadline of its holder |
 
 Time and randomness are arguments: ``now`` in seconds of any monotonic clock, and ``random``, a function that returns
 numbers in [0, 1). So each decision can be tested with plain values, and its driver, on an event loop or a thread, adds

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 MAX_RECONNECT_DELAY: Final = 1.6
-"""The longest delay, in seconds, before a server that cannot be reached is tried again."""
+"""Maximum seconds before another attempt to reach an unreachable server."""
 
 Random: TypeAlias = Callable[[], float]
 """Returns numbers in [0, 1), as `random.random` does."""
@@ -28,6 +28,7 @@ Random: TypeAlias = Callable[[], float]
 
 def jittered(delay: float, jitter: float, random: Random) -> float:
     """Add jitter to a delay, up to ``jitter`` times itself, so that clients do not return in step."""
+    # Only longer, never shorter: a delay that the server requested is a minimum.
     return delay * (1.0 + jitter * random())
 
 
@@ -41,17 +42,17 @@ class Backoff:
           ^                │                   │                        ^    └──next──┘
           └────────────────┴──────progress─────┴───────────reset────────────────┘
 
-    A successful connection is not progress: an overloaded server accepts connections and drops them again.
-    And time alone never resets the delays, so that a long outage does not cause a burst every few minutes.
+    A successful connection is not progress: an overloaded server accepts connections and drops them. Time alone never
+    resets the delays, so that a long outage does not cause a burst every few minutes.
     differs from client-go: there, delays are reset two minutes after the last reset, whatever happened; and
     jitter comes on top of the cap, so that a delay of 30 seconds may be one of 60.
 
     Args:
         first: The first delay, in seconds.
-        factor: How much longer each delay is than the one before.
-        cap: The longest delay, jitter included. Clients that have reached it are out of step by then.
-        jitter: Each delay is lengthened randomly, by up to so many times itself.
-        reset_after: How many seconds after the end of the last delay progress resets the delays. With 0, any
+        factor: The ratio of each delay to the one before.
+        cap: The maximum delay, jitter included. Clients that have reached it are out of step by then.
+        jitter: The maximum random extension of a delay, as a multiple of it.
+        reset_after: Seconds after the end of the last delay from which progress resets the delays. With 0, any
             progress does.
 
     Raises:
@@ -84,14 +85,15 @@ class Backoff:
 
     def next(self, now: float, random: Random) -> float:
         """The delay in seconds after a failure at this time."""
+        # The cap includes the jitter.
         delay = min(self._cap, jittered(self._base, self._jitter, random))
         self._base = min(self._cap, self._base * self._factor)
         self._waited_until = now + delay
         return delay
 
     def progress(self, now: float) -> None:
-        """Note progress; resets the delays if it comes late enough after the last one."""
-        # A timer may fire a little early.
+        """Note progress; reset the delays if it comes late enough after the last one."""
+        # A timer may fire slightly early.
         if max(0.0, now - self._waited_until) >= self._reset_after:
             self.reset()
 
@@ -101,10 +103,11 @@ class Backoff:
 
 
 def reconnect_backoff() -> Backoff:
-    """Make the backoff for a server that cannot be reached.
+    """Create the backoff for an unreachable server.
 
-    It stays short, because an attempt costs such a server nothing, and whoever follows it should notice within two
-    seconds that it is back. A thousand clients return spread over more than a second. differs from client-go: there,
+    Delays stay short, because an attempt costs such a server nothing, and clients should notice its return within two
+    seconds. A thousand clients return spread over more than a second.
+    differs from client-go: there,
     all failures have the same delays, which grow to 30 s and, with jitter, to 60.
     """
     return Backoff(first=0.2, cap=MAX_RECONNECT_DELAY)
@@ -118,8 +121,8 @@ class Attempts:
     Attributes:
         count: The number of attempts, the first included.
         first: The delay between the first and the second attempt, in seconds.
-        factor: How much longer each delay is than the one before.
-        jitter: Each delay is lengthened randomly, by up to so many times itself.
+        factor: The ratio of each delay to the one before.
+        jitter: The maximum random extension of a delay, as a multiple of it.
     """
 
     count: int
@@ -129,6 +132,7 @@ class Attempts:
 
     def delays(self, random: Random) -> Iterator[float]:
         """The delays in seconds after each attempt but the last: one fewer than there are attempts."""
+        # One fewer than attempts: no delay follows the last one.
         base = self.first
         for _ in range(self.count - 1):
             yield jittered(base, self.jitter, random)

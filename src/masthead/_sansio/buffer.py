@@ -23,7 +23,8 @@ So at most three notifications per key are pending, only for keys that the handl
 replays them ends in the same state as one that received everything. An UPDATE stays before its DELETE: a filter must
 see that an object no longer passes, or it would drop the delete. The order of a key's notifications is preserved.
 Between keys it is not: a merged notification takes the position of the key's first one. That is never later, so that a
-SYNC_MARKER, whose position is fixed, still follows everything pushed before it. differs from client-go: there, the
+SYNC_MARKER, whose position is fixed, still follows everything pushed before it.
+differs from client-go: there, the
 buffer grows without a bound.
 
 Not thread-safe: the caller lets one thread at a time use the buffer.
@@ -188,6 +189,7 @@ class HandlerBuffer(Generic[V]):
             add = NotificationType.ADD
             self._queue.extend([Notification(add, key, None, value, True) for key, value in items.items()])
             return
+        # The keys are copied: the dict shrinks while they are taken.
         self._initial, self._initial_keys, self._pending = items, iter(list(items)), len(items)
 
     def take(self, limit: int = 100) -> list[Notification[V]]:

@@ -59,7 +59,7 @@ class DeltaType(Enum):
 
 
 @set_module("masthead.cache")
-class Delta(msgspec.Struct, Generic[V], frozen=True, gc=False):
+class Delta(msgspec.Struct, Generic[V], frozen=True, gc=False):  # no cycles, so the collector need not track it
     """One change of one object.
 
     Its repr leaves out the value, which may be a Secret.

@@ -96,6 +96,7 @@ class DeltaFIFO(Queue[V]):
         """
         self._check_open()
         self._has_begun = True
+        # As in client-go: an object that was never added needs no deletion.
         if key in self._queued or self._look_up(key) is not None:
             self._put(Delta(DeltaType.DELETED, key, value, version, final_state_known))
 
@@ -112,6 +113,7 @@ class DeltaFIFO(Queue[V]):
         """
         self._check_open()
         self._check_scope(scope)
+        # Before the new items are queued, which would hide them.
         vanished = [key for key in self._all_keys() if key not in items and key not in kept]
         for key, value in items.items():
             self._put(Delta(DeltaType.REPLACED, key, value, version))

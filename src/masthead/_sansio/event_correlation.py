@@ -1,4 +1,4 @@
-"""Event correlation: which occurrences become Events on the server, and which are only counted.
+"""Event correlation: decides which occurrences are written to the server, and which are only counted.
 
 ::
 
@@ -17,10 +17,10 @@
 ::
 
     record:  observe ──> wanted ──write──> written ──observe, refresh──> wanted ──> ...
-                └── six minutes without an occurrence: finished; its final count is written, and the next one begins anew
+                └── six minutes without an occurrence: finished; the final count is written, and a new record begins
 
-Nothing here knows how Events are written: `EventRecord.wanted` is the count that the server should have at least, and
-`EventRecord.written` the one it has.
+The correlator writes nothing itself: `EventRecord.wanted` is the count that the server should have at least, and
+`EventRecord.written` the count that it has.
 
 differs from client-go: its recorder for ``events.k8s.io/v1`` neither aggregates nor filters, and it ignores the message
 and respects the object's resource version when it compares occurrences, so that different messages become one series,
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._sansio.event_limits import CorrelatorOptions, EventAggregator, SpamFilter
-from masthead._sansio.event_occurrences import truncated
+from masthead._sansio.event_occurrences import truncate
 from masthead._sansio.lru import LruCache
 
 if TYPE_CHECKING:
@@ -49,21 +49,21 @@ COMBINED: Final = "(combined from similar events): "
 
 
 class EventRecord:
-    """What is known of one Event: its first occurrence, how often it occurred, and what the server has of it.
+    """One Event: its first occurrence, its count, and the count on the server.
 
     Attributes:
-        key: Its key in the correlator.
+        key: The key in the correlator.
         first: The first occurrence.
         name: The name of the Event.
-        note: The message, of the latest occurrence if it is combined.
+        note: The message; of a combined Event, that of the latest occurrence.
         count: The number of occurrences.
-        last_at: When the last one happened, by the wall clock.
-        last: When it was observed, by the correlator's clock.
-        granted: How many writes the spam filter has let pass.
+        last_at: The time of the last occurrence, by the wall clock.
+        last: The time of its observation, by the correlator's clock.
+        granted: The number of writes granted by the spam filter.
         wanted: The count that the server should have at least.
         written: The count that the server has; 0 if it has no such Event.
-        maybe_written: The count that it may have, after a create whose response was lost; 0 for none.
-        refresh_at: When the count is to be written again.
+        maybe_written: The count that it may have, after a create with a lost response; 0 for none.
+        refresh_at: The time of the next write of the count.
         is_finished: Whether further occurrences begin a new record.
     """
 
@@ -100,7 +100,7 @@ class EventRecord:
 
     @property
     def needs_write(self) -> bool:
-        """Whether the server has less than it should have."""
+        """Whether the server has a lower count than it should have."""
         return self.wanted > self.written
 
     @property
@@ -114,13 +114,13 @@ class EventRecord:
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """What an occurrence has led to.
+    """The result of an occurrence.
 
     Attributes:
         record: The record that counts it.
         is_granted: Whether it asks for a write.
         is_filtered: Whether the spam filter has refused the write.
-        evicted: A record that was forgotten to make room, and has a count to be written.
+        evicted: A record that was evicted, and has a count to be written.
     """
 
     record: EventRecord
@@ -145,10 +145,10 @@ class EventCorrelator:
         self._aggregator = EventAggregator(self._options)
         self._filter = SpamFilter(self._options)
         self._records: LruCache[Key, EventRecord] = LruCache(self._options.cache_size)
-        # In the order in which they are to be refreshed: each waits equally long after its last write.
+        # In the order of their refreshes: the interval after the last write is the same for all.
         self._in_series: OrderedDict[Key, EventRecord] = OrderedDict()
         self.updates_every_time = False
-        """Whether every occurrence is written, as core/v1 wants it, and not only the first two."""
+        """Whether every occurrence is written, as for core/v1, and not only the first two."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -157,7 +157,7 @@ class EventCorrelator:
         """Count an occurrence.
 
         Args:
-            occurrence: What happened.
+            occurrence: The occurrence.
             now: The time.
             name: The name of the Event, if this is its first occurrence.
         """
@@ -165,13 +165,15 @@ class EventCorrelator:
         is_combined = self._aggregator.is_combined(similarity, occurrence.note, now)
         key: Key = (similarity, None if is_combined else occurrence.note)
         record, evicted = self._records.get(key), None
+        # An idle series has ended, even if `due` was not called in time.
         if record is not None and self._is_idle(record, now):
             evicted = self._finish(record)
             record = None
-        note = truncated(COMBINED + occurrence.note) if is_combined else occurrence.note
+        note = truncate(COMBINED + occurrence.note) if is_combined else occurrence.note
         if record is None:
             record = EventRecord(key, occurrence, name, note, now)
             evicted = self._forget(self._records.put(key, record)) or evicted
+        # Counted before the filter: an occurrence without a write still counts.
         record.count += 1
         record.note = note
         record.last, record.last_at = now, occurrence.at
@@ -186,21 +188,23 @@ class EventCorrelator:
     def wrote(self, record: EventRecord, count: int, now: float) -> None:
         """Note that the server has the record, with this count."""
         record.written = count
-        if record.is_finished:  # while it was being written: what was counted meanwhile is its final count
+        if record.is_finished:  # during the write, so that later occurrences were counted
             record.wanted = record.count
         else:
             self._refresh_later(record, now)
 
     def gave_up(self, record: EventRecord, now: float) -> None:
-        """Note that a write was refused; a further occurrence may try again, if the spam filter lets it."""
+        """Note a refused write; a further occurrence may try again, if the spam filter allows it."""
         record.wanted = record.written
+        # As if the refused occurrence had not been granted.
         record.granted = min(record.written, 2)
         if record.written and not record.is_finished:
             self._refresh_later(record, now)
 
     def due(self, now: float) -> list[EventRecord]:
-        """Finish and refresh records whose time has come; return those whose count is to be written."""
+        """Finish and refresh records that are due; return the records whose count is to be written."""
         found: list[EventRecord] = []
+        # With core/v1 every occurrence is written, so that no count is left behind.
         if self.updates_every_time:
             return found
         while (record := self._records.oldest()) is not None and self._is_idle(record, now):
@@ -211,7 +215,7 @@ class EventCorrelator:
             if record.refresh_at > now:
                 break
             self._in_series.popitem(last=False)
-            if record.is_behind:  # its write enters it again
+            if record.is_behind:  # `wrote` schedules its next refresh
                 record.wanted = record.count
                 found.append(record)
             else:
@@ -219,7 +223,7 @@ class EventCorrelator:
         return found
 
     def next_due(self) -> float | None:
-        """When `due` has something to do."""
+        """The next time at which `due` has records."""
         oldest = self._records.oldest()
         if self.updates_every_time or oldest is None:
             return None
@@ -245,7 +249,7 @@ class EventCorrelator:
         return self.updates_every_time or record.granted < min(record.count, 2)
 
     def _is_idle(self, record: EventRecord, now: float) -> bool:
-        # The sum, as in `next_due`: a difference may be rounded to less, and wake its caller for nothing, for ever.
+        # The sum, as in `next_due`: a difference may be rounded down, and wake the caller in an endless loop.
         return not self.updates_every_time and now >= record.last + self._options.finish
 
     def _finish(self, record: EventRecord) -> EventRecord | None:
@@ -253,7 +257,7 @@ class EventCorrelator:
         return self._forget(record)
 
     def _forget(self, record: EventRecord | None) -> EventRecord | None:
-        """Let go of a record; return it if its count is to be written."""
+        """Forget a record; return it if its count is to be written."""
         if record is None:
             return None
         record.is_finished = True

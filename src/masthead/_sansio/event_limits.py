@@ -1,4 +1,4 @@
-"""The limits of Events: when similar ones are combined, and how many writes about an object pass."""
+"""The limits of Events: aggregation of similar ones, and the spam filter per object."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class CorrelatorOptions:
     """The limits of event correlation; the defaults are client-go's.
 
     Attributes:
-        cache_size: How many series, aggregates and objects are remembered; the least recently used one is forgotten.
-        aggregate_after: The number of distinct messages of similar occurrences from which on they are combined.
+        cache_size: The number of remembered series, aggregates and objects; the least recently used one is evicted.
+        aggregate_after: The number of distinct messages from which similar occurrences are combined.
         aggregate_interval: Seconds without a similar occurrence after which combining ends.
-        burst: How many writes about an object, per type of Event, the spam filter lets pass at once.
-        refill: Seconds after which it lets one more pass.
-        refresh: Seconds after which the count of a series that goes on is written again.
+        burst: The spam filter's burst of writes per object and type of Event.
+        refill: Seconds until the spam filter grants one more write.
+        refresh: Seconds between writes of the count of an active series.
         finish: Seconds without an occurrence after which a series is finished.
 
     Raises:
@@ -41,6 +41,7 @@ class CorrelatorOptions:
     finish: float = 360.0
 
     def __post_init__(self) -> None:
+        # `not >`, so that NaN is refused, too.
         for name in self.__slots__:
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be more than 0, not {getattr(self, name)!r}")
@@ -51,8 +52,8 @@ class _Aggregate:
     """Similar occurrences.
 
     Attributes:
-        notes: Hashes of the distinct messages that have a record of their own: a message may be a kilobyte.
-        last: When the last one occurred.
+        notes: Hashes of the distinct messages with their own records; a message may have a kilobyte.
+        last: The time of the last occurrence.
     """
 
     notes: set[int]
@@ -60,7 +61,7 @@ class _Aggregate:
 
 
 class EventAggregator:
-    """Combines occurrences that differ in their message only, once there are many."""
+    """Combines many occurrences that differ only in their message."""
 
     __slots__ = ("_after", "_aggregates", "_interval")
 
@@ -74,19 +75,19 @@ class EventAggregator:
 
         The first messages keep their own records, also when they recur; all others are combined.
         """
-        found = self._aggregates.get(similarity)
-        if found is None or now - found.last > self._interval:
-            found = _Aggregate(set(), now)
-            self._aggregates.put(similarity, found)
-        found.last = max(found.last, now)
+        aggregate = self._aggregates.get(similarity)
+        if aggregate is None or now - aggregate.last > self._interval:
+            aggregate = _Aggregate(set(), now)
+            self._aggregates.put(similarity, aggregate)
+        aggregate.last = max(aggregate.last, now)
         digest = hash(note)
-        if digest in found.notes:
+        if digest in aggregate.notes:
             return False
         # differs from client-go: it forgets any one of the messages here, so that chance decides which recurring
         # messages are combined.
-        if len(found.notes) + 1 >= self._after:
+        if len(aggregate.notes) + 1 >= self._after:
             return True
-        found.notes.add(digest)
+        aggregate.notes.add(digest)
         return False
 
 
@@ -98,13 +99,14 @@ class SpamFilter:
     def __init__(self, options: CorrelatorOptions) -> None:
         self._interval = options.refill
         self._slack = (options.burst - 1) * options.refill
-        # The time at which a bucket will be full again says how full it is now.
+        # The time at which a bucket will be full again determines its tokens.
         self._full_at: LruCache[Key, float] = LruCache(options.cache_size)
 
     def allows(self, key: Key, now: float) -> bool:
         """Take a token, if one is left."""
         full_at = self._full_at.get(key)
         full_at = now if full_at is None else max(now, full_at)
+        # Tolerant: a sum of intervals may exceed the slack by a rounding error.
         if full_at - now > self._slack + _ROUNDING:
             return False
         self._full_at.put(key, full_at + self._interval)

@@ -1,4 +1,4 @@
-"""Occurrences: what is recorded about objects, before it becomes Events."""
+"""Occurrences: recorded facts about objects, before they become Events."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-__all__ = ["EventReference", "Key", "Occurrence", "truncated"]
+__all__ = ["EventReference", "Key", "Occurrence", "truncate"]
 
 Key: TypeAlias = "tuple[object, ...]"
-"""A key of a cache: values that tell things apart."""
+"""A key of a cache: a tuple of distinguishing values."""
 
 _MAX_NOTE_BYTES: Final = 1024
 _ELLIPSIS: Final = "…"
 
 
-def truncated(note: str, limit: int = _MAX_NOTE_BYTES) -> str:
-    """Cut a message to what the server accepts, which counts bytes of UTF-8; an ellipsis ends what was cut."""
+def truncate(note: str, limit: int = _MAX_NOTE_BYTES) -> str:
+    """Cut a message to the server's limit in bytes of UTF-8, and end it with an ellipsis."""
+    # A character has at most four bytes, so that most messages need not be encoded.
     if len(note) * 4 <= limit:
         return note
     data = note.encode()
@@ -49,7 +50,7 @@ class EventReference(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> Key:
-        """What tells objects apart."""
+        """The identity of the object."""
         return (self.uid, self.kind, self.namespace, self.name, self.api_version)
 
 
@@ -57,12 +58,12 @@ class Occurrence(msgspec.Struct, frozen=True):
     """One call of ``record``.
 
     Attributes:
-        regarding: The object that it is about.
+        regarding: The object.
         type: ``Normal`` or ``Warning``.
         reason: Why, in CamelCase.
         note: The message.
-        action: What was done.
-        at: When it happened, by the wall clock.
+        action: The action of the controller.
+        at: The time, by the wall clock.
         related: A second object.
     """
 
@@ -76,7 +77,7 @@ class Occurrence(msgspec.Struct, frozen=True):
 
     @property
     def similarity(self) -> Key:
-        """What similar occurrences have in common: everything but the message."""
+        """The common fields of similar occurrences: everything but the message."""
         related = self.related
         return (
             *self.regarding.identity,

@@ -1,16 +1,16 @@
-"""The queue of Events to write: in order for each object, fair to all objects, and patient with the server.
+"""The queue of Event writes: in order per object, fair between objects, with pauses after failures.
 
 ::
 
-    add ──> lane of the object ──> rotation ──take──> in flight ──succeeded──> gone, or again if more was counted meanwhile
+    add ──> lane of the object ──> rotation ──take──> in flight ──succeeded──> ended, or queued again
                                       ^                   ├──retry_later──> the end of the rotation; all wait
-                                      └───────────────────┘└──gave_up──> gone
+                                      └───────────────────┘└──gave_up──> ended
 
-An object has at most one write in flight. A temporary failure, such as a lost connection, pauses all writes; after the
-pause a single one, of the next object, finds out whether the server is back; so does the very first one. So an outage
-costs no record more attempts than its turn, and an object whose writes always fail does not keep the others waiting.
+An object has at most one write in flight. A temporary failure, such as a lost connection, pauses all writes. After the
+pause, a single write of the next object tests whether the server is back; so does the very first write. So an outage
+costs no record more attempts than its turn, and an object whose writes always fail does not delay the others.
 
-A record that is in the queue already is not added again: its write has the count of the moment at which it is sent.
+A queued record is not added again: its write has the count at the time of sending.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 __all__ = ["EventWrite", "EventWriteQueue"]
 
 ATTEMPTS: Final = 12
-"""How often one write is tried; client-go's number."""
+"""Attempts per write, as in client-go."""
 CONCURRENCY: Final = 4
-"""How many writes are in flight at once, each of another object."""
+"""Concurrent writes, each of another object."""
 
 
 @dataclass(eq=False, slots=True)
 class EventWrite:
-    """A write that was taken from the queue.
+    """A write taken from the queue.
 
     Attributes:
         record: The record.
         count: The count to write.
-        last_at: When the last of these occurrences happened.
+        last_at: The time of the last of these occurrences.
         is_create: Whether the server has no such Event yet.
         attempt: The number of the attempt, from 1.
-        serial: Its number among all writes of the queue.
+        serial: The number among all writes of the queue.
     """
 
     record: EventRecord
@@ -60,12 +60,12 @@ class EventWrite:
 
 @dataclass(eq=False, slots=True)
 class _Lane:
-    """The records of one object, in the order in which they are written.
+    """The records of one object, in the order of their writes.
 
     Attributes:
         key: The object.
-        records: The records; the first one is in flight, or the next.
-        attempts: How often the first one was tried.
+        records: The records; the first one is in flight, or next.
+        attempts: The attempts of the first record.
     """
 
     key: Key
@@ -74,12 +74,12 @@ class _Lane:
 
 
 class EventWriteQueue:
-    """Records that are to be written; see the module.
+    """The queue of records to write; see the module.
 
     Args:
-        limit: How many records may wait, those that `add` takes in any case aside.
-        attempts: How often one write is tried.
-        concurrency: How many writes are in flight at once.
+        limit: The maximum number of queued records, without unbounded ones.
+        attempts: Attempts per write.
+        concurrency: Concurrent writes.
         backoff: The pauses after temporary failures.
     """
 
@@ -112,21 +112,22 @@ class EventWriteQueue:
 
     @property
     def serial(self) -> int:
-        """The number of the last write that was taken."""
+        """The number of the last write taken from the queue."""
         return self._serial
 
     def records(self) -> set[EventRecord]:
-        """The records that wait or are in flight."""
+        """The records in the queue or in flight."""
         return set(self._queued)
 
     def add(self, record: EventRecord, *, is_bounded: bool = True) -> bool:
-        """Have a record written; return False if there is no room.
+        """Queue a record; return False if the queue is full.
 
         Args:
             record: The record.
-            is_bounded: Whether it needs room. Records of Events that the server has already do not: their number is
-                bounded by the correlator.
+            is_bounded: Whether the limit applies. It does not for Events that the server has: the correlator bounds
+                their number.
         """
+        # Its write takes the count at the time of sending.
         if record in self._queued:
             return True
         if is_bounded and len(self._queued) >= self._limit:
@@ -141,7 +142,7 @@ class EventWriteQueue:
         return True
 
     def take(self, now: float) -> EventWrite | None:
-        """Take the next write, if one may be sent now."""
+        """Take the next write, if it may be sent now."""
         if now < self._paused_until or not self._may_send:
             return None
         lane = self._rotation.popleft()
@@ -152,28 +153,28 @@ class EventWriteQueue:
         return EventWrite(record, record.count, record.last_at, record.written == 0, lane.attempts, self._serial)
 
     def succeeded(self, write: EventWrite) -> None:
-        """Note that the server has responded as wished; the record follows again if it still needs a write."""
+        """Note a success; the record is queued again if it has a newer count."""
         self._is_probing = False
         self._backoff.reset()
         self._end(write, again=write.record.needs_write)
 
     def gave_up(self, write: EventWrite) -> None:
-        """Note that the server refuses a write for good, which tells that it is there."""
+        """Note a final refusal, which shows that the server is back."""
         self._is_probing = False
         self._backoff.reset()
         self._end(write, again=False)
 
     def retry_later(self, write: EventWrite, now: float, random: Random, *, after: float = 0.0) -> bool:
-        """Note a temporary failure, and pause; return False if it was the last attempt, which ends the write.
+        """Note a temporary failure, and pause; return False after the last attempt, which ends the write.
 
         Args:
             write: The write.
             now: The time.
             random: The source of jitter.
-            after: Seconds that the server asks for.
+            after: The delay requested by the server, in seconds.
         """
         if not self._is_hurrying:
-            # Writes that were in flight together fail together: one pause for all of them.
+            # Concurrent writes fail together: one pause for all of them.
             if now >= self._paused_until:
                 self._paused_until = now + self._backoff.next(now, random)
             self._paused_until = max(self._paused_until, now + after)
@@ -185,22 +186,25 @@ class EventWriteQueue:
         return True
 
     def put_back(self, write: EventWrite) -> None:
-        """Undo `take`: the write was not sent, or nobody knows."""
+        """Undo `take`: the write was not sent, or its result is unknown."""
+        # It does not count as an attempt, and keeps its turn.
         lane = self._in_flight.pop(write.record)
         lane.attempts -= 1
         self._rotation.appendleft(lane)
 
     def hurry(self) -> None:
         """Give every record one last attempt, without a pause."""
+        # At shutdown there is no time for a pause.
         self._is_hurrying = True
         self._paused_until = -math.inf
 
     def wake_at(self, now: float) -> float | None:
-        """When `take` has a write, if nothing else happens before."""
+        """The time at which `take` has a write, if nothing else happens before."""
         return max(now, self._paused_until) if self._may_send else None
 
     @property
     def _may_send(self) -> bool:
+        # A single write tests the server after a failure.
         allowed = 1 if self._is_probing and not self._is_hurrying else self._concurrency
         return bool(self._rotation) and len(self._in_flight) < allowed
 
@@ -209,6 +213,7 @@ class EventWriteQueue:
         lane = self._in_flight.pop(record)
         lane.records.popleft()
         lane.attempts = 0
+        # Behind the other records of the object, so that a busy one does not starve them.
         if again:
             lane.records.append(record)
         else:

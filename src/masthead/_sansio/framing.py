@@ -26,13 +26,12 @@ class LineDecoder:
     r"""Splits a stream of JSON values, one per line, into lines.
 
     Blank lines are skipped, and white space around a value, such as the first half of ``\r\n``, is removed.
-    Each byte is read a constant number of times, however the stream is chunked: an unfinished line is kept in
-    pieces, which are joined once, when the line ends.
+    Each byte is read a constant number of times, however the stream is chunked: an unfinished line is buffered in
+    pieces, which are joined once, at the end of the line.
 
     Args:
         limit: The maximum length of a line in bytes.
-        verbatim: Whether lines are text, such as a log's: each is returned as it is, blank ones too, without
-            its newline.
+        verbatim: Whether lines are text, such as a log: all lines are returned unchanged, without their newline.
     """
 
     __slots__ = ("_length", "_limit", "_pieces", "_verbatim")
@@ -69,6 +68,7 @@ class LineDecoder:
         if start < len(chunk):
             self._pieces.append(chunk[start:])
             self._length += len(chunk) - start
+            # Checked before the line is complete, because it may never be.
             self._check(self._length)
         return lines
 

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 JITTER: Final = 1.2
-"""Candidates try again after the retry period, lengthened by up to so many times itself."""
+"""The jitter of candidates: the retry period is lengthened by up to this multiple of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class LeaseTiming:
     """The three durations of an election, in seconds.
 
     Attributes:
-        lease_duration: How long candidates wait without a renewal before they take over.
-        renew_deadline: How long a holder that cannot renew goes on working.
+        lease_duration: The wait of candidates without a renewal before they take over.
+        renew_deadline: The time that a holder works without a renewal.
         retry_period: The time between two tries.
 
     Raises:
@@ -47,6 +47,7 @@ class LeaseTiming:
     retry_period: float = 2.0
 
     def __post_init__(self) -> None:
+        # The order guarantees that a holder stops before another takes over, and has at least one retry.
         if not self.lease_duration > self.renew_deadline > JITTER * self.retry_period > 0.0 or math.isinf(
             self.lease_duration
         ):
@@ -60,25 +61,26 @@ class LeaseTiming:
 
     @property
     def request_timeout(self) -> float:
-        """The timeout of one request: one that hangs must leave time for another."""
+        """The timeout of one request, which must leave time for a second try."""
+        # At least a second, because a busy server needs that long even with short deadlines.
         return max(1.0, self.renew_deadline / 2)
 
     @property
     def record_seconds(self) -> int:
-        """The lease duration as records have it: whole seconds, and never shorter than it is."""
+        """The lease duration in whole seconds, rounded up, because candidates must not take over early."""
         return math.ceil(self.lease_duration)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """The part of a lease's spec that an election is about.
+    """The part of a lease's spec that an election uses.
 
     Attributes:
         holder: The identity of the holder; empty if it was released.
-        seconds: How long it is valid without a renewal; None if it does not say, or not properly.
-        acquired: When the holder acquired it, by the holder's wall clock; for people.
-        renewed: When it was renewed, likewise.
-        transitions: How often its holder has changed.
+        seconds: The validity without a renewal; None if it is missing or invalid.
+        acquired: The time of the acquisition by the holder's wall clock, for people.
+        renewed: The time of the last renewal, likewise.
+        transitions: The number of changes of the holder.
     """
 
     holder: str = ""
@@ -90,10 +92,10 @@ class LeaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease as the server returns it.
+    """A lease as returned by the server.
 
     Attributes:
-        record: Who holds it.
+        record: The holder's record.
         uid: Its UID; another one after a deletion.
         version: Its resource version.
     """
@@ -113,7 +115,7 @@ class Create:
     """Create the lease.
 
     Attributes:
-        record: With this record.
+        record: The record.
     """
 
     record: LeaseRecord
@@ -121,12 +123,12 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Replace the record, if the lease has still the version.
+    """Replace the record, if the lease still has the version.
 
     Attributes:
         record: The new record.
         version: The resource version that must be the current one.
-        is_optimistic: Whether it was not read before; if it fails, that comes next.
+        is_optimistic: Whether the lease was not read before; then a read follows a failure.
     """
 
     record: LeaseRecord
@@ -135,7 +137,7 @@ class Update:
 
 
 class TryOutcome(Enum):
-    """What a try has come to."""
+    """The outcome of a try."""
 
     HELD = "held"
     """The lease was acquired, or renewed."""
@@ -154,9 +156,9 @@ class TryResult:
     """The result of a try.
 
     Attributes:
-        outcome: What it has come to.
+        outcome: The outcome.
         was_read: Whether a renewal had to read the lease first, because an update without that failed.
-        reason: In words, unless the lease is held.
+        reason: The reason in words; empty if the lease is held.
     """
 
     outcome: TryOutcome

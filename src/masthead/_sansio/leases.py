@@ -1,12 +1,12 @@
-"""Leader election by a Lease: who may write which record, and until when a holder may work.
+"""Leader election by a Lease: which record an elector may write, and the renew deadline of a holder.
 
 ::
 
                  try: read ──absent──────────────> create ─┐
     CANDIDATE ────────┤                                    ├─ written ──> HOLDER (a new term)
         ^             ├──released, expired or own──> update┘                │  ^
-        │             └──held by another──> wait                            │  └─ try: update at once; if that fails,
-        │                                                                   │     read, and update what is still own
+        │             └──held by another──> wait                            │  └─ try: update first; if that fails,
+        │                                                                   │     read, and update the own record
         └── end_term <── LOST: the record is another's; or `valid_until` is over ──┘
              (after the work has ended)
 
@@ -15,31 +15,33 @@ The caller performs each step and reports its result; the machine returns the ne
     step = election.begin(now, wall, random)
     while not isinstance(step, TryResult):
         step = election.read(lease, now, wall, random)  # Read: the lease; None if it does not exist
-        step = election.written(lease, sent, now)        # Create, Update: what the server has stored
+        step = election.written(lease, sent, now)        # Create, Update: the stored lease
         step = election.failed()                         # any of them: no response, or a refusal
 
 The rules:
 
-* Only the own clock counts. Another's lease has expired when its record has not changed for its duration since it was
-  *received* here; the own one is valid from the time at which the last successful write was *sent*. Whatever the
-  delays, the holder's count begins first. The times in the record are not read.
+* Only the elector's own clock counts. Another's lease has expired when its record has not changed for its duration
+  since it was *received* here; the own one is valid from the time at which the last successful write was *sent*.
+  Whatever the delays, the holder's count begins first. The times in the record are not read.
 * A holder may work until `valid_until`, the renew deadline after that time. Then its work must end, before
   `lease_until`, from which on another may lead. So clocks may run at different rates, up to lease duration / renew
-  deadline. differs from client-go: there, the renew deadline begins with the first renewal that fails, and may end a
+  deadline.
+  differs from client-go: there, the renew deadline begins with the first renewal that fails, and may end a
   retry period later.
 * A record is own only if this elector has written exactly it, acknowledged or not. A record with the own identity that
   it has not written is another's: another process uses the same identity, or did so before a restart.
   differs from client-go: there, equal identities hold a lease together.
-* Each write differs from every other, also two of one try: a renewal that stores what is there already is not a renewal
-  for those who wait. differs from client-go: there, an update whose response was lost and the one after it write the
-  same record.
+* Each write differs from every other, also two of one try: a renewal that stores the same record is not a renewal for
+  those who wait.
+  differs from client-go: there, an update whose response was lost and the one after it write the same
+  record.
 * Each term has more transitions than every earlier one, so that they order the terms: a fencing token. They are
   continued if the lease was deleted and its last record is known.
-* A lease that was seen and is deleted is created again by its holder. If it is not, another creates it when the renew
-  deadline is over, and works from `valid_from` on, a lease duration later: whoever held it before has stopped by then,
-  also one that was never observed. Only an elector that has never seen the lease creates it and works at once. differs
-  from client-go: there, whoever comes first creates it, while the holder still works.
-* A lease is released with an empty holder and a duration of one second, by a record that anybody may replace at once.
+* A lease that was seen and is deleted is created again by its holder. If it is not, another elector creates it after
+  the renew deadline, and works from `valid_from` on, a lease duration later: any earlier holder has stopped by then,
+  observed or not. Only an elector that has never seen the lease creates it and works immediately. differs from
+  client-go: there, the first elector creates it, while the holder still works.
+* A release writes an empty holder and a duration of one second, a record that any elector may replace immediately.
 """
 
 from __future__ import annotations
@@ -61,25 +63,25 @@ if TYPE_CHECKING:
 __all__ = ["MAX_TRANSITIONS", "Election"]
 
 MAX_TRANSITIONS: Final = 2**31 - 1
-"""The API has them as int32."""
+"""The API stores them as int32."""
 _MAX_UNACKNOWLEDGED: Final = 32
-"""How many own writes without an acknowledgement are remembered. A forgotten one costs a lease duration of waiting."""
+"""Unacknowledged own writes that are remembered. A forgotten one costs a wait of one lease duration."""
 _CLOCK_JUMP: Final = timedelta(seconds=1)
-"""A clock that goes back by more was set."""
-_FASTEST: Final = 0.1
-"""The shortest pause between two renewals, as a part of the retry period."""
+"""A wall clock that goes back by more than this was set."""
+_MIN_PAUSE: Final = 0.1
+"""Minimum pause between two renewals, as a share of the retry period."""
 _RELEASED_DURATION: Final = 1
 """Seconds; the API does not allow 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A time of holding the lease without interruption.
+    """An uninterrupted period of holding the lease.
 
     Attributes:
-        transitions: Those of the record, the same through the term.
-        acquired: When it began, by the wall clock.
-        sent: When the last successful write was sent, by the own clock.
+        transitions: The transitions of the record, constant during the term.
+        acquired: The beginning of the term, by the wall clock.
+        sent: The time of sending the last successful write, by the own clock.
     """
 
     transitions: int
@@ -88,7 +90,7 @@ class _Term:
 
 
 class Election:
-    """What one elector knows of a lease, and what it does next.
+    """The state machine of one elector at one lease.
 
     Args:
         identity: The own identity.
@@ -110,7 +112,7 @@ class Election:
         self._valid_from = -math.inf
         self._own: deque[LeaseRecord] = deque(maxlen=_MAX_UNACKNOWLEDGED)
         self._term: _Term | None = None
-        # Of the current try:
+        # The state of the current try:
         self._stamp = datetime.min.replace(tzinfo=UTC)
         self._is_release = False
         self._was_read = False
@@ -128,7 +130,7 @@ class Election:
 
     @property
     def observed(self) -> Lease | None:
-        """The lease as it was last read or written; None if it never was."""
+        """The last observed lease; None before the first."""
         return self._observed
 
     @property
@@ -143,17 +145,17 @@ class Election:
 
     @property
     def valid_from(self) -> float:
-        """From when on the holder may work, by the own clock: later than it holds a lease that was deleted before."""
+        """The time from which the holder may work, by the own clock: later than its term after a deleted lease."""
         return self._valid_from
 
     @property
     def valid_until(self) -> float:
-        """Until when the holder may work, by the own clock; minus infinity for a candidate."""
+        """The renew deadline of the holder, by the own clock; minus infinity for a candidate."""
         return self._term.sent + self._timing.renew_deadline if self._term is not None else -math.inf
 
     @property
     def lease_until(self) -> float:
-        """From when on another may lead, by the own clock; minus infinity for a candidate."""
+        """The time from which another elector may lead, by the own clock; minus infinity for a candidate."""
         return self._term.sent + self._timing.lease_duration if self._term is not None else -math.inf
 
     @property
@@ -171,7 +173,7 @@ class Election:
         )
 
     def next_try(self, now: float, began: float, random: Random) -> float:
-        """Seconds until the next try: a holder renews at regular intervals, candidates are kept out of step.
+        """Seconds until the next try: regular for a holder, randomized for candidates.
 
         Args:
             now: By the own clock.
@@ -182,9 +184,9 @@ class Election:
         if self._term is None:
             return jittered(retry, JITTER, random)
         left = self.valid_until - now
-        # Renewals that fail are repeated faster when time runs out.
+        # Close to the renew deadline, failed renewals are repeated faster.
         interval = min(retry, left / 2) if left > 0 else retry
-        return max(began + interval - now, retry * _FASTEST)
+        return max(began + interval - now, retry * _MIN_PAUSE)
 
     def begin(self, now: float, wall: datetime, random: Random) -> Step:
         """Begin a try to acquire or to renew the lease.
@@ -197,11 +199,11 @@ class Election:
         return self._begin(now, wall, random, is_release=False)
 
     def begin_release(self, now: float, wall: datetime, random: Random) -> Step:
-        """Begin to release the lease. The work has ended. The arguments are those of `begin`."""
+        """Begin to release the lease, after the work has ended. The arguments are those of `begin`."""
         return self._begin(now, wall, random, is_release=True)
 
     def read(self, lease: Lease | None, now: float, wall: datetime, random: Random) -> Step:
-        """Report what was read, and when it arrived: not earlier. The other arguments are those of `begin`."""
+        """Report a read lease, and a time not before its arrival. The other arguments are those of `begin`."""
         self._was_read = True
         self._stamp = self._stamp_of(wall, random)
         self._pending = None
@@ -215,23 +217,23 @@ class Election:
         return self._next(self._after_lease(lease, now))
 
     def written(self, lease: Lease, sent: float, now: float) -> Step:
-        """Report that a write succeeded, with the lease as stored, when it was sent (not later), and the time."""
+        """Report a successful write: the stored lease, a time not after the sending, and the current time."""
         step, self._pending = self._pending, None
         assert isinstance(step, Create | Update), "nothing was to be written"
         self._absent_since = None
         before, self._observed, self._observed_at = self._observed, lease, now
         if lease.record != step.record:
-            # Only admission may do that. Others wait by what is stored, so that nothing can be concluded from ours.
+            # Only admission webhooks do that. Other electors wait by the stored record, so that ours proves nothing.
             self._own.clear()
             return self._not_own("the server has stored another record than was sent; see its admission webhooks")
+        # The acknowledged write makes all earlier ones impossible.
         self._own.clear()
         self._own.append(lease.record)
         if self._is_release:
             self._term = None
             return TryResult(TryOutcome.RELEASED, self._was_read, "released")
         if self._follows_absence:
-            # Others may have held it meanwhile, who were never observed. They cannot renew any more, but may still
-            # work.
+            # Unobserved holders in the meantime cannot renew any more, but may still work.
             known = before.record.seconds if before is not None else None
             self._valid_from = now + max(self._timing.lease_duration, known or 0)
             self._follows_absence = False
@@ -239,20 +241,21 @@ class Election:
         return TryResult(TryOutcome.HELD, self._was_read)
 
     def failed(self, reason: str = "a request failed") -> Step:
-        """Report that a request failed. A write may have been applied nonetheless; that is remembered."""
+        """Report a failed request. The server may have applied a write nevertheless, which is remembered."""
         step, self._pending = self._pending, None
         if isinstance(step, Update) and step.is_optimistic:
             return self._next(Read())
         return TryResult(TryOutcome.FAILED, self._was_read, reason)
 
     def end_term(self) -> None:
-        """Become a candidate again. The work has ended."""
+        """Become a candidate again, after the work has ended."""
         self._term = None
 
     def _begin(self, now: float, wall: datetime, random: Random, *, is_release: bool) -> Step:
         self._is_release, self._was_read = is_release, False
         self._stamp = self._stamp_of(wall, random)
         lease = self._observed
+        # A holder updates without reading, which halves the requests; the version makes that safe.
         is_known = self._absent_since is None and lease is not None and self._is_own(lease.record)
         if is_known and lease is not None and now < self.lease_until:
             return self._next(Update(self._record(), lease.version, is_optimistic=True))
@@ -260,6 +263,7 @@ class Election:
 
     def _next(self, step: Step) -> Step:
         if isinstance(step, Create | Update):
+            # Before the request: the server may apply it, even if the response is lost.
             self._own.append(step.record)
         self._pending = step
         return step
@@ -272,7 +276,7 @@ class Election:
             return TryResult(TryOutcome.RELEASED, self._was_read, "the lease does not exist")
         if known is None or now < self.lease_until:
             return self._create()
-        # Its holder may not know yet that it is gone, and creates it again; if it can, it does so before its deadline.
+        # Its holder may not have noticed the deletion, and creates the lease again before its renew deadline.
         left = self._absent_since + self._timing.renew_deadline - now
         if left > 0:
             reason = f"it was deleted, and its holder has another {left:.1f} s to create it again"
@@ -282,6 +286,7 @@ class Election:
 
     def _create(self) -> Create:
         record = self._record()
+        # A new lease may count from the beginning, because its uid distinguishes it.
         return Create(record if record.transitions <= MAX_TRANSITIONS else replace(record, transitions=0))
 
     def _after_lease(self, lease: Lease, now: float) -> Step:
@@ -308,11 +313,11 @@ class Election:
         return TryResult(outcome, self._was_read, reason)
 
     def _is_own(self, record: LeaseRecord) -> bool:
-        """Whether this elector has written exactly this record: the last acknowledged one, or one after it."""
+        """Whether this elector has written exactly this record: the last acknowledged one, or a later one."""
         return record in self._own
 
     def _record(self) -> LeaseRecord:
-        """The record that the current try is to write."""
+        """The record that the current try writes."""
         term, known = self._term, self._observed
         before = known.record.transitions if known is not None else -1
         if self._is_release:
@@ -324,17 +329,17 @@ class Election:
         return held
 
     def _seconds_of(self, record: LeaseRecord) -> float:
-        """How long another's record is valid; the own duration, if it does not say."""
+        """The validity of another's record; the own duration, if it has none."""
         return self._timing.lease_duration if record.seconds is None else record.seconds
 
     def _stamp_of(self, wall: datetime, random: Random) -> datetime:
-        """The wall-clock time of a record. Each write has a time of its own, also if the clock stands still.
+        """The wall-clock time of a record, different for each write even if the clock stops.
 
-        Otherwise others would not see it as a renewal. A random part distinguishes electors with one identity.
+        Otherwise other electors would not see a renewal. A random part distinguishes electors with the same identity.
         """
         part = timedelta(microseconds=1 + int(random() * 1000))
-        stands_still = timedelta() <= self._stamp - wall < _CLOCK_JUMP
-        return (self._stamp if stands_still else wall) + part
+        is_stopped = timedelta() <= self._stamp - wall < _CLOCK_JUMP
+        return (self._stamp if is_stopped else wall) + part
 
 
 def _whose(record: LeaseRecord, identity: str) -> str:

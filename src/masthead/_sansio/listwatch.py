@@ -1,6 +1,6 @@
 """The list-watch machine: how the objects of a resource are listed, watched, and listed again.
 
-It is the one state machine behind every watch. A policy says how much of it is used::
+Every watch uses this state machine. A policy selects a part of it::
 
     policy          starts with         after a drop              when the version is lost, or the server refuses
     FOLLOW_ONLY     a version           resumes at once           ends with `Fail`
@@ -23,7 +23,7 @@ All phases, as a reflector passes through them::
       └── with a version (from a snapshot) ────────> VERIFYING ─┘
                                                          └─ another server ──> STREAMING, any version
 
-A list follows a request that was not answered at all only after a small one is::
+After a request without any answer, a small request precedes the list::
 
     STREAMING, LISTING, FOLLOWING ──no response──> PROBING ──answered──> LISTING
 
@@ -44,36 +44,36 @@ The caller performs each step and reports its result; the machine returns the ne
 
 The rules:
 
-* A state is complete when the last page, or the bookmark that ends the initial events, has arrived. Until then nothing
-  of it counts. A step with `restarts` voids what was collected before.
-* A stream resumes at the last version. A new state is requested only if the server cannot resume there. It must be no
-  older than that version, so that time never goes back; unless the server cannot provide one. Then it is another
-  server, or has lost its data, and any state will do.
+* A state is complete when the last page, or the bookmark that ends the initial events, has arrived. Until then it has
+  no effect. A step with `restarts` voids the state collected so far.
+* A stream resumes at the last version. The machine requests a new state only if the server cannot resume there. It must
+  be no older than that version, so that time never goes back. If the server cannot provide one, it is another server or
+  has lost its data, and any state is accepted.
 * Initial events arrive in no order, so no stream can resume from one of them. The same holds for the ADDED events of a
   watch from version "" or "0", which start with the current state: a drop there starts over.
-* Under VERIFY_SERVER, whenever a stream ends before its time is up, the server is verified before its events count as
-  the continuation of ours: the versions of another server mean nothing here. For the same reason no version and no
-  continue token is used again after a wait: a verification or a new state follows every wait.
+* Under VERIFY_SERVER, the server is verified after every stream that ends early, because the versions of another server
+  are unrelated to ours. For the same reason no version and no continue token is used again after a wait: a verification
+  or a new state follows every wait.
   differs from client-go: there, a server that came back without its data is followed from a version that is not its
   own.
-* A stream that the server accepted and that lasted a second, or brought something, is resumed at once, however it
-  ended: load balancers close idle connections. Only refusals and shorter streams are followed by a delay.
+* An accepted stream that lasted a second or had events is resumed without a delay, however it ended: load balancers
+  close idle connections. Only refusals and shorter streams are followed by a delay.
 * Delays are reset by such a stream, but not by a list, because a list without a watch behind it would be repeated
   without pause.
 * A server that cannot be reached is tried about every second, because the attempt costs it nothing. The delays for
   servers that answer and refuse are longer, and grow.
-* A request that is not answered may have gone into a hole: a network that swallows packets, or a connection whose other
-  end is gone. So a verification is repeated after five seconds, on another connection, while the first one still waits:
-  a server's priority and fairness may hold a request for a quarter of a minute. A list may take a minute before its
-  response begins, and is not sent where the last request had no answer: a small request goes first.
-* An ERROR event other than 410 and 429 means that the server has lost track of the objects: the state is requested
-  again.
-* Two streams in a row that were fruitless (refused, or dropped within a second without an event) mean that lists may
-  work where watches do not. Then the state is listed, or the copy would go stale behind verifications that succeed.
-* A quiet stream is kept short. The server ends it in order, with a bookmark just before, so that silence beyond its end
-  means a dead connection; and the next one is as long as usual if this one brought something.
-* Under VERIFY_SERVER a refusal is never final: permissions and kinds come and go. It is reported, waited for, and
-  retried.
+* A request without an answer may be lost in a network that drops packets, or on a dead connection. So a verification is
+  repeated after five seconds, on another connection, while the first one still waits: a server's priority and fairness
+  may hold a request for a quarter of a minute. A list may take a minute before its response begins, and is not sent
+  where the last request had no answer: a small request goes first.
+* After an ERROR event other than 410 and 429, the machine requests a new state, because the server has lost track of
+  the objects.
+* After two fruitless streams in a row (refused, or dropped within a second without an event), the machine lists: lists
+  may work where watches do not, and the store would go stale while verifications succeed.
+* An idle stream has a short duration. The server ends it in order, with a bookmark just before, so that silence beyond
+  its end means a dead connection. After a stream with events, the next one has the usual duration.
+* Under VERIFY_SERVER a refusal is never final, because permissions and kinds come and go. It is reported, and retried
+  after a delay.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 __all__ = ["PAGE", "ListWatchMachine"]
 
 PAGE: Final = 500
-"""How many objects a page holds, where pages make sense."""
+"""Objects per page, where pages make sense."""
 
 _MIN_TIMEOUT_SECONDS: Final = 300
 _BOOKMARK_INTERVAL: Final = 75.0
@@ -114,15 +114,15 @@ _BOOKMARK_INTERVAL: Final = 75.0
 _LAST_BOOKMARK: Final = 2
 """Seconds before the end of a watch at which an API server sends the last bookmark."""
 _QUIET_SHARE: Final = (0.7, 0.9)
-"""The duration of a quiet stream, as a share of the silence limit. It varies, so that clients do not return in step."""
+"""The duration of an idle stream, as a share of the silence limit. It varies, so that clients do not return in step."""
 _ANY: Final = ("", "0")
 """Versions that mean the current state: a watch from there starts with an ADDED for each object, in no order."""
 _MAX_CUT_SHORT: Final = 2
-"""How many streams may end amid their initial events before the state is listed instead."""
+"""Streams that may end amid their initial events before the machine lists."""
 _MAX_FRUITLESS: Final = 2
-"""How many streams in a row may bring nothing before the state is listed."""
+"""Fruitless streams in a row before the machine lists."""
 _MAX_LAGGING: Final = 2
-"""How often a server may say that it has not reached our version yet, before we conclude that it never will."""
+"""Responses that the server has not reached our version, before we conclude that it never will."""
 _FIRST_PHASES: Final = {
     Policy.FOLLOW_ONLY: Phase.FOLLOWING,
     Policy.STATE_FIRST: Phase.STREAMING,
@@ -135,13 +135,12 @@ class ListWatchMachine:
 
     Args:
         random: Returns numbers in [0, 1).
-        policy: How much of the machine is used.
-        version: Under FOLLOW_ONLY, where to start; otherwise the version of a copy that exists already, which under
-            VERIFY_SERVER is resumed from. Empty for none.
-        initial_events: Whether to request the state as the initial events of a watch before it is listed.
-        page_size: How many objects a page holds; 0 to let the machine choose, which requests pages only where a server
-            need not read them from its disk.
-        backoff: How long to wait after refusals, and after streams that end within a second.
+        policy: The part of the machine that is used.
+        version: Under FOLLOW_ONLY, the version to start from; otherwise the version of a seeded store, at which
+            VERIFY_SERVER resumes. Empty for none.
+        initial_events: Whether to request a watch-list before a plain list.
+        page_size: Objects per page; 0 to request pages only where a server need not read them from its disk.
+        backoff: The delays after refusals, and after streams that end within a second.
         silence_limit: Seconds without a byte after which the caller drops a stream.
     """
 
@@ -160,7 +159,7 @@ class ListWatchMachine:
         self._policy = policy
         self._silence_limit = silence_limit
         self._version = version
-        # A copy may start with whatever the server has in its cache; a watch starts with the newest state.
+        # A store may start with any state from the server's cache; a watch starts with the newest state.
         self._any_will_do = policy is not Policy.VERIFY_SERVER and not version
         self._initial_events = initial_events
         self._page_size = page_size
@@ -184,12 +183,12 @@ class ListWatchMachine:
 
     @property
     def version(self) -> str:
-        """The version up to which everything is known; empty as long as no state is complete."""
+        """The version that the machine has reached; empty before the first complete state."""
         return self._version
 
     @property
     def initial_events(self) -> bool:
-        """Whether states are still requested as the initial events of a watch."""
+        """Whether watch-lists are still requested."""
         return self._initial_events
 
     @property
@@ -199,16 +198,16 @@ class ListWatchMachine:
 
     @property
     def is_well(self) -> bool:
-        """Whether the stream that ended last was accepted, and brought something or lasted."""
+        """Whether the last stream was accepted, and had events or lasted."""
         return self._is_well
 
     @property
     def expects_silence(self) -> bool:
-        """Whether the last stream is so long that the server need not send anything before the silence limit."""
+        """Whether the last stream is longer than the silence limit, so that an idle server may send nothing in time."""
         return isinstance(self._step, Stream) and self._step.seconds > self._silence_limit
 
     def disable_initial_events(self) -> None:
-        """List from now on: the server has shown that it does not know initial events."""
+        """Use plain lists from now on, because the server does not know watch-lists."""
         self._initial_events = False
 
     def start(self) -> Step:
@@ -218,22 +217,22 @@ class ListWatchMachine:
         return self._become(self._anew() if self._policy is Policy.STATE_FIRST else self._verification())
 
     def begin(self, now: float) -> None:
-        """The last step is being performed."""
+        """Note that the caller begins to perform the last step."""
         self._started = now
         self._is_open = self._has_progressed = self._has_changes = False
 
     def opened(self) -> None:
-        """The server has accepted a stream: from now on, its errors are not about the request."""
+        """Note that the server has accepted a stream: later errors are not about the request."""
         self._is_open = True
 
     def event(self, kind: str, version: str, *, ends_initial: bool = False) -> Role:
-        """An event arrived.
+        """Report an event.
 
         Args:
             kind: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``.
-            version: The object's resource version; empty where it cannot be read. No stream resumes from such an event:
-                if it is the last before a drop, it arrives again.
-            ends_initial: Whether it is the bookmark that ends the initial events.
+            version: The object's resource version; empty if it cannot be decoded. No stream resumes at such an event:
+                the last one before a drop arrives again.
+            ends_initial: Whether this bookmark ends the initial events.
         """
         if self.phase is Phase.FOLLOWING:
             self._has_changes = self._has_changes or kind != "BOOKMARK"
@@ -251,17 +250,17 @@ class ListWatchMachine:
 
     def _advances(self, kind: str, version: str) -> bool:
         """Whether a stream can resume from an event."""
-        if kind == "BOOKMARK":  # carries a version only: one that is late, or empty, must not set us back
+        if kind == "BOOKMARK":  # a late or empty bookmark must not set us back
             return version != self._version and not is_at_least(self._version, version)
-        # Behind a version that means the current state, the ADDED events arrive in no order.
+        # After a version that means the current state, the ADDED events have no order.
         return bool(version) and version != self._version and (kind != "ADDED" or self._version not in _ANY)
 
     def page(self, version: str, token: str) -> Step:
-        """A page arrived.
+        """Report a page.
 
         Args:
             version: The list's resource version.
-            token: Where the next page starts; empty if this was the last.
+            token: The continue token; empty for the last page.
 
         Raises:
             ProtocolError: If the pages lead back to an earlier one.
@@ -279,7 +278,7 @@ class ListWatchMachine:
         return self._become(self._stream(version))
 
     def verified(self, *, is_same: bool) -> Step:
-        """The server was verified: it is the one that the copy came from, or it is not."""
+        """Report the verification of the server."""
         if is_same:
             self.phase = Phase.FOLLOWING
             return self._become(self._stream(self._version))
@@ -288,34 +287,34 @@ class ListWatchMachine:
         return self._become(self._anew())
 
     def answered(self) -> Step:
-        """The server answered a probe: request the list that the probe preceded."""
+        """Report the answer to a probe; return the list that it preceded."""
         self.phase = Phase.LISTING
         return self._become(self._probed_for)
 
     def reselected(self, *, is_narrower: bool) -> Step:
-        """What is selected has changed, and the step was given up: what is next?
+        """Report a change of the selected objects, for which the caller has abandoned the step.
 
         Args:
-            is_narrower: Whether the copy has all that is selected now, so that it can be followed from its version.
+            is_narrower: Whether the store has all selected objects, so that a stream can resume at its version.
         """
         if is_narrower and self.phase is Phase.FOLLOWING and self._version not in _ANY:
             return self._become(self._stream(self._version))
         return self._become(self._anew())
 
     def closed(self, now: float) -> Step:
-        """A stream ended in order.
+        """Report the orderly end of a stream.
 
         Raises:
             ClosedError: If the machine has ended.
         """
         self._check_not_done()
         if self.phase is Phase.STREAMING:
-            # The server did much work for nothing, and would do so again.
-            # differs from client-go: there, the state is requested again at once.
+            # The server has done much work for nothing, and would do so again.
+            # differs from client-go: there, the state is requested again without a delay.
             return self.failed(now, Failure())
         self._note_health(now)
-        # A stream that ends as soon as it starts, without an event, is a failure. Any other early end is odd, but may
-        # be the way of some proxy, and is only kept from happening without pause.
+        # A stream that ends as soon as it starts, without an event, is a failure. Any other early end may be a proxy's
+        # habit, and is only kept from recurring without a pause.
         after = self._pause(now) if self._is_well else self._wait(now, Failure())
         if self._policy is not Policy.VERIFY_SERVER:
             return self._become(self._resumption(0.0 if self._has_progressed else after))
@@ -327,7 +326,7 @@ class ListWatchMachine:
         return self._become(self._verification(after))
 
     def failed(self, now: float, failure: Failure) -> Step:
-        """A step failed: a stream could not be opened, was dropped, or ended with an ERROR event.
+        """Report a failed step: a failed request, a dropped stream, or an ERROR event.
 
         Raises:
             ClosedError: If the machine has ended.
@@ -352,7 +351,7 @@ class ListWatchMachine:
             return self._fail(is_expired=True)
         is_refused = failure.is_refusal and not self._is_open
         if self.phase is Phase.STREAMING and (failure.silent or (is_refused and failure.is_unknown_option)):
-            # Such a server is listed from now on; to ask again would cost the same failure on each restart.
+            # Plain lists from now on: a watch-list would fail again on each restart.
             self._initial_events = False
             return self._listing()
         if is_refused or failure.is_final:
@@ -370,7 +369,7 @@ class ListWatchMachine:
             return self._after_break(now, failure)
         after = self._wait(now, failure)
         if failure.is_refusal:
-            # Forbidden, or not found. When that changes, more may have changed than versions show.
+            # Forbidden, or not found. By the time that changes, the resource may be another one.
             return self._anew(after)
         if isinstance(self._step, Probe):
             return Probe(after)
@@ -378,27 +377,27 @@ class ListWatchMachine:
             request = self._list_step()
             retried = self._listing(after) if request.token else replace(request, after=after)
             return self._probe(retried) if failure.silent else retried
-        # A busy server is not asked for more.
+        # A busy server gets no further request.
         if self.phase is Phase.FOLLOWING and not failure.is_busy:
             return self._after_following(after, is_unanswered=failure.silent)
         return self._verification(after)
 
     def _after_break(self, now: float, failure: Failure) -> Step:
-        """A stream that the server had accepted broke off, or ended with an ERROR event."""
+        """Choose the step after an accepted stream that broke or ended with an ERROR event."""
         if self._is_resumable(failure):
             return self._verification(self._pause(now))
         after = self._wait(now, failure)
         if failure.is_busy:
             return self._verification(after)
-        # As in client-go: behind an event that the server could not read or decode, the version proves nothing.
+        # As in client-go: after an event that the server could not decode, the version proves nothing.
         return self._anew(after) if failure.code else self._after_following(after)
 
     def _is_resumable(self, failure: Failure) -> bool:
-        """Whether a stream just needs to be opened again; silence means nothing where nothing happens."""
+        """Whether to reopen the stream only; an idle resource is silent."""
         return self._is_open and not failure.code and (self._is_well or failure.silent)
 
     def _after_streaming(self, now: float, failure: Failure) -> Step:
-        """Some of the initial events are missing."""
+        """Choose the step after an incomplete watch-list: in most cases the fallback to a plain list."""
         if failure.silent:
             return self._listing() if self._is_open else self._probe(self._listing())
         is_response = failure.code != 0 and not self._is_open
@@ -409,7 +408,7 @@ class ListWatchMachine:
         return self._listing(after) if is_response and not failure.is_busy else self._anew(after)
 
     def _after_following(self, after: float, *, is_unanswered: bool = False) -> Step:
-        """A stream ended out of order, perhaps without an event, or its request was not answered."""
+        """Choose the step after a stream that ended early or was not answered."""
         if not self._is_well:
             self._fruitless += 1
         if self._fruitless < _MAX_FRUITLESS:
@@ -417,7 +416,7 @@ class ListWatchMachine:
         return self._probe(self._listing(after)) if is_unanswered else self._listing(after)
 
     def _after_loss(self, now: float, failure: Failure) -> Step:
-        """The server cannot resume at the version, or provide it."""
+        """Choose the step after the server has lost the version, or has not reached it."""
         if self.phase is Phase.LISTING and self._list_step().token:
             return self._after_expired_page(now, failure)
         is_following = self.phase is Phase.FOLLOWING
@@ -425,7 +424,7 @@ class ListWatchMachine:
             self._lagging += 1
             if self._lagging < _MAX_LAGGING:
                 return self._verification(self._wait(now, failure))
-        # At once, but only once: a server that loses even the newest version has a problem. A list may still work.
+        # Without a delay, but only once: a server that loses even the newest version has a problem. A list may work.
         was_any = self._any_will_do
         self._any_will_do = was_any or failure.too_large or not is_following
         after = self._wait(now, failure) if is_following or was_any else 0.0
@@ -433,8 +432,9 @@ class ListWatchMachine:
         return self._listing(after) if must_list else self._anew(after)
 
     def _after_expired_page(self, now: float, failure: Failure) -> Step:
-        """The server has lost the version of the pages; a list in one piece cannot expire."""
-        self._expired_pages += 1  # some servers send pages all the same
+        """List in one piece after a page has expired, which cannot expire."""
+        # Some servers send pages nevertheless, so that the next expiry is followed by a delay.
+        self._expired_pages += 1
         after = self._wait(now, failure) if self._expired_pages > 1 else 0.0
         return replace(self._listing(after), limit=0)
 
@@ -454,12 +454,12 @@ class ListWatchMachine:
 
     def _anew(self, after: float = 0.0) -> Step:
         """Request a new state."""
-        # A state that never arrives whole in one stream may arrive in pages.
+        # A state that is too large for one stream may arrive in pages.
         if not self._initial_events or self._cut_short >= _MAX_CUT_SHORT:
             return self._listing(after)
         self.phase = Phase.STREAMING
         version = "" if self._any_will_do else self._version
-        # Never a short one: all objects have to arrive in it.
+        # Never a short duration: all objects have to arrive before the end.
         return Stream(version, initial_events=True, seconds=self._long(), after=after, restarts=True)
 
     def _listing(self, after: float = 0.0) -> List:
@@ -471,13 +471,13 @@ class ListWatchMachine:
         return List(version, self._limit(version), after=after, restarts=True)
 
     def _probe(self, request: List) -> Probe:
-        """Request a list only after the server has answered: until then, it would wait for nothing, and for long."""
+        """Send a small request before a list, which would wait much longer for an answer."""
         self.phase = Phase.PROBING
         self._probed_for = replace(request, after=0.0)
         return Probe(request.after)
 
     def _verification(self, after: float = 0.0) -> Step:
-        """Resume at the known version, if there is one and the server is the one that it came from."""
+        """Verify the server before a stream resumes; without a version, request a new state."""
         if self._version in _ANY:
             return self._anew(after)
         self.phase = Phase.VERIFYING
@@ -488,26 +488,26 @@ class ListWatchMachine:
         return replace(self._stream(self._version), after=after, restarts=self._version in _ANY)
 
     def _stream(self, version: str) -> Stream:
-        # A stream from any version starts with all objects each time, so it is not opened more often than necessary.
+        # A stream from any version starts with all objects, so it gets the long duration.
         is_short = self._is_quiet and self._silence_limit < _BOOKMARK_INTERVAL and version not in _ANY
         return Stream(version, initial_events=False, seconds=self._short() if is_short else self._long())
 
     def _long(self) -> int:
-        """Choose the duration of a stream that brings something; spread, so that clients do not return in step."""
+        """The duration of a stream with events; random, so that clients do not return in step."""
         return _MIN_TIMEOUT_SECONDS + int(_MIN_TIMEOUT_SECONDS * self._random())
 
     def _short(self) -> int:
-        """Choose the duration of a quiet stream, so that it ends before its silence looks like a dead connection."""
+        """The duration of an idle stream, which must end before its silence looks like a dead connection."""
         least, most = _QUIET_SHARE
         seconds = int(self._silence_limit * (least + (most - least) * self._random()))
         # A server sends its last bookmark two seconds before the end.
         return seconds if seconds > _LAST_BOOKMARK else self._long()
 
     def _limit(self, version: str) -> int:
-        """Return how many objects a page is to hold.
+        """The number of objects per page.
 
-        A server serves a list at a version from its memory only if it is requested in one piece. Pages in response to a
-        list of any version mean that the server has no such memory.
+        A server lists a version from its watch cache only in one piece. If it answers version 0 with pages, it has no
+        watch cache.
         """
         if self._page_size:
             return self._page_size
@@ -526,17 +526,17 @@ class ListWatchMachine:
         return self._step
 
     def _wait(self, now: float, failure: Failure) -> float:
-        # The server's wish counts, but one odd header must not make a watch seem dead.
+        # The server's delay counts, but one odd header must not make a watch seem dead.
         requested = min(failure.retry_after or 0.0, MAX_WAIT)
-        # Only small requests are cheap enough to send soon where a connection was made, and lost. Silence has taken its
-        # time already, and is followed by one of them.
+        # After a lost connection, only small requests are cheap enough for a short delay. Silence has taken its time
+        # already, and is followed by such a request.
         is_small = self.phase in {Phase.VERIFYING, Phase.PROBING}
         is_unreachable = failure.unreachable or failure.silent or (is_small and failure.is_dropped)
         delays = self._reconnect if is_unreachable else self._backoff
         return max(requested, delays.next(now, self._random))
 
     def _pause(self, now: float) -> float:
-        """Keep streams that bring something from being opened without pause."""
+        """The pause that keeps streams with events from being reopened in a loop."""
         return max(0.0, REOPEN_INTERVAL - (now - self._started))
 
     def _note_health(self, now: float, *, is_silent: bool = False) -> None:

@@ -29,15 +29,15 @@ __all__ = [
 ]
 
 REOPEN_INTERVAL: Final = 1.0
-"""The shortest time, in seconds, between two requests for streams. An accepted stream that lasted as long is a sign of
-health, whether it brought something or not; client-go's number."""
+"""Minimum seconds between two requests for streams, as in client-go. An accepted stream that lasts as long is healthy,
+with or without events."""
 
 SILENCE_LIMIT: Final = 28.0
-"""Seconds without a byte after which a stream counts as dead, unless the caller says otherwise."""
+"""Default for the seconds without a byte after which a stream counts as dead."""
 
 INITIAL_EVENTS_TIMEOUT: Final = 10.0
-"""After this many seconds without an event a server has not understood ``sendInitialEvents``: one that has sends the
-objects at once, and the bookmark right behind them."""
+"""Seconds without an event after which a server is assumed not to know ``sendInitialEvents``: a server that does sends
+the objects without a pause, and the bookmark right after them."""
 
 REPEAT_INTERVAL: Final = 5.0
 """Seconds after which a small request without an answer is repeated on another connection."""
@@ -50,7 +50,7 @@ _EXPIRED_REASONS: Final = ("Expired", "Gone")
 _NO_SUCH_OPTION: Final = frozenset({400, 422})
 _BUSY: Final = 429
 _TRANSIENT: Final = frozenset({408, _BUSY})
-"""The codes below 500 that are about the moment, not about the request."""
+"""The codes below 500 that describe a temporary condition, and not the request."""
 _GATEWAY_ERRORS: Final = frozenset({502, 503, 504})
 """The codes of a load balancer without a server behind it, whose response holds no Status."""
 
@@ -76,10 +76,10 @@ class Phase(Enum):
 
 
 class Role(Enum):
-    """What an event means for the copy."""
+    """The meaning of an event for the store."""
 
     INITIAL = "initial"
-    """Part of a new state, which is not complete yet."""
+    """Part of a new state that is not complete yet."""
     COMPLETE = "complete"
     """The new state is complete, at this event's version."""
     CHANGE = "change"
@@ -93,10 +93,10 @@ class List:
     Attributes:
         version: The resource version to request; empty for the newest, ``0`` for any. Empty for all but the first
             page: the token holds it.
-        limit: How many objects; 0 for all.
-        token: Where the page starts; empty for the first.
+        limit: The maximum number of objects; 0 for all.
+        token: The continue token; empty for the first page.
         after: Seconds to wait first.
-        restarts: Whether this starts a new state; what was collected before is void.
+        restarts: Whether this begins a new state, which voids the one collected so far.
     """
 
     version: str
@@ -108,6 +108,7 @@ class List:
     @property
     def match(self) -> str:
         """The ``resourceVersionMatch`` of the request; empty for none."""
+        # The API server refuses a match without a version.
         return "NotOlderThan" if self.version else ""
 
 
@@ -118,9 +119,9 @@ class Stream:
     Attributes:
         version: The version to start from; empty for none.
         initial_events: Whether to request initial events (``sendInitialEvents=true``).
-        seconds: How long the server is to keep it open.
+        seconds: The requested duration of the stream (``timeoutSeconds``).
         after: Seconds to wait first.
-        restarts: Whether this starts a new state; what was collected before is void.
+        restarts: Whether this begins a new state, which voids the one collected so far.
     """
 
     version: str
@@ -132,12 +133,12 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class VerifyServer:
-    """Verify that the server is the one that the copy came from, and still has its data.
+    """Verify that the server is the one that the store was filled from, and still has its data.
 
     Attributes:
         version: A version that the server must have reached.
         after: Seconds to wait first.
-        repeat_after: Seconds without an answer after which the request is sent once more, and again.
+        repeat_after: Seconds without an answer between repetitions of the request.
         timeout: Seconds after which a request without an answer has failed.
     """
 
@@ -149,11 +150,11 @@ class VerifyServer:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Send a small request, to learn whether the server answers.
+    """Send a small request, to find out whether the server answers.
 
     Attributes:
         after: Seconds to wait first.
-        repeat_after: Seconds without an answer after which the request is sent once more, and again.
+        repeat_after: Seconds without an answer between repetitions of the request.
         timeout: Seconds after which a request without an answer has failed.
     """
 
@@ -164,11 +165,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """End with the error that occurred. Never under VERIFY_SERVER.
+    """End with the error. Never under VERIFY_SERVER.
 
     Attributes:
-        is_expired: Whether the server no longer has the version: list again, and watch from there.
-        after: Always 0, as for every step that is due at once.
+        is_expired: Whether the server no longer has the version: the caller lists again, and watches from there.
+        after: Always 0.
     """
 
     is_expired: bool
@@ -180,16 +181,16 @@ Step: TypeAlias = "List | Stream | VerifyServer | Probe | Fail"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong, as far as it decides the next step.
+    """The properties of an error that decide the next step.
 
     Attributes:
-        code: The code of the response, or of an ERROR event; 0 for a connection that was dropped or never made.
+        code: The code of the response, or of an ERROR event; 0 for a dropped or failed connection.
         reason: The Status' reason.
         retry_after: The server's ``Retry-After``, in seconds.
-        too_large: Whether the server says that it has not reached the version yet.
-        silent: Whether nothing arrived for too long.
-        unreachable: Whether no connection could be made.
-        is_final: Whether no retry can help, whatever the code is.
+        too_large: Whether the server has not reached the requested version yet.
+        silent: Whether nothing arrived before the timeout.
+        unreachable: Whether the connection failed.
+        is_final: Whether no retry can help, whatever the code.
     """
 
     code: int = 0
@@ -203,11 +204,12 @@ class Failure:
     @property
     def is_expired(self) -> bool:
         """Whether the server no longer has the version."""
+        # By reason as well, because not every server sends the code 410 with it.
         return self.code == _EXPIRED or self.reason in _EXPIRED_REASONS
 
     @property
     def is_unknown_option(self) -> bool:
-        """Whether the server may refuse an option that it does not know, such as ``sendInitialEvents``."""
+        """Whether the server may have refused an unknown option, such as ``sendInitialEvents``."""
         return self.code in _NO_SUCH_OPTION
 
     @property
@@ -217,17 +219,20 @@ class Failure:
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the server would respond the same to a retry."""
+        """Whether a retry would get the same response."""
+        # 0 is a failed connection, and codes from 500 are the server's own problems.
         return 0 < self.code < 500 and self.code not in _TRANSIENT
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the connection broke, or a load balancer had no server to pass the request to."""
+        """Whether the connection broke, or a load balancer had no server for the request."""
+        # An API server explains a 503 with a Status; a load balancer does not.
         if self.code:
             return self.code in _GATEWAY_ERRORS and not self.reason
         return not self.silent
 
 
 def is_worth_a_line(failures: int, after: float) -> bool:
-    """Whether to log a failure: while a server is tried every second or two, ever more rarely."""
+    """Whether to log a failure: with attempts about every second, only the first, second, fourth and so on."""
+    # Powers of two.
     return after > MAX_RECONNECT_DELAY or failures & (failures - 1) == 0

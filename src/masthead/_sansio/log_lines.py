@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LOG_LINE", "ByteLimit", "LogLineDecoder", "nanoseconds", "stamp_of"]
 
 MAX_LOG_LINE: Final = 1024 * 1024
-"""How many bytes of a line are held. A container may write without ever ending a line."""
+"""The maximum length of a buffered line. A container may write without ever ending a line."""
 
 _SECOND: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -24,23 +24,23 @@ _STAMP: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z
 
 
 def stamp_of(line: bytes) -> bytes:
-    """The timestamp that a line starts with, and the blank behind it; empty if there is none.
+    """The timestamp at the start of a line, with the blank after it; empty if there is none.
 
-    A node's own messages about a log that it cannot read have none.
+    A node's own messages about an unreadable log have none.
     """
-    found = _STAMP.match(line)
-    return b"" if found is None else found[0]
+    match = _STAMP.match(line)
+    return b"" if match is None else match[0]
 
 
 def nanoseconds(line: bytes) -> int | None:
-    """The timestamp that a line starts with, in nanoseconds since 1970; None if there is none."""
-    found = _STAMP.match(line)
-    if found is None:
+    """The timestamp at the start of a line, in nanoseconds since 1970; None if there is none."""
+    match = _STAMP.match(line)
+    if match is None:
         return None
-    second, fraction, zone = found.groups(b"")
+    second, fraction, zone = match.groups(b"")
     try:
         when = datetime.fromisoformat((second + zone).decode())
-        # Nodes write local time: only in UTC do times of a night with two hours from 2 to 3 have an order.
+        # Nodes write local time, which is ambiguous at the end of daylight saving time; UTC is not.
         whole = (when - _EPOCH) // (datetime.resolution * 1_000_000)
     except (ValueError, OverflowError):
         return None
@@ -48,16 +48,16 @@ def nanoseconds(line: bytes) -> int | None:
 
 
 class LogLineDecoder:
-    r"""Splits a log into lines, without their newlines, whatever the chunks that it arrives in.
+    r"""Splits the chunks of a log into lines without newlines.
 
-    A line that is longer than the limit is delivered in pieces of that length, each with the line's timestamp. A
-    piece ends between two characters.
+    A line longer than the limit is delivered in pieces of that length, each with the line's timestamp. A piece ends
+    between two characters.
 
-    Each byte is read a constant number of times: an unfinished line is kept in pieces, which are joined once.
+    Each byte is read a constant number of times: an unfinished line is buffered in pieces, which are joined once.
 
     Args:
-        limit: The longest line, in bytes; more than a timestamp has.
-        has_stamps: Whether lines start with a timestamp, which is repeated in front of each piece of a long one.
+        limit: The maximum length of a line in bytes; more than the length of a timestamp.
+        has_stamps: Whether lines start with a timestamp, which is repeated before each piece of a long line.
     """
 
     __slots__ = ("_has_stamps", "_length", "_limit", "_pieces")
@@ -74,7 +74,7 @@ class LogLineDecoder:
         lines: list[bytes] = []
         if newline:
             lines = self._join(head).split(b"\n")
-            # One comparison for all of them, in the usual case.
+            # A single comparison for all lines, in the usual case.
             if self._length > self._limit:
                 lines = [piece for line in lines for piece in self._cut(line)]
             self._pieces, self._length = [], 0
@@ -89,7 +89,7 @@ class LogLineDecoder:
 
     @property
     def rest(self) -> bytes:
-        """What has arrived of an unfinished line; at the end of a log, a last line without its newline."""
+        """The unfinished line; at the end of a log, a last line without newline."""
         return b"".join(self._pieces)
 
     def _join(self, head: bytes) -> bytes:
@@ -113,7 +113,8 @@ _MAX_CHARACTER_BYTES: Final = 4
 
 
 def _boundary(text: bytes, end: int) -> int:
-    """The last end of a UTF-8 character at or before a position; the position itself in other bytes."""
+    """The last end of a UTF-8 character at or before a position; the position itself if the bytes are not UTF-8."""
+    # Continuation bytes of UTF-8 begin with the bits 10.
     for at in range(end, end - _MAX_CHARACTER_BYTES, -1):
         if text[at] & 0xC0 != 0x80:
             return at
@@ -125,7 +126,7 @@ class ByteLimit:
 
     Args:
         limit: The number of bytes; None for no limit.
-        has_stamps: Whether timestamps count; if not, they are kept beyond the limit.
+        has_stamps: Whether timestamps count; if not, they do not consume the limit.
     """
 
     __slots__ = ("_has_stamps", "_left")
@@ -143,11 +144,12 @@ class ByteLimit:
         """The part of the next lines that is within the limit."""
         if self._left is None:
             return lines
-        taken: list[bytes] = []
+        within: list[bytes] = []
         for line in lines:
             if self._left <= 0:
                 break
+            # The timestamps were requested by us, not by the caller, whose limit must not pay for them.
             stamp = b"" if self._has_stamps else stamp_of(line)
-            taken.append(line[: len(stamp) + self._left])
+            within.append(line[: len(stamp) + self._left])
             self._left -= len(line) - len(stamp) + 1
-        return taken
+        return within

@@ -1,22 +1,22 @@
 """Following a log over several connections, without losing or repeating a line.
 
-A log has no positions that a client could resume from. What it has is a timestamp per line, and ``sinceTime``, which
-the API server cuts to whole seconds and the node takes as inclusive; and several lines may have one timestamp. So a
-resumed connection repeats lines, and `LogResume` drops those that were seen::
+A log has no positions to resume from. It has a timestamp per line, and ``sinceTime``, which the API server truncates to
+whole seconds and the node treats as inclusive; and several lines may have the same timestamp. So a resumed connection
+repeats lines, and `LogResume` drops the repeated ones::
 
     seen      ... 07.9 a   08.1 b   08.1 c   08.3 d  |lost
     sinceTime = 07, a second before the last line's
     resumed                 07.9 a   08.1 b   08.1 c   08.3 d   08.3 e   08.4 f
                             └────────── dropped ─────────────┘  └── delivered ──┘
 
-A node writes what a container's two outputs say in two threads, so that timestamps may be out of order by a little:
-therefore the extra second, and therefore a line is recognised by its whole content, not by its time alone.
+A node writes a container's two outputs in two threads, so that timestamps may be slightly out of order: therefore the
+extra second, and the comparison of whole lines, not of their times alone.
 
 | a line of a resumed connection | |
 |---|---|
-| was seen, among the last ones that are remembered | dropped |
-| before the first of those, and not later than the oldest that is remembered | dropped: seen, or older than ``tailLines`` |
-| the first one, and the end of a long line that was seen | dropped: the first half was written before ``sinceTime`` |
+| equal to a remembered line | dropped |
+| before these, and not later than the oldest remembered line | dropped: seen, or older than ``tailLines`` |
+| the first one, and the end of a long remembered line | dropped: the first half was written before ``sinceTime`` |
 | any other | delivered |
 """
 
@@ -35,29 +35,29 @@ __all__ = ["LogResume"]
 
 _SECOND: Final = 1_000_000_000
 _DISORDER: Final = 1
-"""By how many seconds a timestamp may be earlier than the one before it."""
+"""Seconds by which a timestamp may be earlier than the one before it."""
 _WINDOW: Final = 64 * 1024
-"""How many bytes of the last lines are remembered."""
+"""Bytes of the last lines that are remembered."""
 _SPLIT: Final = 4 * 1024
-"""Shorter lines are not split by container runtimes, which do so from 16 KiB on."""
+"""Minimum length of a line that a container runtime may have split; they do so from 16 KiB on."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class LogResume:
-    """Turns the bytes of one connection after the other into lines, each once and in order.
+    """Turns the bytes of successive connections into lines, each once and in order.
 
     ::
 
         feed, feed ... ──lost──> request again with `since` ──> feed, feed ... ──> end
 
-    Lines keep their timestamps. An unfinished line is never delivered while a connection may bring the rest of it.
+    Lines include their timestamps. An unfinished line is not delivered while a connection may complete it.
 
-    Memory is constant: the longest line, and `window` bytes of lines beside the last chunk.
+    Memory is constant: the maximum line, the last chunk, and `window` bytes of lines.
 
     Args:
-        limit: The longest line; longer ones are delivered in pieces.
-        window: How many bytes of lines are remembered. Timestamps that are out of order by more than that may cost
-            a line at a lost connection.
+        limit: The maximum length of a line; longer ones are delivered in pieces.
+        window: The bytes of remembered lines. Timestamps that are out of order by more than that may lose a line at a
+            lost connection.
     """
 
     __slots__ = ("_decoder", "_hidden", "_limit", "_recent", "_replay", "_size", "_window")
@@ -73,7 +73,7 @@ class LogResume:
 
     @property
     def last(self) -> int | None:
-        """The timestamp of the last line that has one, in nanoseconds since 1970; None if there is none yet."""
+        """The timestamp of the last line with one, in nanoseconds since 1970; None if there is none yet."""
         for lines, _ in reversed(self._recent):
             for line in reversed(lines):
                 if (when := nanoseconds(line)) is not None:
@@ -82,27 +82,27 @@ class LogResume:
 
     @property
     def since(self) -> str | None:
-        """The ``sinceTime`` of the next request; None to request what was requested first."""
+        """The ``sinceTime`` of the next request; None to repeat the first request."""
         second = _resumed_from(self.last)
         if second is None:
             return None
         return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take a chunk of the connection, and return the new lines that it completes."""
+        """Process a chunk of the connection; return the new lines that it completes."""
         return self._unseen(self._decoder.feed(chunk))
 
     def end(self) -> list[bytes]:
-        """The log is at its end: return a last line that lacks its newline."""
+        """End the log; return a last line without newline."""
         rest = self._decoder.rest
         self._decoder = LogLineDecoder(self._limit, has_stamps=True)
         return self._unseen([rest]) if rest else []
 
     def lost(self, *, is_ended: bool = False) -> None:
-        """The connection is lost; what follows is of the next one.
+        """Note the end of the connection; later chunks belong to the next one.
 
         Args:
-            is_ended: Whether the server has ended it, so that what follows may be of the container's next instance.
+            is_ended: Whether the server has ended it, so that the next lines may be of the container's next instance.
         """
         self._decoder = LogLineDecoder(self._limit, has_stamps=True)
         seen = [line for lines, _ in self._recent for line in lines]
@@ -129,14 +129,14 @@ class LogResume:
         forgotten, size = self._recent.popleft()
         self._size -= size
         stamp = stamp_of(self._recent[0][0][0])
-        # Where a clock is coarse, more lines may have one timestamp than are remembered: those are counted.
+        # With a coarse clock, more lines may have the same timestamp than are remembered: the others are counted.
         before = self._hidden if stamp == stamp_of(forgotten[0]) else 0
-        is_alike = stamp and forgotten[-1].startswith(stamp)
-        self._hidden = before + sum(line.startswith(stamp) for line in forgotten) if is_alike else 0
+        is_same = stamp and forgotten[-1].startswith(stamp)
+        self._hidden = before + sum(line.startswith(stamp) for line in forgotten) if is_same else 0
 
 
 def _resumed_from(last: int | None) -> int | None:
-    """The second since 1970 from which a log is requested again."""
+    """The second since 1970 from which the log is requested again."""
     return None if last is None else last // _SECOND - _DISORDER
 
 
@@ -159,11 +159,11 @@ class _Replay:
         times = [nanoseconds(line) for line in seen]
         known = [when for when in times if when is not None]
         start = -1 if since is None else since * _SECOND
-        # What was written before it is not sent again.
+        # Earlier lines are not sent again.
         repeated = (line for line, when in zip(seen, times, strict=True) if when is None or when >= start)
         self._seen = Counter(repeated)
         self._oldest = known[0] if known else -1
-        # Lines before those that are remembered have at most the time of the oldest; a new instance's at least that.
+        # Forgotten lines are not later than the oldest remembered one; lines of a new instance are not earlier.
         self._before = self._oldest - 1 if may_be_new else self._oldest
         self._newest = max(known, default=-1)
         self._hidden = hidden
@@ -173,21 +173,23 @@ class _Replay:
         self.is_over = False
 
     def unseen(self, lines: Sequence[bytes]) -> list[bytes]:
-        found = [line for line in lines if not self._is_seen(line)]
+        unseen = [line for line in lines if not self._is_seen(line)]
         when = nanoseconds(lines[-1]) if lines else None
-        # A line may never come again, because its file was rotated away: then the time decides.
+        # A line may never be repeated, because its file was rotated: then the time decides.
         is_later = when is not None and when > self._newest + _DISORDER * _SECOND
         self.is_over = is_later or not self._seen
-        return found
+        return unseen
 
     def _is_seen(self, line: bytes) -> bool:
         is_first, self._is_first = self._is_first, False
         when = nanoseconds(line)
+        # Forgotten lines with the oldest remembered timestamp come first.
         if self._hidden and when == self._oldest:
             self._hidden -= 1
             return True
         if left := self._seen.get(line):
             self._is_met = True
+            # Counted: a program may write the same line several times within a nanosecond.
             if left == 1:
                 del self._seen[line]
             else:

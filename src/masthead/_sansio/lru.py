@@ -1,4 +1,4 @@
-"""A bounded map that evicts the entry that was used least recently."""
+"""A bounded map that evicts the least recently used entry."""
 
 from __future__ import annotations
 
@@ -34,23 +34,24 @@ class LruCache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the value of a key, which counts as a use; None if there is none."""
-        found = self._entries.get(key)
-        if found is not None:
+        value = self._entries.get(key)
+        if value is not None:
             self._entries.move_to_end(key)
-        return found
+        return value
 
     def put(self, key: K, value: V) -> V | None:
-        """Set the value of a key, which counts as a use; return the value that is evicted for it, if any."""
+        """Set the value of a key, which counts as a use; return the evicted value, if any."""
+        # An existing key keeps its position in an OrderedDict unless it is moved.
         self._entries[key] = value
         self._entries.move_to_end(key)
         return self._entries.popitem(last=False)[1] if len(self._entries) > self._limit else None
 
     def discard(self, key: K) -> None:
-        """Remove a key, if it is there."""
+        """Remove a key, if it exists."""
         self._entries.pop(key, None)
 
     def oldest(self) -> V | None:
-        """Return the value that was used least recently, which does not count as a use."""
+        """Return the least recently used value, which does not count as a use."""
         for value in self._entries.values():
             return value
         return None

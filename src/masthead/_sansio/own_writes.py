@@ -1,4 +1,4 @@
-"""Which changes of a cache are the echo of one's own writes, and whether the cache has caught up with them.
+"""Recognizes the events of a controller's own writes, and whether a cache has caught up with them.
 
 A watch sends one event for each write. An event is the echo of an own write only if it leads *exactly* from the version
 that the write replaced to the version that it made: then nothing else has changed. The replaced version is known if the
@@ -35,7 +35,7 @@ __all__ = [
     "may_select",
 ]
 
-# They are asked again whenever a cache has changed.
+# Cached, because the same selectors are evaluated after every change of a cache.
 _parse_labels: Final = lru_cache(256)(labels.parse)
 _parse_fields: Final = lru_cache(256)(fields.parse)
 _parse_shards: Final = lru_cache(256)(ShardRanges.parse)
@@ -49,11 +49,11 @@ class OwnWrite(NamedTuple):
         resource: The resource, such as ``deployments.apps``.
         key: The object, as ``namespace/name``.
         uid: Its uid.
-        replaced: The version that it replaced; empty if it created the object, None if that is unknown.
-        version: The version that it made; empty if it removed the object.
+        replaced: The replaced version; empty if the write created the object, None if unknown.
+        version: The resulting version; empty if the write removed the object.
         is_deletion: Whether the object was deleted as one of a collection: it is gone or being deleted, and `version`
             is the one before that. Its events count as another's: a removal that comes later is not an own one.
-        labels: The labels of the object after it; None if the response does not say.
+        labels: The labels after the write; None if the response has none.
     """
 
     resource: str
@@ -84,7 +84,7 @@ class ObjectChange(NamedTuple):
 
 
 class CachedVersion(NamedTuple):
-    """An object as a cache has it.
+    """A cached object.
 
     Attributes:
         uid: Its uid.
@@ -98,10 +98,10 @@ class CachedVersion(NamedTuple):
 
 
 class OwnWrites:
-    """The writes of one reconcile, in their order, and by object.
+    """The writes of one reconcile, in order and by object.
 
     Args:
-        writes: The first of them.
+        writes: The first writes.
     """
 
     __slots__ = ("_all", "_by_object")
@@ -118,11 +118,11 @@ class OwnWrites:
             self._by_object.setdefault((write.resource, write.uid), []).append(write)
 
     def is_echo(self, change: ObjectChange) -> bool:
-        """Whether a change provably consists of these writes and nothing else."""
+        """Whether a change provably consists of these writes only."""
         return is_echo(change, self._of(change))
 
     def is_own_version(self, change: ObjectChange) -> bool:
-        """Whether the last version of a change is the result of one of these writes, as far as responses say."""
+        """Whether the new version of a change is the result of one of these writes, according to the responses."""
         return is_own_version(change, self._of(change))
 
     def _of(self, change: ObjectChange) -> list[OwnWrite]:
@@ -139,7 +139,7 @@ class OwnWrites:
 
 
 def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
-    """Whether a change consists of own writes and nothing else.
+    """Whether a change consists of own writes only.
 
     Args:
         change: The change. It may span several writes, as after a relist.
@@ -147,8 +147,11 @@ def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
     """
     of_object = [write for write in writes if write.uid == change.uid and write.resource == change.resource]
     if not change.new:
-        return any(not each.version for each in of_object)
-    next_versions = {each.replaced: each.version for each in of_object if each.replaced is not None and each.version}
+        return any(not write.version for write in of_object)
+    next_versions = {
+        write.replaced: write.version for write in of_object if write.replaced is not None and write.version
+    }
+    # A chain of own writes must lead from the old version to the new one without a gap.
     version = change.old
     while (following := next_versions.pop(version, None)) is not None:
         if following == change.new:
@@ -158,7 +161,7 @@ def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
 
 
 def is_own_version(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
-    """Whether the last version of a change is the result of an own write, as far as responses say.
+    """Whether the new version of a change is the result of an own write, according to the responses.
 
     Weaker than `is_echo`: the change may span writes of others, and a patch that changed nothing returns the version of
     another client's write. So this may delay a reconcile, but must never drop one.
@@ -168,6 +171,7 @@ def is_own_version(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
         writes: The own writes, in any order.
     """
     of_object = [write for write in writes if write.uid == change.uid and write.resource == change.resource]
+    # A deletion of a collection is not acknowledged per object, so that the version is unknown.
     if not change.new:
         return any(not write.version or write.is_deletion for write in of_object)
     return any(write.version == change.new and not write.is_deletion for write in of_object)
@@ -180,22 +184,22 @@ def is_visible(write: OwnWrite, cached: CachedVersion | None, store_version: str
         write: The write.
         cached: The object in the cache, under the key of the write; None if there is none.
         store_version: The version that the cache as a whole has reached; empty if unknown.
-        is_selected: Whether the cache may select the object as the write has left it.
+        is_selected: Whether the cache may select the written object.
     """
     if not write.version or write.is_deletion:
         is_gone = cached is None or cached.uid != write.uid
         return is_gone or (write.is_deletion and cached is not None and cached.is_deleting)
     if cached is not None and is_at_least(cached.version, write.version):
         return True
-    # No event of the write comes; the one by which an older version leaves the cache does.
+    # The cache gets no event for this write; only the removal of an older version is an event.
     if cached is None and not is_selected:
         return True
-    # The object was deleted since, or the cache does not select it.
+    # The object was deleted later, or the cache does not select it.
     return bool(store_version) and is_at_least(store_version, write.version)
 
 
 def may_select(write: OwnWrite, namespace: str | None, selectors: Mapping[str, str]) -> bool:
-    """Whether a list-watch may select an object as a write has left it; also true if only the server knows.
+    """Whether a list-watch may select a written object; also true if only the server knows.
 
     Namespace, name, uid and labels are known. Of field selectors, only those of name and namespace are: what the server
     compares with others is in the object, but not always under that path, nor in the version that was written.
@@ -203,10 +207,10 @@ def may_select(write: OwnWrite, namespace: str | None, selectors: Mapping[str, s
     Args:
         write: The write.
         namespace: The namespace of the list-watch; None for all.
-        selectors: Its selectors, under the API's names.
+        selectors: Its selectors, by the API's names.
     """
     own, _, name = write.key.rpartition("/")
-    # An object without a namespace is listed under any, if the resource was not known to be cluster-scoped.
+    # A cluster-scoped object may be listed with a namespace, if the scope of the resource was unknown.
     if own and namespace and own != namespace:
         return False
     known = {"metadata.name": name, "metadata.namespace": own}

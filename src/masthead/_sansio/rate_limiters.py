@@ -1,6 +1,6 @@
-"""Rate limiters of work queues: how long a key waits before it is processed again.
+"""Rate limiters of work queues: the delay of a key before its next processing.
 
-They are not thread-safe: a queue asks its limiter under its own lock.
+They are not thread-safe: a queue calls its limiter under its own lock.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ K = TypeVar("K", bound=Hashable)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 MAX_TRACKED: Final = 100_000
-"""How many keys a limiter counts the failures of, by default."""
+"""Default for the number of keys whose failures a limiter counts."""
 
 
 @set_module("masthead.workqueue")
 class QueueRateLimiter(Protocol[K_contra]):
-    """Decides how long a key waits before it is processed again.
+    """Chooses the delay of a key before its next processing.
 
-    A queue calls it under its lock: the methods must return at once and must not call the queue.
+    A queue calls it under its lock: the methods must not block, and must not call the queue.
     """
 
     def when(self, key: K_contra, now: float) -> float:
-        """Count a failure of a key; returns how many seconds it has to wait.
+        """Count a failure of a key; return its delay in seconds.
 
         Args:
             key: The key.
@@ -51,16 +51,16 @@ class QueueRateLimiter(Protocol[K_contra]):
         ...
 
     def forget(self, key: K_contra) -> None:
-        """Forget the failures of a key: it has succeeded, or is not retried any more."""
+        """Forget the failures of a key that has succeeded or is not retried any more."""
         ...
 
     def num_requeues(self, key: K_contra) -> int:
-        """How many failures of a key are counted."""
+        """The number of counted failures of a key."""
         ...
 
 
 class _FailureCounts(Generic[K]):
-    """The failures of keys, of the `limit` that failed last."""
+    """The failures of the `limit` keys that failed last."""
 
     __slots__ = ("_counts", "_limit")
 
@@ -71,10 +71,12 @@ class _FailureCounts(Generic[K]):
         self._limit = limit
 
     def count(self, key: K) -> int:
-        """Count a failure; returns how many there were before."""
+        """Count a failure; return the number before it."""
         counts = self._counts
+        # Removed and added again, so that the order is that of the last failures.
         before = counts.pop(key, 0)
         counts[key] = before + 1
+        # Bounded: keys that never succeed, such as those of deleted objects, are never forgotten otherwise.
         if len(counts) > self._limit:
             counts.popitem(last=False)
         return before
@@ -93,14 +95,14 @@ class _FailureCounts(Generic[K]):
 class ItemExponentialRateLimiter(Generic[K]):
     """Doubles the delay of a key with each failure: ``base``, ``2 * base``, ``4 * base`` …, at most `cap` seconds.
 
-    Failures are counted until `forget`, of the `max_tracked` keys that failed last. Those of another key are forgotten,
-    so that it begins anew with `base`.
+    Failures are counted until `forget`, for the `max_tracked` keys that failed last. Another key starts with `base`
+    again.
 
     Args:
         base: The first delay, in seconds.
-        cap: The longest delay, in seconds, jitter included.
-        jitter: A random part of each delay, up to so many times itself, is added: 0.1 for up to a tenth.
-        max_tracked: How many keys are tracked.
+        cap: The maximum delay, in seconds, jitter included.
+        jitter: The maximum random extension of a delay, as a multiple of it: 0.1 for up to a tenth.
+        max_tracked: The number of tracked keys.
         random: Returns numbers in [0, 1).
 
     Raises:
@@ -122,14 +124,16 @@ class ItemExponentialRateLimiter(Generic[K]):
                 f"a rate limiter needs 0 < base <= cap < inf and jitter >= 0, not {base=}, {cap=}, {jitter=}"
             )
         self._base, self._cap, self._jitter, self._random = base, cap, jitter, random
-        self._most_doublings = log2(cap / base) + 1  # beyond, the power might overflow
+        # Beyond, the power might overflow.
+        self._max_doublings = log2(cap / base) + 1
         self._failures: _FailureCounts[K] = _FailureCounts(max_tracked)
 
     def when(self, key: K, now: float) -> float:
-        """Count a failure of a key; returns how many seconds it has to wait."""
+        """Count a failure of a key; return its delay in seconds."""
         del now
         failures = self._failures.count(key)
-        if failures >= self._most_doublings:
+        if failures >= self._max_doublings:
+            # Without jitter: clients at the cap are out of step already.
             return self._cap
         delay = self._base * 2.0**failures
         return min(jittered(delay, self._jitter, self._random) if self._jitter else delay, self._cap)
@@ -139,7 +143,7 @@ class ItemExponentialRateLimiter(Generic[K]):
         self._failures.forget(key)
 
     def num_requeues(self, key: K) -> int:
-        """How many failures of a key are counted."""
+        """The number of counted failures of a key."""
         return self._failures.get(key)
 
 
@@ -147,13 +151,13 @@ class ItemExponentialRateLimiter(Generic[K]):
 class FastSlowRateLimiter(Generic[K]):
     """Retries a key quickly a few times, and slowly from then on.
 
-    Failures are counted until `forget`, of the `max_tracked` keys that failed last.
+    Failures are counted until `forget`, for the `max_tracked` keys that failed last.
 
     Args:
         fast: The delay of the first retries, in seconds.
         slow: The delay of all others, in seconds.
-        max_fast_attempts: How many retries are fast.
-        max_tracked: How many keys are tracked.
+        max_fast_attempts: The number of fast retries.
+        max_tracked: The number of tracked keys.
 
     Raises:
         ArgumentError: If a delay or `max_fast_attempts` is negative, or `max_tracked` is less than 1.
@@ -166,7 +170,7 @@ class FastSlowRateLimiter(Generic[K]):
         self._failures: _FailureCounts[K] = _FailureCounts(max_tracked)
 
     def when(self, key: K, now: float) -> float:
-        """Count a failure of a key; returns how many seconds it has to wait."""
+        """Count a failure of a key; return its delay in seconds."""
         del now
         return self._fast if self._failures.count(key) < self._max_fast else self._slow
 
@@ -175,17 +179,17 @@ class FastSlowRateLimiter(Generic[K]):
         self._failures.forget(key)
 
     def num_requeues(self, key: K) -> int:
-        """How many failures of a key are counted."""
+        """The number of counted failures of a key."""
         return self._failures.get(key)
 
 
 @set_module("masthead.workqueue")
 class BucketRateLimiter(Generic[K]):
-    """Limits the rate of all keys together, with a token bucket. It has no memory of single keys.
+    """Limits the total rate of all keys with a token bucket. It keeps no state per key.
 
     Args:
-        rate: How many keys per second.
-        burst: How many at once, after an idle time.
+        rate: Keys per second.
+        burst: The maximum burst after an idle time.
 
     Raises:
         ArgumentError: If `rate` is not positive, or `burst` is less than 1.
@@ -197,12 +201,12 @@ class BucketRateLimiter(Generic[K]):
         self._bucket = TokenBucket(rate, burst)
 
     def when(self, key: K, now: float) -> float:
-        """Take the next token; returns how many seconds it is away."""
+        """Take the next token; return the seconds until it is available."""
         del key
         return self._bucket.take(now)
 
     def forget(self, key: K) -> None:
-        """Do nothing: tokens are not those of a key."""
+        """No-op: tokens belong to no key."""
 
     def num_requeues(self, key: K) -> int:
         """Always 0."""
@@ -227,7 +231,8 @@ class MaxOfRateLimiter(Generic[K]):
         self._limiters = limiters
 
     def when(self, key: K, now: float) -> float:
-        """Count a failure of a key; returns the longest delay."""
+        """Count a failure of a key; return the longest delay."""
+        # A list: every limiter must count, so that nothing may stop early.
         return max([limiter.when(key, now) for limiter in self._limiters])
 
     def forget(self, key: K) -> None:
@@ -236,17 +241,17 @@ class MaxOfRateLimiter(Generic[K]):
             limiter.forget(key)
 
     def num_requeues(self, key: K) -> int:
-        """The largest number of failures that a limiter counts of a key."""
+        """The highest number of counted failures of a key."""
         return max([limiter.num_requeues(key) for limiter in self._limiters])
 
 
 @set_module("masthead.workqueue")
 class MaxWaitRateLimiter(Generic[K]):
-    """The delay of another limiter, but at most so many seconds.
+    """The delay of another limiter, limited to a maximum.
 
     Args:
-        limiter: The other one.
-        max_wait: The longest delay.
+        limiter: The other limiter.
+        max_wait: The maximum delay, in seconds.
 
     Raises:
         ArgumentError: If `max_wait` is negative.
@@ -258,7 +263,7 @@ class MaxWaitRateLimiter(Generic[K]):
         self._limiter, self._max_wait = limiter, max_wait
 
     def when(self, key: K, now: float) -> float:
-        """Count a failure of a key; returns how many seconds it has to wait."""
+        """Count a failure of a key; return its delay in seconds."""
         return min(self._limiter.when(key, now), self._max_wait)
 
     def forget(self, key: K) -> None:
@@ -266,13 +271,13 @@ class MaxWaitRateLimiter(Generic[K]):
         self._limiter.forget(key)
 
     def num_requeues(self, key: K) -> int:
-        """How many failures of a key are counted."""
+        """The number of counted failures of a key."""
         return self._limiter.num_requeues(key)
 
 
 @set_module("masthead.workqueue")
 def default_rate_limiter() -> QueueRateLimiter[Hashable]:
-    """Make the limiter that queues have by default: 5 ms to 1000 s for each key, and 10 per second with bursts of 100.
+    """Create the default limiter of queues: 5 ms to 1000 s per key, and 10 keys per second with bursts of 100.
 
     The longer of both delays counts.
     """

@@ -1,6 +1,6 @@
 """The messages of exec and attach over a WebSocket: ``v5.channel.k8s.io``, and v4, which cannot close stdin.
 
-Each message is a channel number and its bytes. What a command prints comes on two channels, how it ended on a third.
+Each message is a channel number and bytes. Two channels have the output of a command, a third its exit status.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _CLOSE: Final = 255
 _MAX_STATUS: Final = 2**16
 """The maximum size of a Status, in bytes."""
 _MAX_DIGITS: Final = 11
-"""The length of the longest exit code: of 32 bits, with a sign."""
+"""The maximum length of an exit code: 32 bits, with a sign."""
 _NON_ZERO: Final = "NonZeroExitCode"
 _EXIT_CODE: Final = "ExitCode"
 
 
 class Channel(enum.IntEnum):
-    """What a message is about."""
+    """The channel of a message."""
 
     STDIN = 0
     STDOUT = 1
@@ -50,15 +50,15 @@ class Channel(enum.IntEnum):
 
 
 class MalformedStatusError(ValueError):
-    """What came on the error channel is no Status, or not all of one."""
+    """The error channel has no Status, or an incomplete one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExitStatus:
-    """How a command ended.
+    """The exit status of a command.
 
     Attributes:
-        code: The exit code; None if the command did not run, or it is not known how it ended.
+        code: The exit code; None if the command did not run, or its end is unknown.
         reason: The reason of the Status, such as ``InternalError``; empty for an exit code.
         message: The message of the Status.
     """
@@ -69,23 +69,24 @@ class ExitStatus:
 
 
 class StatusCollector:
-    """Collects the bytes of the error channel, of which all together are one Status."""
+    """Collects the bytes of the error channel, which form one Status."""
 
     def __init__(self) -> None:
         self._collected = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Add bytes; a server that sends too many is not listened to any more."""
+        """Add bytes, up to a limit."""
+        # Beyond the limit it is no Status; the error shows its beginning.
         if len(self._collected) <= _MAX_STATUS:
             self._collected += data
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has come."""
+        """Whether no bytes have arrived."""
         return not self._collected
 
     def status(self) -> ExitStatus:
-        """What has come, as a whole.
+        """The collected Status.
 
         Raises:
             MalformedStatusError: If it is not a Status.
@@ -94,27 +95,28 @@ class StatusCollector:
 
 
 def encode_message(channel: Channel, data: bytes | memoryview) -> bytes:
-    """The message that carries bytes on a channel."""
+    """Encode bytes on a channel."""
     return b"".join((bytes((channel,)), data))
 
 
 def close_message(channel: Channel) -> bytes:
-    """The message that ends a channel; see `can_close`."""
+    """Encode the end of a channel; see `can_close`."""
     return bytes((_CLOSE, channel))
 
 
 def can_close(protocol: str) -> bool:
-    """Whether a subprotocol has a message that ends a channel."""
+    """Whether a subprotocol can end a channel."""
+    # v4 cannot end stdin: a command that reads to its end waits for the connection to close.
     return protocol == _V5
 
 
 def resize_message(width: int, height: int) -> bytes:
-    """The message about the size of the terminal."""
+    """Encode the size of the terminal."""
     return encode_message(Channel.RESIZE, b'{"Width":%d,"Height":%d}\n' % (width, height))
 
 
 def exit_status(data: bytes) -> ExitStatus:
-    """Read the Status of the error channel.
+    """Decode the Status of the error channel.
 
     Raises:
         MalformedStatusError: If it is not a Status.
@@ -136,7 +138,7 @@ def _exit_code(status: Status) -> int | None:
     for cause in causes:
         if cause.reason == _EXIT_CODE:
             text = cause.message or ""
-            # A failure with exit code 0 says nothing about how the command ended.
+            # A failure with exit code 0 contradicts itself, so that the end of the command is unknown.
             is_number = text.isascii() and text.removeprefix("-").isdigit() and len(text) <= _MAX_DIGITS
             return (int(text) or None) if is_number else None
     return None

@@ -1,4 +1,4 @@
-"""What a controller's own writes lead to: which of their events run the reconcile again, and how soon.
+"""Reruns after a controller's own writes: which events run the reconcile again, and when.
 
 A reconcile that has changed something runs again, until it changes nothing: it may have deleted an object that it
 creates in its next run, or written a phase from which the next one follows. Three rules keep that cheap:
@@ -6,11 +6,11 @@ creates in its next run, or written a phase from which the next one follows. Thr
 - One run follows, however many writes there were. It begins when the caches show all of them, so that events which the
   informers deliver later are no news and are dropped, if they are provably own ones.
 - A reconcile that failed is repeated by its backoff, not by its own writes: they would bypass it.
-- A reconcile that writes something else each time never comes to rest. After `PROMPT_RERUNS` in a row, each further one
+- A reconcile that writes something different each time never settles. After `PROMPT_RERUNS` in a row, each further one
   waits longer than the one before.
 
-A controller may ignore its own writes instead. Then no provably own event counts. An event that is only likely to be an
-own one counts in any case, since it may hide a change of somebody else; but it cannot turn a reconcile into a hot loop.
+A controller may ignore its own writes instead. Then no provably own event counts. A likely own event counts in any
+case, because it may hide a foreign change; but it cannot turn a reconcile into a hot loop.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ __all__ = ["MAX_RERUN_DELAY", "PROMPT_RERUNS", "RerunDecisions", "rerun_delay"]
 K = TypeVar("K", bound=Hashable)
 
 PROMPT_RERUNS: Final = 20
-"""How many reruns in a row follow at once. Longer chains of own writes are usually endless."""
+"""Reruns in a row without a delay. Longer chains of own writes are usually endless."""
 MAX_RERUN_DELAY: Final = 60.0
-"""Seconds between reruns of a reconcile that never comes to rest."""
+"""Maximum seconds between reruns of a reconcile that never settles."""
 _FIRST_DELAY: Final = 0.05
 _MAX_KEYS: Final = 10_000
-"""How many keys' writes are remembered until their events arrive; beyond, an unneeded reconcile may follow."""
+"""Keys whose writes are remembered until their events arrive; beyond, an unneeded reconcile may follow."""
 
 
 def rerun_delay(reruns: int) -> float:
-    """Seconds until a rerun begins: doubled with each one after the first `PROMPT_RERUNS`.
+    """Seconds until a rerun: 0 for the first `PROMPT_RERUNS`, then doubled each time.
 
     Args:
-        reruns: Its number among the reruns in a row, from 1 on.
+        reruns: The number of the rerun in a row, from 1.
     """
     excess = reruns - PROMPT_RERUNS
     if excess <= 0:
         return 0.0
+    # The exponent is limited, because a long chain would overflow the power.
     return min(_FIRST_DELAY * 2.0 ** min(excess - 1, 32), MAX_RERUN_DELAY)
 
 
@@ -54,8 +55,8 @@ class _Ended:
 
     Attributes:
         writes: The writes.
-        is_muted: Whether they are no reason to run again.
-        is_covered: Whether a run that sees them has begun, or is enqueued.
+        is_muted: Whether they do not cause a rerun.
+        is_covered: Whether a later run, begun or enqueued, sees them.
     """
 
     writes: OwnWrites
@@ -68,7 +69,7 @@ class RerunDecisions(Generic[K]):
 
     Args:
         ignores_own: Whether the controller ignores its own writes.
-        max_keys: How many keys' writes are remembered.
+        max_keys: The number of keys whose writes are remembered.
     """
 
     def __init__(self, *, ignores_own: bool, max_keys: int = _MAX_KEYS) -> None:
@@ -79,17 +80,18 @@ class RerunDecisions(Generic[K]):
         self._pending: set[K] = set()
 
     def is_pending(self, key: K) -> bool:
-        """Whether a rerun because of own writes is enqueued, at once or after a delay."""
+        """Whether a rerun after own writes is enqueued, with or without a delay."""
         return key in self._pending
 
     def count(self, key: K) -> int:
-        """How many reruns there were in a row."""
+        """The number of reruns in a row."""
         return self._counts.get(key, 0)
 
     def begin(self, key: K) -> None:
-        """A reconcile begins, with caches that show all earlier writes of its key."""
+        """Begin a reconcile, with caches that show all earlier writes of its key."""
         if (ended := self._ended.get(key)) is not None:
             ended.is_covered = True
+        # A run for another reason ends the chain of reruns.
         if key in self._pending:
             self._pending.discard(key)
         else:
@@ -105,25 +107,26 @@ class RerunDecisions(Generic[K]):
         has_likely: bool,
         has_foreign: bool,
     ) -> float | None:
-        """A reconcile has ended, and the caches show its writes.
+        """End a reconcile, after the caches show its writes.
 
         Args:
             key: The key.
             writes: The writes.
             is_failed: Whether the reconcile failed, so that it is repeated anyway.
-            has_proven: Whether events that are provably of its own writes have arrived.
-            has_likely: Whether events that are likely of its own writes have.
-            has_foreign: Whether other changes have.
+            has_proven: Whether provably own events have arrived.
+            has_likely: Whether likely own events have arrived.
+            has_foreign: Whether other changes have arrived.
 
         Returns:
-            After how many seconds to reconcile again; None for not now.
+            Seconds until the next reconcile; None for none now.
         """
         is_muted = self._ignores_own or is_failed
+        # A likely own event may hide a foreign change, so that it counts even for a muted controller.
         is_own_rerun = has_likely or (has_proven and not is_muted)
         if len(writes):
             self._remember(key, _Ended(writes, is_muted, is_own_rerun or has_foreign))
         else:
-            # The writes before stay known: this run may have been faster than the delivery of their events.
+            # Earlier writes stay known: this run may have been faster than the delivery of their events.
             self._counts.pop(key, None)
         if has_foreign:
             if is_own_rerun:
@@ -132,12 +135,12 @@ class RerunDecisions(Generic[K]):
         return self._rerun(key) if is_own_rerun else None
 
     def drops(self, key: K, change: ObjectChange, *, always_counts: bool = False) -> bool:
-        """Whether a change is the event of an own write that needs no further run. Call `follow` if it is not.
+        """Whether a change is the event of an own write that needs no further run. If not, call `follow`.
 
         Args:
-            key: The key that the change leads to.
+            key: The key to reconcile.
             change: The change.
-            always_counts: Whether it is a reason to run again even if own writes are not.
+            always_counts: Whether it causes a rerun even if own writes do not.
         """
         ended = self._ended.get(key)
         if ended is None or not (ended.is_covered or (ended.is_muted and not always_counts)):
@@ -145,20 +148,21 @@ class RerunDecisions(Generic[K]):
         return ended.writes.is_echo(change)
 
     def follow(self, key: K, change: ObjectChange) -> float | None:
-        """A change has arrived while no reconcile of its key was running, and is not dropped.
+        """Follow a change that is not dropped, and arrived while no reconcile of its key was running.
 
         Args:
-            key: The key that the change leads to.
+            key: The key to reconcile.
             change: The change.
 
         Returns:
-            After how many seconds to reconcile; None if the pending rerun is enough.
+            Seconds until the reconcile; None if the pending rerun suffices.
         """
         ended = self._ended.get(key)
         if ended is None or not ended.writes.is_own_version(change):
             return 0.0
         if key in self._pending:
             return None
+        # The rerun sees all writes, so that their later events are dropped.
         ended.is_covered = True
         return self._rerun(key)
 

@@ -106,6 +106,7 @@ class ResyncSchedule:
 
         The periods of all handlers begin now, because there may have been no clock before.
         """
+        # Without a period there are no ticks, and a started schedule keeps its ticks.
         if self._check and self._next is None:
             self._next = now + self._check
             for joined in self._handlers.values():

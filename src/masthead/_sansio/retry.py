@@ -1,6 +1,6 @@
 """The retry policy: whether a request is retried, and after which delay.
 
-| what happened | which requests | after | attempts in all |
+| outcome | requests | delay | attempts |
 |---|---|---|---|
 | 429 or 5xx with a valid ``Retry-After`` | all: the server asks for it | that delay | the caller's, 11 by default |
 | 429, 502, 503, 504 without | GET and HEAD, no streams | 0.1 s, doubled each time | 4 |
@@ -47,10 +47,10 @@ __all__ = [
 ]
 
 MAX_WAIT: Final = 300.0
-"""The longest ``Retry-After`` that is respected, in seconds.
+"""The maximum ``Retry-After`` that is respected, in seconds.
 
-API servers ask for 1 to 30. A caller that is asked to retry in an hour should get the error at once instead of
-seeming to hang; and retrying earlier would disregard the server.
+API servers ask for 1 to 30. With a delay of an hour, the caller should get the error instead of a hanging call; an
+earlier retry would disregard the server.
 """
 
 _TOO_MANY_REQUESTS: Final = 429
@@ -86,7 +86,7 @@ class Retry:
 
     Attributes:
         after: The delay in seconds.
-        why: What happened, for the log.
+        why: The reason, for the log.
     """
 
     after: float
@@ -98,7 +98,7 @@ class GiveUp:
     """Do not retry; the caller gets the outcome.
 
     Attributes:
-        why: Why it is not retried.
+        why: The reason.
     """
 
     why: str
@@ -158,6 +158,7 @@ def decide(
     """
     retry_after = _retry_after(outcome)
     rule = _rule_for(outcome, has_reached=has_reached) if retry_after is None else _RETRY_AFTER
+    # No rule: an error that a retry meets again.
     if rule is None:
         return GiveUp("another attempt would not help")
     if not rule.covers(method, stream=stream):
@@ -166,9 +167,10 @@ def decide(
         return GiveUp(f"{rule.why}, {attempt} times in a row" if attempt > 1 else rule.why)
     if retry_after is not None and retry_after > MAX_WAIT:
         return GiveUp(f"{rule.why}, in {retry_after:.0f} seconds, which is too long to wait")
-    # The server's own delay is not doubled, but never shorter than the rule's first one.
+    # The server's delay is not doubled, but is never shorter than the rule's first one.
     base = rule.first * 2.0 ** (attempt - 1) if retry_after is None else max(retry_after, rule.first)
     after = jittered(base, rule.jitter, random)
+    # A wait beyond the deadline would only delay the error.
     if remaining is not None and after >= remaining:
         return GiveUp(f"{rule.why}, and the deadline is before the next attempt")
     return Retry(after, rule.why)
@@ -186,7 +188,7 @@ def _rule_for(outcome: Outcome, *, has_reached: bool) -> _Rule | None:
         case ResponseHead():
             return _BUSY if outcome.status in _TRANSIENT else None
         case CertificateError():
-            # It is a ConnectError, too, but the next attempt would meet the same certificate.
+            # A ConnectError, too, but the next attempt would meet the same certificate.
             return None
         case ConnectError():
             # An address that never answered may be wrong; one that did will most likely answer again.

@@ -22,18 +22,18 @@ _NOTHING: Final[frozenset[int]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class MemberLease:
-    """The lease of a member, as it was listed.
+    """The listed lease of a member.
 
     Attributes:
-        name: Its name, which is the member's.
-        uid: Its uid.
+        name: The name of the lease and the member.
+        uid: The lease's uid.
         version: Its resource version.
-        holder: Who holds it; empty if it has ended.
-        seconds: How long it is valid without a renewal; None if it does not say.
+        holder: The holder; empty if the lease has ended.
+        seconds: The validity without a renewal; None if unknown.
         transitions: The number of its term.
-        renewed: Whatever each renewal changes.
-        is_new: Whether it was not renewed in its present term yet.
-        division: What the member divides the collection into; see `ShardTable.division`.
+        renewed: A value that changes with each renewal.
+        is_new: Whether it has not been renewed in its current term.
+        division: The member's division of the collection; see `ShardTable.division`.
     """
 
     name: str
@@ -53,12 +53,13 @@ class MemberLease:
 
     @property
     def is_held(self) -> bool:
-        """Whether its term is not over."""
+        """Whether its term has not ended."""
+        # A release empties the holder; an expired lease is held until another member fences it.
         return bool(self.holder)
 
     @property
     def record(self) -> tuple[object, ...]:
-        """What a renewal changes. Other writes, such as of labels, are none."""
+        """The fields that a renewal changes. Other writes, such as of labels, do not count."""
         return self.holder, self.seconds, self.transitions, self.renewed
 
 
@@ -77,14 +78,14 @@ class _Document(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class ShardTable:
-    """Who owns which slots.
+    """The owners of the slots.
 
     Attributes:
-        total: How many slots there are.
-        by: What is hashed of an object.
+        total: The number of slots.
+        by: The hashed field of an object.
         owners: The slots of each token.
         seconds: The lease duration of each token.
-        writes: How often it was written; so each write differs from the one before, and gets a version of its own.
+        writes: The number of writes, so that each write differs from the one before, and gets a new version.
         settling: For how many seconds no slot is claimed: it replaces a table that was lost, whose owners may still
             work. 0 once a member has waited for that long, and if there was no table before.
     """
@@ -98,30 +99,32 @@ class ShardTable:
 
     @property
     def division(self) -> str:
-        """What a collection is divided into: ``64-uid``. Only members that agree on it can share."""
+        """The division of the collection, such as ``64-uid``. Only members with the same division can share."""
         return division_of(self.total, self.by)
 
     @classmethod
     def read(cls, text: str) -> ShardTable:
-        """Read a table.
+        """Parse a table.
 
         Raises:
             ValueError: If it is invalid, or assigns a slot twice.
         """
         try:
-            found = typeinfo.decode_json(text, _Document)
+            document = typeinfo.decode_json(text, _Document)
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from None
-        if not 1 <= found.total <= MAX_SLOTS:
-            raise ValueError(f"it has {found.total} slots")
-        owners = {token: read_slots(each.slots, found.total) for token, each in found.owners.items()}
+        if not 1 <= document.total <= MAX_SLOTS:
+            raise ValueError(f"it has {document.total} slots")
+        owners = {token: read_slots(entry.slots, document.total) for token, entry in document.owners.items()}
+        # Two owners of one slot would both work on it, so that such a table counts as lost.
         if len(_NOTHING.union(*owners.values())) != sum(map(len, owners.values())):
             raise ValueError("it assigns a slot twice")
-        seconds = {token: each.seconds for token, each in found.owners.items()}
-        return cls(found.total, found.by, owners, seconds, found.writes, found.settling)
+        seconds = {token: entry.seconds for token, entry in document.owners.items()}
+        return cls(document.total, document.by, owners, seconds, document.writes, document.settling)
 
     def write(self) -> str:
         """The table as text."""
+        # Sorted, so that equal tables have equal text.
         owners = {
             token: _Entry(write_slots(slots), self.seconds.get(token, 0.0))
             for token, slots in sorted(self.owners.items())
@@ -131,30 +134,31 @@ class ShardTable:
         return msgspec.json.encode(document).decode()
 
     def changed(self, token: str, slots: Iterable[int], seconds: float) -> ShardTable:
-        """The table in which a token has these slots, and no other token has one of them. It has settled."""
+        """A copy in which a token has exactly these slots, taken from other tokens. It has settled."""
         own = frozenset(slots)
-        owners = {other: each - own for other, each in self.owners.items() if other != token}
-        owners = {other: each for other, each in owners.items() if each}
-        kept = {other: self.seconds.get(other, 0.0) for other in owners}
+        owners = {other: theirs - own for other, theirs in self.owners.items() if other != token}
+        # Members without slots are not listed, so that the table does not grow with former members.
+        owners = {other: theirs for other, theirs in owners.items() if theirs}
+        durations = {other: self.seconds.get(other, 0.0) for other in owners}
         if own:
-            owners[token], kept[token] = own, seconds
-        return ShardTable(self.total, self.by, owners, kept, self.writes + 1)
+            owners[token], durations[token] = own, seconds
+        return ShardTable(self.total, self.by, owners, durations, self.writes + 1)
 
 
 def division_of(total: int, by: ShardKey) -> str:
-    """What a collection is divided into, as text."""
+    """The division of a collection, as text."""
     return f"{total}-{by}"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """The table as the server has it.
+    """The stored table.
 
     Attributes:
-        table: The table; None if it cannot be read.
+        table: The table; None if it is invalid.
         uid: The uid of its lease.
         version: The resource version.
-        problem: Why it cannot be read.
+        problem: Why it is invalid.
     """
 
     table: ShardTable | None
@@ -168,7 +172,7 @@ class GroupView:
     """All leases of a group, at one resource version.
 
     Attributes:
-        leases: Those of the members.
+        leases: The leases of the members.
         table: The table; None if there is none.
     """
 
@@ -183,8 +187,8 @@ class TableWrite:
     Attributes:
         table: The new table.
         version: The version that it must have; empty to create it.
-        claims: The slots that the member may work on when the write was acknowledged.
-        releases: The slots that it has given up.
+        claims: The slots that the member may work on after the acknowledgement.
+        releases: The slots that the member gives up.
     """
 
     table: ShardTable
@@ -195,14 +199,14 @@ class TableWrite:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a member does next.
+    """The next actions of a member.
 
     Attributes:
         fences: Leases to end, each conditional on its version.
         write: The write of the table; None for none.
-        deletions: Leases to delete, each conditional on its version: they are not needed any more.
-        is_member: Whether the own term is not over, as far as the leases say.
-        waits_for: Why slots are free that the member would claim; empty if there are none.
+        deletions: Ended leases to delete, each conditional on its version.
+        is_member: Whether the own term has not ended, according to the leases.
+        waits_for: Why the member cannot claim free slots yet; empty if there are none.
     """
 
     fences: tuple[MemberLease, ...] = ()

@@ -1,8 +1,7 @@
-"""Shards of a collection: which objects are whose.
+"""Shards of a collection, and their assignment to replicas.
 
-Every object has a hash, FNV-1a with 64 bits of its uid or of its namespace, as the API server's shard selectors have
-it. The hashes are divided into *slots*, equal ranges of adjacent hashes. A replica owns slots; `assign` says which
-ones.
+Every object has a hash, 64-bit FNV-1a of its uid or its namespace, as in the API server's shard selectors. The hashes
+are divided into *slots*, equal ranges of adjacent hashes. A replica owns slots, which `assign` chooses.
 
 * `ShardRanges`: ranges of hashes, as a shard selector.
 * `ShardSet`: slots.
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SLOTS", "ShardKey", "ShardRanges", "ShardSet", "assign", "check_slots", "hash_value"]
 
 ShardKey: TypeAlias = Literal["uid", "namespace"]
-"""What is hashed of an object."""
+"""The hashed field of an object."""
 
 MAX_SLOTS: Final = 1024
-"""The most slots: a shard selector has a range for up to half of them, in a URL."""
+"""The maximum number of slots: a shard selector in a URL has a range for up to half of them."""
 _END: Final = 1 << 64
 _MASK: Final = _END - 1
 _FNV_OFFSET: Final = 0xCBF29CE484222325
@@ -44,29 +43,33 @@ _RANGE: Final = re.compile(
 
 def hash_value(value: str) -> int:
     """The hash of a uid or namespace."""
+    # FNV-1a, as in the API server's shard selectors.
+    # FNV-1a, as in the API server's shard selectors.
     number = _FNV_OFFSET
     for byte in value.encode():
         number = ((number ^ byte) * _FNV_PRIME) & _MASK
     return number
 
 
+# Cached: namespaces recur, uids do not.
+# Cached: namespaces recur, uids do not.
 _hash_namespace: Final = lru_cache(4096)(hash_value)
 
 
 @set_module("masthead.sharding")
 class ShardRanges:
-    """Ranges of hashes: which objects a shard selector selects.
+    """Ranges of hashes, as selected by a shard selector.
 
     Args:
-        ranges: The first hash of each range, and the one behind its last. They may overlap.
-        by: What is hashed of an object.
+        ranges: Half-open ranges of hashes, which may overlap.
+        by: The hashed field of an object.
 
     Attributes:
-        by: What is hashed of an object.
-        ranges: Sorted; those that overlap or are adjacent are one.
+        by: The hashed field of an object.
+        ranges: The sorted ranges; overlapping and adjacent ones are merged.
 
     Raises:
-        ArgumentError: If a range is empty or not one of hashes.
+        ArgumentError: If a range is empty or out of bounds.
     """
 
     __slots__ = ("_ends", "_starts", "by", "ranges")
@@ -79,12 +82,12 @@ class ShardRanges:
 
     @classmethod
     def parse(cls, selector: str) -> ShardRanges:
-        """Read a shard selector.
+        """Parse a shard selector.
 
         Raises:
             SelectorError: If it is invalid.
         """
-        found: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         keys: set[str] = set()
         for part in selector.split("||"):
             match = _RANGE.fullmatch(part)
@@ -97,17 +100,17 @@ class ShardRanges:
                 )
             key, _, start, _, end = match.groups()
             keys.add(key)
-            found.append((int(start, 16), int(end, 16)))
+            ranges.append((int(start, 16), int(end, 16)))
         if len(keys) > 1:
             raise SelectorError("all ranges of a shard selector must be of uids, or all of namespaces", value=selector)
         try:
-            return cls(found, by="uid" if "uid" in keys else "namespace")
+            return cls(ranges, by="uid" if "uid" in keys else "namespace")
         except ArgumentError as error:
             raise SelectorError(f"{selector!r}: {error}", value=selector) from None
 
     @property
     def is_everything(self) -> bool:
-        """Whether they are all hashes."""
+        """Whether the ranges cover all hashes."""
         return self.ranges == ((0, _END),)
 
     def has_hash(self, number: int) -> bool:
@@ -124,13 +127,13 @@ class ShardRanges:
         return self.has_hash(hash_value(uid) if self.by == "uid" else _hash_namespace(namespace))
 
     def is_within(self, other: ShardRanges) -> bool:
-        """Whether others select everything that these do."""
+        """Whether other ranges contain these."""
         return other.is_everything or (
             self.by == other.by and ShardRanges((*self.ranges, *other.ranges), by=self.by) == other
         )
 
     def __str__(self) -> str:
-        """The shard selector; without ranges, that of a single hash, because there is no selector of nothing."""
+        """The shard selector. Without ranges, that of a single hash, because no selector selects nothing."""
         path = f"object.metadata.{self.by}"
         ranges = self.ranges or ((0, 1),)
         return " || ".join(f"shardRange({path}, '0x{start:016x}', '0x{end:016x}')" for start, end in ranges)
@@ -149,16 +152,16 @@ class ShardRanges:
 
 @set_module("masthead.sharding")
 class ShardSet:
-    """Some of the slots that a collection is divided into: the share of a replica.
+    """A set of slots: the share of a replica in a collection.
 
     Args:
         slots: The numbers of the slots.
-        total: How many slots there are.
-        by: What is hashed of an object.
+        total: The number of slots of the collection.
+        by: The hashed field of an object.
 
     Attributes:
-        total: How many slots there are.
-        by: What is hashed of an object.
+        total: The number of slots of the collection.
+        by: The hashed field of an object.
 
     Raises:
         ArgumentError: If there is no such slot, or `total` is not a number of slots.
@@ -188,22 +191,24 @@ class ShardSet:
     @property
     def ranges(self) -> ShardRanges:
         """The ranges of hashes in the slots."""
+        # On demand: most shares only answer `owns`.
         if self._ranges is None:
             bounds = ((first_hash(slot, self.total), first_hash(slot + 1, self.total)) for slot in self._slots)
             self._ranges = ShardRanges(bounds, by=self.by)
         return self._ranges
 
     def owns(self, value: str) -> bool:
-        """Whether an object with this uid, or this namespace if `by` says so, belongs to it."""
+        """Whether an object with this uid, or with this namespace if sharded by namespace, belongs to the share."""
         number = hash_value(value) if self.by == "uid" else _hash_namespace(value)
+        # The slot without a search: slots are equal ranges.
         return (number * self.total) >> 64 in self._slots
 
     def owns_object(self, obj: Object) -> bool:
-        """Whether an object belongs to it."""
+        """Whether an object belongs to the share."""
         return self.owns(obj.metadata.uid if self.by == "uid" else obj.metadata.namespace)
 
     def selector(self) -> str | None:
-        """The shard selector; None if everything belongs to it. Without slots, it selects hardly anything."""
+        """The shard selector; None for all slots. Without slots, it selects a single hash."""
         return None if len(self._slots) == self.total else str(self.ranges)
 
     def __and__(self, other: ShardSet) -> ShardSet:
@@ -245,26 +250,27 @@ class ShardSet:
 
 
 def first_hash(slot: int, total: int) -> int:
-    """The first hash of a slot; the range of the slot ends where the next one begins."""
+    """The first hash of a slot; its range ends at the first hash of the next slot."""
+    # Rounded up, so that `(number * total) >> 64` is the slot of every hash in the range.
     return -((-slot << 64) // total)
 
 
 def assign(members: Collection[str], total: int, owners: Mapping[int, str] | None = None) -> dict[int, str]:
-    """Assign slots to members: to each the same number, or one more, and as few of them to a new owner as possible.
+    """Assign slots to members: equal shares, plus or minus one, with as few changes of owners as possible.
 
-    For every slot, a hash ranks the members: rendezvous hashing. Those with the highest rank get the slots, until they
-    have their number. What a member owns it keeps, up to its number, those of its highest ranks first. So slots move
-    only from members that have too many, or are gone, to those that have too few.
+    For every slot, a hash ranks the members (rendezvous hashing). The member with the highest rank gets the slot, until
+    its share is full. A member keeps its current slots, up to its share, those with its highest ranks first. So slots
+    move only from members with too many slots, or former members, to members with too few.
 
     The result depends on the arguments alone, not on their order.
 
     Args:
         members: The names of the members.
-        total: How many slots there are.
-        owners: Who owns a slot now; an owner that is not a member counts as none.
+        total: The number of slots.
+        owners: The current owner of each slot; an owner that is not a member is ignored.
 
     Returns:
-        The member of each slot; nothing if there are no members.
+        The member of each slot; empty if there are no members.
     """
     owned: dict[str, list[int]] = {member: [] for member in members}
     for slot, owner in (owners or {}).items():
@@ -283,14 +289,15 @@ def assign(members: Collection[str], total: int, owners: Mapping[int, str] | Non
 
 
 def _quotas(owned: Mapping[str, Collection[int]], total: int) -> dict[str, int]:
-    """How many slots each member gets. Those that have the most get the ones that are left over."""
-    least, left_over = divmod(total, len(owned))
+    """The number of slots of each member. Members with the most slots get the remainder, which moves the fewest."""
+    share, remainder = divmod(total, len(owned))
     order = sorted(owned, key=lambda member: (-len(owned[member]), member))
-    return {member: least + (index < left_over) for index, member in enumerate(order)}
+    return {member: share + (index < remainder) for index, member in enumerate(order)}
 
 
 def _fill(assigned: dict[int, str], room: dict[str, int], total: int) -> None:
-    """Assign the other slots to members that have room, the highest ranks first."""
+    """Assign the free slots to members with room, the highest ranks first."""
+    # All pairs sorted by rank: the result does not depend on the order of the members.
     takers = [member for member, count in room.items() if count]
     pairs = [(-_rank(member, slot), slot, member) for slot in range(total) if slot not in assigned for member in takers]
     for _, slot, member in sorted(pairs):
@@ -299,6 +306,7 @@ def _fill(assigned: dict[int, str], room: dict[str, int], total: int) -> None:
             room[member] -= 1
 
 
+# Cached: every observation of a group ranks the same members and slots.
 @lru_cache(65_536)
 def _rank(member: str, slot: int) -> int:
     return int.from_bytes(blake2b(f"{slot}/{member}".encode(), digest_size=8).digest(), "big")
@@ -317,27 +325,28 @@ def write_slots(slots: Iterable[int]) -> str:
 
 
 def read_slots(text: str, total: int) -> frozenset[int]:
-    """Slots from text.
+    """Parse slots.
 
     Raises:
-        ValueError: If it is something else, or there is no such slot.
+        ValueError: If the text is invalid, or a slot does not exist.
     """
-    found: set[int] = set()
+    slots: set[int] = set()
     for part in filter(None, text.split(",")):
         first, dash, last = part.partition("-")
         start, end = int(first), int(last if dash else first)
         if not 0 <= start <= end < total:
             raise ValueError(f"there are no slots {part} among {total}")
-        found.update(range(start, end + 1))
-    return frozenset(found)
+        slots.update(range(start, end + 1))
+    return frozenset(slots)
 
 
 def check_slots(total: int) -> int:
     """Check a number of slots.
 
     Raises:
-        ArgumentError: If it is not one.
+        ArgumentError: If it is out of bounds.
     """
+    # A bool is an int, too, but True is no number of slots.
     if type(total) is not int or not 1 <= total <= MAX_SLOTS:
         raise ArgumentError(
             f"a collection can be divided into 1 to {MAX_SLOTS} slots, not {total!r}; 64 suit up to 16 replicas",
@@ -347,7 +356,7 @@ def check_slots(total: int) -> int:
 
 
 def check_key(by: ShardKey) -> ShardKey:
-    """Check what is to be hashed.
+    """Check the hashed field.
 
     Raises:
         ArgumentError: If it is neither uid nor namespace.
@@ -358,12 +367,13 @@ def check_key(by: ShardKey) -> ShardKey:
 
 
 def _union(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if not 0 <= start < end <= _END:
             raise ArgumentError(f"0x{start:x} to 0x{end:x} is not a range of hashes", value=(start, end))
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        # Sorted by start, so that only the last range can overlap or touch this one.
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((start, end))
-    return tuple(found)
+            merged.append((start, end))
+    return tuple(merged)

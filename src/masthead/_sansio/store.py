@@ -59,7 +59,8 @@ class IndexedStore(Generic[V, T]):
 
     Args:
         indexers: Index functions by name. If one raises, or returns anything but strings, ``on_index_error`` is called,
-            and the object is missing from that index only. differs from client-go: there, it ends the program. A
+            and the object is missing from that index only.
+            differs from client-go: there, it ends the program. A
             function with an attribute ``of_key``, a function of the key with the same result, needs no object, so that
             none is unpacked for it.
         opened: Unpacks a value. If it raises, ``on_index_error`` is called for every index.
@@ -175,6 +176,7 @@ class IndexedStore(Generic[V, T]):
         Empty until every scope has one. Versions that are not numbers cannot be compared: with several scopes, the
         result is empty, too.
         """
+        # A copy: a writer may add a scope at the same time.
         versions = list(self._versions.values())
         return versions[0] if len(versions) == 1 else oldest(versions)
 
@@ -254,6 +256,7 @@ class IndexedStore(Generic[V, T]):
         """
         state = self._state.blank()
         replacement = Replacement(items, scope, state)
+        # Indices first: they are the slow part, and readers still use the old state.
         for part in in_slices(items.items()):
             for key, value in part:
                 self._enter(state.indices, key, value, None)

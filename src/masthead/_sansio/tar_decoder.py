@@ -1,4 +1,4 @@
-"""Reads a tar archive from bytes as they arrive, whoever sends them: bounded, and without trust.
+"""Decodes an untrusted tar archive as it arrives, with bounded memory.
 
 ::
 
@@ -20,7 +20,7 @@ from masthead._sansio.tar_headers import (
     TarError,
     TarMember,
     decode_header,
-    padded,
+    pad,
 )
 
 if TYPE_CHECKING:
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 __all__ = ["MEMBER_END", "TarDecoder", "TarEvent"]
 
 MAX_EXTENSION: Final = 2**20
-"""The maximum size of what an archive says about a member beyond its header, in bytes."""
+"""The maximum size of an extension header, in bytes."""
 MAX_EXTENSIONS: Final = 8
-"""How many of these a member may have."""
+"""The maximum number of extension headers of a member."""
 MAX_NAME: Final = 4096
-"""The maximum length of a name: that of Linux."""
+"""The maximum length of a name, as in Linux."""
 MAX_PADDING: Final = 2**22
-"""How many zeros may follow an archive: its last record is padded, to as much as 1 MB with a tar of that blocking
+"""The maximum number of zeros after an archive: tar pads its last record, to as much as 1 MB with a large blocking
 factor."""
 _MAX_SIZE: Final = 2**63
 _MAX_TIME: Final = 2**40
 _ZEROS: Final = bytes(BLOCK)
 _FILES: Final = (b"0", b"\0", b"7")
-_TYPES: Final = {each.value: each for each in MemberType} | dict.fromkeys(_FILES, MemberType.FILE)
+_TYPES: Final = {member.value: member for member in MemberType} | dict.fromkeys(_FILES, MemberType.FILE)
 _WITHOUT_CONTENT: Final = frozenset({b"1", b"2", b"3", b"4", b"5", b"6"})
-"""Types that have no content, whatever their size says."""
+"""Types without content, whatever their size field."""
 _GLOBAL: Final = b"g"
 _PAX: Final = (b"x", b"X")
 _LONG_NAME: Final = b"L"
@@ -65,7 +65,7 @@ TarEvent: TypeAlias = "TarMember | memoryview | Literal[_MemberEnd.MEMBER_END]"
 class TarDecoder:
     """Turns the bytes of an archive into members and their contents.
 
-    It holds a header and what extends it, never a content. Sizes are believed only as far as bytes arrive.
+    It buffers a header and its extensions, never content. No memory is reserved by the sizes in headers.
     """
 
     def __init__(self) -> None:
@@ -75,14 +75,14 @@ class TarDecoder:
         self._padding = 0
         self._extension: Header | None = None
         self._extensions = 0
-        self._said: dict[bytes, bytes] = {}
+        self._overrides: dict[bytes, bytes] = {}
         self._zeros = 0
 
     def feed(self, data: bytes) -> Iterator[TarEvent]:
-        """The events of the bytes that have arrived. Pieces of content are valid as long as `data` is.
+        """Decode bytes into events. Pieces of content are valid as long as `data`.
 
         Raises:
-            TarError: If this is no archive, or one that asks for too much.
+            TarError: If the data is not an archive, or exceeds a limit.
         """
         view = memoryview(data)
         while view:
@@ -104,16 +104,17 @@ class TarDecoder:
                     yield from self._complete()
 
     def finish(self) -> None:
-        """Check that the archive has ended.
+        """Check that the archive is complete.
 
         Raises:
-            TarError: If it has not.
+            TarError: If it is not.
         """
+        # An archive without zero blocks at its end was cut off.
         if not self._zeros or self._collected.strip(b"\0"):
             raise TarError("the archive ends too early")
 
     def _complete(self) -> Iterator[TarEvent]:
-        """A header, or an extension of one, has arrived."""
+        """Process a complete header or extension."""
         block, self._collected, self._wanted = bytes(self._collected), bytearray(), BLOCK
         if self._extension is not None:
             extension, self._extension = self._extension, None
@@ -130,7 +131,7 @@ class TarDecoder:
                 yield from self._begin(header)
 
     def _end(self) -> None:
-        if self._said:
+        if self._overrides:
             raise TarError("the archive ends in the middle of a header")
         self._zeros += BLOCK
         if self._zeros > MAX_PADDING:
@@ -141,43 +142,45 @@ class TarDecoder:
         if header.size > MAX_EXTENSION or self._extensions > MAX_EXTENSIONS:
             raise TarError(f"a header of {header.size:,} bytes, number {self._extensions}, is too much")
         if header.size:
-            self._extension, self._wanted = header, padded(header.size)
+            self._extension, self._wanted = header, pad(header.size)
 
     def _extend(self, header: Header, data: bytes) -> None:
         if header.flag == _LONG_NAME:
-            self._said[b"path"] = data.partition(b"\0")[0]
+            self._overrides[b"path"] = data.partition(b"\0")[0]
         elif header.flag == _LONG_LINK:
-            self._said[b"linkpath"] = data.partition(b"\0")[0]
+            self._overrides[b"linkpath"] = data.partition(b"\0")[0]
         elif header.flag in _PAX:
-            self._said |= _pax_records(data)
-        # Of what is said about all members, nothing is of interest: times, comments and owners.
+            self._overrides |= _pax_records(data)
+        # Global extensions only have times, comments and owners, which are not used.
 
     def _begin(self, header: Header) -> Iterator[TarEvent]:
-        said, self._said, self._extensions = self._said, {}, 0
-        member = _member(header, said)
+        overrides, self._overrides, self._extensions = self._overrides, {}, 0
+        member = _member(header, overrides)
         self._content = member.size
-        self._padding = padded(member.size) - member.size
+        self._padding = pad(member.size) - member.size
         yield member
         if not member.size:
             yield MEMBER_END
 
 
-def _member(header: Header, said: dict[bytes, bytes]) -> TarMember:
-    name = said.get(b"path", header.name)
-    link = said.get(b"linkpath", header.link)
+def _member(header: Header, overrides: dict[bytes, bytes]) -> TarMember:
+    name = overrides.get(b"path", header.name)
+    link = overrides.get(b"linkpath", header.link)
     if len(name) > MAX_NAME or len(link) > MAX_NAME:
         raise TarError(f"the name {name[:100]!r}... or its link has more than {MAX_NAME:,} bytes")
     if b"\0" in name or b"\0" in link:
         raise TarError(f"the name {name!r} or its link has a zero byte")
+    # Its content has holes, and its size is not that of the stored bytes.
     if header.flag == _SPARSE:
         raise TarError(f"{name!r} is stored as a sparse file, which is not supported")
-    size = _parsed_int(said.get(b"size"), header.size)
+    size = _parse_int(overrides.get(b"size"), header.size)
     if size > _MAX_SIZE:
         raise TarError(f"{name!r} has the size {size}")
-    mtime = _parsed_time(said.get(b"mtime"), header.mtime)
+    mtime = _parse_time(overrides.get(b"mtime"), header.mtime)
     kind = _TYPES.get(header.flag, MemberType.OTHER)
     if kind is MemberType.FILE and name.endswith(b"/"):
-        kind, size = MemberType.DIRECTORY, 0  # as the oldest format has them
+        # The V7 format has no type for directories.
+        kind, size = MemberType.DIRECTORY, 0
     if header.flag in _WITHOUT_CONTENT:
         size = 0
     stripped = name.rstrip(b"/") or name[:1]
@@ -185,13 +188,14 @@ def _member(header: Header, said: dict[bytes, bytes]) -> TarMember:
 
 
 def _pax_records(data: bytes) -> dict[bytes, bytes]:
-    """The records of interest: each is its own length, a key and a value."""
+    """The used records; each has its own length, a key and a value."""
     found: dict[bytes, bytes] = {}
     at = 0
     while at < len(data):
         digits, _, _ = data[at : at + 20].partition(b" ")
-        length = _parsed_int(digits, 0)
+        length = _parse_int(digits, 0)
         record = data[at + len(digits) + 1 : at + length]
+        # The length includes its own digits.
         if length <= len(digits) + 1 or at + length > len(data) or not record.endswith(b"\n"):
             raise TarError("a pax header is malformed")
         key, _, value = record[:-1].partition(b"=")
@@ -203,7 +207,7 @@ def _pax_records(data: bytes) -> dict[bytes, bytes]:
     return found
 
 
-def _parsed_int(text: bytes | None, default: int) -> int:
+def _parse_int(text: bytes | None, default: int) -> int:
     if text is None:
         return default
     if not text.isdigit() or len(text) > 20:
@@ -211,11 +215,11 @@ def _parsed_int(text: bytes | None, default: int) -> int:
     return int(text)
 
 
-def _parsed_time(text: bytes | None, default: int) -> float:
+def _parse_time(text: bytes | None, default: int) -> float:
     if text is None:
         return default
     try:
-        # Not int, inf or nan in words.
+        # Digits only: float() also accepts "inf" and "nan".
         return float(text) if len(text) < 40 and not text.strip(b"-0123456789.") else default
     except ValueError:
         return default

@@ -1,7 +1,7 @@
 """The headers of tar archives.
 
-GNU's format is written, because every tar reads it: those of GNU, BSD, busybox and toybox. GNU's, ustar, pax and the
-oldest format are read. Names are bytes, as file systems have them.
+Headers are written in GNU's format, which every tar reads: those of GNU, BSD, busybox and toybox. The formats of GNU,
+ustar, pax and V7 can be read. Names are bytes, as in file systems.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = [
     "TarMember",
     "decode_header",
     "encode_header",
-    "padded",
+    "pad",
 ]
 
 BLOCK: Final = 512
-"""Everything in an archive is a multiple of it."""
+"""The block size of an archive."""
 _NAME_SIZE: Final = 100
 _GNU_MAGIC: Final = b"ustar  \0"
 _POSIX_MAGIC: Final = b"ustar\0"
@@ -31,11 +31,11 @@ _CHECKSUM: Final = slice(148, 156)
 
 
 class TarError(ValueError):
-    """What should be a tar archive is none, or not all of one."""
+    """The data is not a tar archive, or incomplete."""
 
 
 class MemberType(enum.Enum):
-    """What a member of an archive is; the values are those of GNU's headers."""
+    """The type of a member; the values are those of GNU's headers."""
 
     FILE = b"0"
     HARD_LINK = b"1"
@@ -52,12 +52,12 @@ class TarMember:
     """A member of an archive.
 
     Attributes:
-        name: Its name, without the slash that ends those of directories.
-        type: What it is.
-        size: How many bytes of content follow.
-        mode: Its permissions.
-        mtime: When it was modified, in seconds since 1970.
-        link: What it links to, if it is a link.
+        name: The name, without the trailing slash of directories.
+        type: The type.
+        size: The size of the content in bytes.
+        mode: The permissions.
+        mtime: The time of modification, in seconds since 1970.
+        link: The target of a link.
     """
 
     name: bytes
@@ -70,11 +70,11 @@ class TarMember:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a header block says; others before it may have said more.
+    """The fields of a header block; extension blocks before it may override them.
 
     Attributes:
         flag: The type, as one byte.
-        name: The name; that of a directory may end with a slash.
+        name: The name; a directory's may end with a slash.
         size: The size.
         mode: The permissions.
         mtime: The time of modification.
@@ -89,14 +89,16 @@ class Header:
     link: bytes
 
 
-def padded(size: int) -> int:
-    """How many bytes that many take in an archive."""
+def pad(size: int) -> int:
+    """Round a size up to whole blocks."""
     return -(-size // BLOCK) * BLOCK
 
 
 def encode_header(member: TarMember) -> bytes:
-    """The blocks before a member's content. Its owner is root, for whoever extracts it as root without saying whose it is."""
+    """Encode the blocks before a member's content."""
+    # The owner is root, for an extraction as root without an explicit owner.
     name = member.name + b"/" if member.type is MemberType.DIRECTORY else member.name
+    # GNU's tar expects the long names in separate blocks before the header.
     long_link = _long(b"K", member.link) if len(member.link) >= _NAME_SIZE else b""
     long_name = _long(b"L", name) if len(name) >= _NAME_SIZE else b""
     header = _block(name, member.type.value, member.size, member.mode, int(member.mtime), member.link)
@@ -104,9 +106,9 @@ def encode_header(member: TarMember) -> bytes:
 
 
 def _long(flag: bytes, name: bytes) -> bytes:
-    """The blocks of a name that is too long for its field."""
+    """Encode a name that is too long for its field."""
     size = len(name) + 1
-    return _block(_LONG_NAME, flag, size, 0o644, 0, b"") + name.ljust(padded(size), b"\0")
+    return _block(_LONG_NAME, flag, size, 0o644, 0, b"") + name.ljust(pad(size), b"\0")
 
 
 def _block(name: bytes, flag: bytes, size: int, mode: int, mtime: int, link: bytes) -> bytes:
@@ -130,7 +132,7 @@ def _block(name: bytes, flag: bytes, size: int, mode: int, mtime: int, link: byt
 
 
 def _number(value: int, width: int) -> bytes:
-    """A number as octal digits or, if it has too many or is negative, in GNU's binary form."""
+    """Encode a number as octal digits; a large or negative one in GNU's binary form."""
     if 0 <= value < 8 ** (width - 1):
         return b"%0*o\0" % (width - 1, value)
     sign = b"\xff" if value < 0 else b"\x80"
@@ -138,14 +140,16 @@ def _number(value: int, width: int) -> bytes:
 
 
 def decode_header(block: bytes) -> Header:
-    """Read a header block.
+    """Decode a header block.
 
     Raises:
-        TarError: If it is not one.
+        TarError: If it is invalid.
     """
+    # The checksum is computed with blanks in its own field.
     if sum(block) - sum(block[_CHECKSUM]) + 8 * ord(" ") != _decode_number(block[_CHECKSUM]):
         raise TarError("what is there is not a tar archive, or it is damaged: a header has a wrong checksum")
     name = _text(block[:_NAME_SIZE])
+    # GNU's format uses these bytes for other fields.
     prefix = _text(block[345:500]) if block[257:263] == _POSIX_MAGIC else b""
     size = _decode_number(block[124:136])
     if size < 0:
@@ -165,6 +169,7 @@ def _text(field: bytes) -> bytes:
 
 
 def _decode_number(field: bytes) -> int:
+    # GNU's binary form.
     if field[0] in (0x80, 0xFF):
         value = int.from_bytes(field[1:])
         return value - 256 ** (len(field) - 1) if field[0] == 0xFF else value

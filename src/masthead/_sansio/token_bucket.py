@@ -16,9 +16,9 @@ class Reservation:
     """A reserved token.
 
     Attributes:
-        at: When it becomes available.
-        wait: How many seconds that was away at the time of the reservation; 0 for at once.
-        full_before: When the bucket would have been full again without it.
+        at: The time at which the token is available.
+        wait: Seconds until then at the time of the reservation; 0 if it is available immediately.
+        full_before: The time at which the bucket would have been full without it.
         is_cancelled: Whether it was returned.
     """
 
@@ -35,14 +35,14 @@ class TokenBucket:
 
     ::
 
-        reserve: available at once while tokens are left, else when the next token is added
-        cancel:  cancelled reservations at the end of the queue are undone as if they had never been made; one in the
-                 middle stays unused, since the reservations after it have fixed times already
+        reserve: available immediately while tokens are left, otherwise when the next token is added
+        cancel:  cancelled reservations at the end of the queue are undone completely; one in the middle stays unused,
+                 because the reservations after it have fixed times already
 
-    It stores no tokens: one number, the time at which the bucket will be full again, is enough.
+    It stores a single number, the time at which the bucket will be full again.
 
     Args:
-        rate: How many tokens are added per second.
+        rate: Tokens added per second.
         burst: The capacity of the bucket.
 
     Raises:
@@ -60,8 +60,9 @@ class TokenBucket:
         self._queue: deque[Reservation] = deque()
 
     def reserve(self, now: float) -> Reservation:
-        """Reserve the next token. The caller waits for its ``wait`` seconds, or cancels it."""
+        """Reserve the next token. The caller waits ``wait`` seconds, or cancels the reservation."""
         self._drop_used(now)
+        # A full bucket has `burst` tokens; the slack is the refill time of all but one.
         at = max(now, self._full_at - self._slack)
         reservation = Reservation(at, at - now, self._full_at)
         self._full_at = max(now, self._full_at) + self._interval
@@ -69,19 +70,20 @@ class TokenBucket:
         return reservation
 
     def take(self, now: float) -> float:
-        """Reserve the next token for good; returns how many seconds it is away. Nothing is kept of it."""
-        self._queue.clear()  # what was reserved before cannot be undone any more
+        """Take the next token, without the option to cancel; return the seconds until it is available."""
+        # Earlier reservations cannot be undone any more, because this token's time is fixed.
+        self._queue.clear()
         wait = max(0.0, self._full_at - self._slack - now)
         self._full_at = max(now, self._full_at) + self._interval
         return wait
 
     def cancel(self, reservation: Reservation) -> None:
-        """Return an unused token. Cancelling twice, or after its time, does nothing."""
+        """Return an unused token. A second cancellation, or one after its time, is a no-op."""
         reservation.is_cancelled = True
         while self._queue and self._queue[-1].is_cancelled:
             self._full_at = self._queue.pop().full_before
 
     def _drop_used(self, now: float) -> None:
-        """Remove reservations whose time has come, so that the queue holds only pending ones."""
+        """Remove reservations whose time has passed."""
         while self._queue and self._queue[0].at <= now:
             self._queue.popleft()

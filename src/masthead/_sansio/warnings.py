@@ -19,7 +19,7 @@ _CODE: Final = 299
 """The code of "miscellaneous persistent warning", the only one that the API uses."""
 
 _MAX_WARNINGS: Final = 100
-"""How many warnings of one response are read: each may become a log line."""
+"""The maximum number of warnings per response: each may become a log line."""
 
 # code agent "text" "date", then a comma or the end (RFC 7234, section 5.5).
 _VALUE: Final = re.compile(
@@ -36,7 +36,7 @@ class ServerWarning:
 
     Attributes:
         text: The text, safe for terminals: control characters are replaced by blanks.
-        agent: The component that sends it; mostly ``-``.
+        agent: The sending component; mostly ``-``.
         code: 299.
     """
 
@@ -48,12 +48,11 @@ class ServerWarning:
 def parse_warnings(headers: Iterable[str]) -> list[ServerWarning]:
     """Parse the ``Warning`` headers of one response, in their order; never raises.
 
-    At most a hundred warnings are returned. Those of another code than 299, and those without text, are left
-    out. A header is read up to the first part that is not a valid warning: what follows could be inside a
-    badly quoted text.
+    At most a hundred warnings are returned. Warnings with another code than 299, or without text, are skipped. A header
+    is read up to the first invalid part, because the remainder could be inside a badly quoted text.
     """
-    found = (warning for header in headers for warning in _parse(header))
-    return list(itertools.islice(found, _MAX_WARNINGS))
+    warnings = (warning for header in headers for warning in _parse(header))
+    return list(itertools.islice(warnings, _MAX_WARNINGS))
 
 
 def _parse(header: str) -> Iterator[ServerWarning]:

@@ -1,4 +1,4 @@
-"""The state of a work queue: which keys wait, until when, in which order, and which are being processed.
+"""The state of a work queue: ready, delayed and processed keys.
 
 ::
 
@@ -10,13 +10,13 @@
          │ └──────────────── done ──────────────────────────────────────────┘        v
          └───────────────────add────────────────────────>└─────────── done ── processing, dirty
 
-A key is in the queue at most once: ready, delayed, or dirty, which means that it is handed out again when its
-processing is done. While it is processed it is not handed out, so that two workers never have one key. Adding a key
-that is waiting merges the two requests: the earlier time and the higher priority win.
+A key is in the queue at most once: ready, delayed, or dirty, which means that it becomes ready again when its
+processing is done. A key is never handed out while it is processed, so that two workers never have the same key. Adding
+a queued key merges the two requests: the earlier time and the higher priority win.
 
-differs from client-go: there, a delayed add stays pending beside an immediate one, and runs the key once more later.
-Here the immediate one replaces it: whoever processes the key now sees the newest state and decides anew when it wants
-to be called again, and a retry with backoff does not follow a success.
+differs from client-go: there, a delayed add stays pending after an immediate one, and runs the key once more later.
+Here the immediate add replaces it: the worker sees the newest state and chooses the next delay itself, and a retry with
+backoff does not follow a success.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = ["LOW_PRIORITY", "OLDEST_EVERY", "WorkQueueState"]
 K = TypeVar("K", bound="Hashable")
 
 LOW_PRIORITY: Final = -100
-"""The priority of initial objects and resyncs, which wait behind real changes."""
+"""The priority of initial objects and resyncs, which wait for real changes."""
 OLDEST_EVERY: Final = 8
-"""While keys of several priorities are ready, one in so many that are taken is the one that has waited longest."""
+"""While keys of several priorities are ready, every so many takes, the key with the longest wait is taken."""
 
 _STALE_ENTRIES: Final = 64
-"""How many outdated entries the heap of delays may have, beside as many as there are delayed keys."""
+"""Outdated entries of the heap of delays, in addition to the number of delayed keys, before it is rebuilt."""
 
 
 @set_module("masthead.workqueue")
@@ -58,11 +58,11 @@ class WorkQueueState(Generic[K]):
     delay costs O(log delayed).
 
     Attributes:
-        adds: How many keys have become ready or dirty so far.
-        ready_since: When the key that was taken last was added.
+        adds: The number of keys that have become ready or dirty so far.
+        ready_since: The time at which the last taken key was added.
 
     Args:
-        oldest_every: How often the oldest key is taken while keys of several priorities are ready.
+        oldest_every: The ageing period while keys of several priorities are ready.
 
     Raises:
         ArgumentError: If `oldest_every` is less than 2.
@@ -73,8 +73,8 @@ class WorkQueueState(Generic[K]):
             raise ArgumentError(f"oldest_every must be at least 2: {oldest_every}", value=oldest_every)
         self._oldest_every = oldest_every
         self._turn = 0
-        # Ready keys, with the time since when they wait: those of priority 0, and the others by priority. Not plain
-        # dicts: to take the first of those is to step over all that were taken before.
+        # Ready keys with the time of their addition: priority 0, and the others by priority. Not plain dicts, which
+        # find the first key by stepping over all removed ones.
         self._normal: OrderedDict[K, float] = OrderedDict()
         self._lanes: dict[int, OrderedDict[K, float]] = {}
         self._processing: dict[K, float] = {}
@@ -88,16 +88,17 @@ class WorkQueueState(Generic[K]):
         self.ready_since: float = 0.0
 
     def add(self, key: K, now: float, priority: int = 0) -> bool:
-        """Make a key ready, or dirty if it is being processed; does nothing once the queue is closed.
+        """Make a key ready, or dirty if it is being processed; a no-op once the queue is closed.
 
         Returns:
-            Whether a key has become ready, so that a waiting worker may be woken.
+            Whether a key has become ready, so that the caller wakes a worker.
 
         Raises:
             ArgumentError: If the key is None.
         """
         if self._is_closed:
             return False
+        # The cheap checks come first: most queues have no delayed keys and a single priority.
         if self._delayed:
             priority = self._undelay(key, priority)
         if self._processing and key in self._processing:
@@ -121,12 +122,12 @@ class WorkQueueState(Generic[K]):
         return True
 
     def add_after(self, key: K, delay: float, now: float, priority: int = 0) -> bool:
-        """Make a key ready after so many seconds; does nothing once the queue is closed.
+        """Make a key ready after a delay; a no-op once the queue is closed.
 
-        Of several delays of a key the one that ends first wins. A key that is ready or dirty stays that.
+        Of several delays of a key, the earliest end wins. A ready or dirty key stays ready or dirty.
 
         Returns:
-            Whether a waiting worker may be woken, or `next_time` has become earlier.
+            Whether a key has become ready, or `next_time` is earlier than before.
 
         Raises:
             ArgumentError: If the key is None, or the delay is not finite.
@@ -138,7 +139,8 @@ class WorkQueueState(Generic[K]):
         if self._is_closed:
             return False
         if key in self._normal or self._lane_of(key) or key in self._dirty:
-            return self.add(key, now, priority)  # merges the priorities
+            # The key is queued already, and earlier than the delay; this merges the priorities.
+            return self.add(key, now, priority)
         due, delayed = now + delay, self._delayed.get(key)
         if delayed is not None:
             priority = max(priority, delayed[2])
@@ -152,7 +154,7 @@ class WorkQueueState(Generic[K]):
         return self._heap[0][1] == sequence
 
     def take(self, now: float) -> K | None:
-        """Hand out the next key, which is being processed from now on; None if no key is ready."""
+        """Hand out the next key for processing; None if no key is ready."""
         if self._delayed and self._heap[0][0] <= now:
             self.promote(now)
         if self._lanes:
@@ -168,7 +170,7 @@ class WorkQueueState(Generic[K]):
         """End the processing of a key. A dirty one becomes ready.
 
         Returns:
-            Whether a key has become ready, so that a waiting worker may be woken.
+            Whether a key has become ready, so that the caller wakes a worker.
 
         Raises:
             ArgumentError: If the key is not being processed.
@@ -188,21 +190,22 @@ class WorkQueueState(Generic[K]):
         return False
 
     def promote(self, now: float) -> int:
-        """Make the keys ready whose delay has ended; a key that is being processed becomes dirty.
+        """Make keys ready whose delay has ended; a key in processing becomes dirty.
 
         Returns:
-            How many keys have become ready.
+            The number of keys that have become ready.
         """
         heap, promoted = self._heap, 0
         while heap and heap[0][0] <= now:
             _, sequence, key = heappop(heap)
             delayed = self._delayed.get(key)
+            # Another sequence: the key was added or delayed again since, and this entry is outdated.
             if delayed is not None and delayed[1] == sequence:
                 promoted += self.add(key, now, delayed[2])
         return promoted
 
     def next_time(self) -> float | None:
-        """When the next delay ends; None if no key is delayed."""
+        """The end of the next delay; None if no key is delayed."""
         heap = self._heap
         while heap:
             due, sequence, key = heap[0]
@@ -213,7 +216,7 @@ class WorkQueueState(Generic[K]):
         return None
 
     def discard(self, key: K) -> bool:
-        """Drop what is waiting for a key: ready, delayed or dirty. Its processing goes on, and is done as usual.
+        """Drop a ready, delayed or dirty key. Its current processing continues.
 
         Returns:
             Whether anything was dropped.
@@ -232,20 +235,21 @@ class WorkQueueState(Generic[K]):
         return True
 
     def clear(self) -> int:
-        """Drop all keys that are ready, delayed or dirty; returns how many. What is being processed goes on."""
+        """Drop all ready, delayed and dirty keys; return their number. Current processing continues."""
         dropped = self.waiting + len(self._delayed)
-        for each in (self._normal, self._lanes, self._dirty, self._delayed, self._heap):
-            each.clear()
+        for keys in (self._normal, self._lanes, self._dirty, self._delayed, self._heap):
+            keys.clear()
         return dropped
 
     def close(self) -> None:
-        """Accept no more keys and drop the delayed ones. Those that are ready or dirty are still handed out."""
+        """Accept no more keys, and drop the delayed ones. Ready and dirty keys are still handed out."""
+        # Delayed keys would keep the workers of a closed queue waiting.
         self._is_closed = True
         self._delayed.clear()
         self._heap.clear()
 
     def rebase(self, offset: float) -> None:
-        """Add to all times, for a clock that has another zero."""
+        """Shift all times, for a clock with another zero."""
         for lane in (self._normal, *self._lanes.values(), self._processing):
             for key in lane:
                 lane[key] += offset
@@ -256,7 +260,7 @@ class WorkQueueState(Generic[K]):
         self._rebuild_heap()
 
     def __len__(self) -> int:
-        """How many keys are ready. Delayed keys count once their delay has ended and `promote` or `take` was called."""
+        """The number of ready keys. A delayed key counts after its delay and a call of `promote` or `take`."""
         return len(self._normal) + sum(map(len, self._lanes.values()))
 
     @property
@@ -266,7 +270,8 @@ class WorkQueueState(Generic[K]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is ready, dirty or being processed. Delayed keys may wait."""
+        """Whether no key is ready, dirty or being processed. Keys may be delayed."""
+        # A dirty key is in processing, too.
         return not (self._normal or self._lanes or self._processing)
 
     @property
@@ -276,31 +281,31 @@ class WorkQueueState(Generic[K]):
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing will be handed out any more: closed, and nothing is ready or dirty."""
+        """Whether the queue is closed, and no key is ready or dirty."""
         return self._is_closed and not (self._normal or self._lanes or self._dirty)
 
     @property
     def delayed(self) -> int:
-        """How many keys are delayed."""
+        """The number of delayed keys."""
         return len(self._delayed)
 
     def delays(self, now: float) -> dict[K, float]:
-        """The keys that are delayed, and for how many more seconds."""
+        """The delayed keys, and their remaining seconds."""
         return {key: due - now for key, (due, _, _) in self._delayed.items()}
 
     @property
     def waiting(self) -> int:
-        """How many keys are ready or dirty."""
+        """The number of ready and dirty keys."""
         return len(self) + len(self._dirty)
 
     @property
     def in_flight(self) -> dict[K, float]:
-        """The keys that are being processed, and since when; not to be changed."""
+        """The keys in processing, and the time of their take; do not change it."""
         return self._processing
 
     @property
     def oldest(self) -> tuple[K, float] | None:
-        """The oldest of the first ready keys of all priorities, and since when it waits; None if no key is ready."""
+        """The oldest of the first ready keys of all priorities, and its time; None if no key is ready."""
         lanes = [lane for lane in (self._normal, *self._lanes.values()) if lane]
         if not lanes:
             return None
@@ -308,18 +313,18 @@ class WorkQueueState(Generic[K]):
         return next(iter(lane.items()))
 
     def count_by_priority(self) -> dict[int, int]:
-        """How many keys are ready, by priority, the highest first."""
+        """The number of ready keys by priority, the highest first."""
         counts = {priority: len(lane) for priority, lane in self._lanes.items()}
         if self._normal:
             counts[0] = len(self._normal)
         return dict(sorted(counts.items(), reverse=True))
 
     def priority_of(self, key: K) -> int:
-        """The priority with which a key was taken, while it is being processed; otherwise 0."""
+        """The priority of a key in processing at its take; otherwise 0."""
         return self._taken_with.get(key, 0)
 
     def _undelay(self, key: K, priority: int) -> int:
-        """Drop the delay of a key that is added; returns the higher priority."""
+        """Drop the delay of an added key; return the higher priority."""
         delayed = self._delayed.pop(key, None)
         if delayed is None:
             return priority
@@ -327,7 +332,8 @@ class WorkQueueState(Generic[K]):
         return max(priority, delayed[2])
 
     def _compact(self) -> None:
-        """Drop outdated entries of the heap, once they are more than the others."""
+        """Drop outdated entries of the heap."""
+        # Rarely: a rebuild is linear, and must be paid for by as many changes.
         if len(self._heap) > 2 * len(self._delayed) + _STALE_ENTRIES:
             self._rebuild_heap()
 
@@ -344,21 +350,21 @@ class WorkQueueState(Generic[K]):
             self._dirty[key] = dirty[0], priority
 
     def _put(self, key: K, since: float, priority: int) -> None:
-        """Append a key to those of its priority."""
+        """Append a key to the lane of its priority."""
         if not priority:
             self._normal[key] = since
             return
         self._lanes.setdefault(priority, OrderedDict())[key] = since
 
     def _lane_of(self, key: K) -> int:
-        """The priority of a ready key; 0 if it has that, or is not ready."""
+        """The priority of a ready key other than 0; otherwise 0."""
         for priority, lane in self._lanes.items():
             if key in lane:
                 return priority
         return 0
 
     def _remove(self, key: K, priority: int) -> float:
-        """Remove a ready key of another priority than 0; returns since when it has waited."""
+        """Remove a ready key of another priority than 0; return the time of its addition."""
         lane = self._lanes[priority]
         since = lane.pop(key)
         if not lane:
@@ -366,7 +372,7 @@ class WorkQueueState(Generic[K]):
         return since
 
     def _take_by_priority(self) -> K:
-        """Remove the next ready key; at least one has another priority than 0."""
+        """Remove the next ready key, if at least one has another priority than 0."""
         priority = self._next_priority()
         if not priority:
             key, self.ready_since = self._normal.popitem(last=False)
@@ -379,12 +385,13 @@ class WorkQueueState(Generic[K]):
         return key
 
     def _next_priority(self) -> int:
-        """The priority to take a key of: the highest, or every so often that of the oldest key."""
+        """The priority of the next take: the highest, or periodically that of the oldest key."""
         highest = max(self._lanes)
         if self._normal:
             highest = max(highest, 0)
         elif len(self._lanes) == 1:
             return highest
+        # Counted only while several priorities compete.
         self._turn += 1
         if self._turn < self._oldest_every:
             return highest
@@ -396,5 +403,5 @@ class WorkQueueState(Generic[K]):
 
 
 def _since(lane: OrderedDict[K, float]) -> float:
-    """Since when the first key waits."""
+    """The time of the first key."""
     return lane[next(iter(lane))]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from masthead._client.cp.paths import leads_out
 from masthead._client.cp.progress import CopyCounter
 from masthead._client.cp.unpack import ContentWriter, CopySink, FileUnpacker, TreeUnpacker
-from masthead._sansio.tar_headers import MemberType, TarMember, encode_header, padded
+from masthead._sansio.tar_headers import MemberType, TarMember, encode_header, pad
 from masthead.errors import CopyError
 
 END = bytes(1024)
@@ -22,7 +22,7 @@ END = bytes(1024)
 
 def member(name: str, content: bytes = b"", **fields: object) -> bytes:
     made = TarMember(os.fsencode(name), size=len(content), **fields)  # type: ignore[arg-type]
-    return encode_header(made) + content.ljust(padded(len(content)), b"\0")
+    return encode_header(made) + content.ljust(pad(len(content)), b"\0")
 
 
 def directory(name: str, mode: int = 0o755, mtime: float = 0.0) -> bytes:

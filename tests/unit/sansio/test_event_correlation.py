@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from masthead._sansio.event_correlation import COMBINED, EventCorrelator, EventRecord, Observation
 from masthead._sansio.event_limits import CorrelatorOptions, SpamFilter
-from masthead._sansio.event_occurrences import EventReference, Occurrence, truncated
+from masthead._sansio.event_occurrences import EventReference, Occurrence, truncate
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = 60.0
@@ -310,7 +310,7 @@ def test_the_spam_filter_is_a_token_bucket(steps: list[float], burst: int) -> No
 
 @given(st.text(max_size=600), st.integers(10, 1024))
 def test_a_note_is_cut_between_characters_and_says_so(note: str, limit: int) -> None:
-    cut = truncated(note, limit)
+    cut = truncate(note, limit)
     assert len(cut.encode()) <= limit
     if cut != note:
         assert len(note.encode()) > limit

@@ -17,7 +17,7 @@ from masthead._sansio.tar_decoder import (
     MEMBER_END,
     TarDecoder,
 )
-from masthead._sansio.tar_headers import BLOCK, MemberType, TarError, TarMember, encode_header, padded
+from masthead._sansio.tar_headers import BLOCK, MemberType, TarError, TarMember, encode_header, pad
 
 END = bytes(2 * BLOCK)
 NAMES = st.binary(min_size=1, max_size=300).filter(
@@ -55,7 +55,7 @@ def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[TarMember
 
 
 def archive(members: list[tuple[TarMember, bytes]]) -> bytes:
-    return b"".join(encode_header(each) + data.ljust(padded(len(data)), b"\0") for each, data in members) + END
+    return b"".join(encode_header(each) + data.ljust(pad(len(data)), b"\0") for each, data in members) + END
 
 
 def with_content(member: TarMember, data: bytes) -> tuple[TarMember, bytes]:
@@ -184,7 +184,7 @@ def extension(flag: bytes, data: bytes, *, claimed: int | None = None) -> bytes:
     block[156:157] = flag
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
-    return bytes(block) + data.ljust(padded(len(data)), b"\0")
+    return bytes(block) + data.ljust(pad(len(data)), b"\0")
 
 
 def record(key: bytes, value: bytes) -> bytes:

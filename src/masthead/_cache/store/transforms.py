@@ -99,8 +99,8 @@ def describe(transform: Transform[Any] | None) -> str:
         # The message leaves the name out, because the repr of a partial may show secrets.
         raise SnapshotError(
             f"a transform of type {type(transform).__name__} has no name by which the next process would know it, so "
-            "that its snapshots cannot be distinguished from those of others; define it with def, without variables of a "
-            "function around it, or give its class a __repr__ that says what it does"
+            "that its snapshots cannot be distinguished from those of others; define it with def, without variables of "
+            "a function around it, or give its class a __repr__ that says what it does"
         )
     return name
 

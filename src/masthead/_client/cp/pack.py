@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from masthead._sansio.tar_headers import BLOCK, MemberType, TarMember, encode_header, padded
+from masthead._sansio.tar_headers import BLOCK, MemberType, TarMember, encode_header, pad
 from masthead.errors import CopyError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Archive:
         content, archive = 0, len(_END)
         for entry in self._entries():
             content += entry.member.size
-            archive += len(encode_header(entry.member)) + padded(entry.member.size)
+            archive += len(encode_header(entry.member)) + pad(entry.member.size)
         return ArchiveSize(content, archive)
 
     def chunks(self, counter: CopyCounter) -> Generator[bytes]:
@@ -86,7 +86,7 @@ class Archive:
             yield encode_header(entry.member)
             if entry.member.type is MemberType.FILE:
                 yield from file_chunks(entry.path, size, counter)
-                yield bytes(padded(size) - size)
+                yield bytes(pad(size) - size)
         yield _END
 
     def _entries(self) -> Iterator[_Entry]:
