@@ -106,7 +106,7 @@ class TargetConnection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """End one direction."""
         self._received.end()
-        return True  # the other direction stays open
+        return True  # keeps the other direction open
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End both directions."""

@@ -89,6 +89,7 @@ class ClientResponse:
         self._llhttp = None
 
     async def _read_more(self) -> None:
+        # A reset after the last byte is as good as an end.
         try:
             data = await self._connection.read()
         except OSError:

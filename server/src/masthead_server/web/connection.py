@@ -95,7 +95,8 @@ class HttpConnection(asyncio.Protocol):
             self._linger_timer.cancel()
         self._meter.release_all()
         self._queue.clear()
-        self._parser.close()
+        self._parser.close()  # or the connection would wait for the garbage collector
+        # Before the cancellation, so that a handler that shields itself gets an error, too.
         lost = exc or ConnectionResetError("the client went away")
         for request in (self._current, self._arriving):
             if request is not None:
@@ -136,8 +137,10 @@ class HttpConnection(asyncio.Protocol):
         Raises:
             BadRequestError: If too many wait.
         """
+        # Reading could be paused instead, but then nobody would notice that the client has left.
         if len(self._queue) >= _MAX_PIPELINED:
             raise BadRequestError(431, TOO_LARGE)
+        # HTTP/1.0 has no informational responses.
         expects = head.has_body and head.version != "1.0" and head.headers.get("Expect").lower() == "100-continue"
         request = Request(self, head, RequestBody(self, expects_continue=expects))
         self._arriving = request
@@ -180,6 +183,7 @@ class HttpConnection(asyncio.Protocol):
             ConnectionError: If the client has disconnected.
         """
         transport = self.transport
+        # asyncio drops what is written to a closing transport, with a warning after some writes.
         if transport is None or transport.is_closing():
             raise ConnectionResetError("the client went away")
         transport.write(data)
@@ -241,7 +245,7 @@ class HttpConnection(asyncio.Protocol):
                 queued.body.fail(ConnectionResetError("the server stops"))
         self._queue.clear()
         if self._task is not None:
-            # `wait` neither raises nor cancels what it waits for.
+            # `wait` neither raises nor cancels the task.
             await asyncio.wait([self._task], timeout=seconds)
         if self._task is not None:
             self._task.cancel()
@@ -261,6 +265,7 @@ class HttpConnection(asyncio.Protocol):
         if rest is not None:
             self._undecided = bytearray()
         framing = len(data) - parser.body_size
+        # llhttp does not tell where in the bytes a head has ended, so all bytes of one read count alike.
         if parser.heads:
             meter.count_heads(framing)
             self._stop_head_timer()
@@ -269,6 +274,7 @@ class HttpConnection(asyncio.Protocol):
                 self._refuse(BadRequestError(431, TOO_LARGE))
                 return
         else:
+            # From the first byte on: a connection may be idle for longer.
             if not meter.has_begun:
                 self._start_head_timer()
             meter.count_part(framing)
@@ -290,6 +296,7 @@ class HttpConnection(asyncio.Protocol):
                 self._arriving.body.end()
                 self._arriving = None
         self._undecided += data
+        # Reading is not paused, because the end of the connection must be noticed.
         if len(self._undecided) > HEAD_LIMIT:
             self.abort()
 
@@ -363,6 +370,7 @@ class HttpConnection(asyncio.Protocol):
         """Tell whether the next request may be handled; otherwise the connection ends."""
         if self.transport is None or self.transport.is_closing():
             return False
+        # A response that is missing or cut short: only the end of the connection tells the client.
         if request.is_switched or request.response is None or not request.response.is_finished:
             self.close()
             return False
@@ -370,6 +378,7 @@ class HttpConnection(asyncio.Protocol):
             self._close_slowly(is_body_complete=request.body.is_complete)
             return False
         if not request.body.is_complete:
+            # The next request begins behind the body.
             try:
                 async with asyncio.timeout(_DISCARD_SECONDS):
                     await request.body.wait_complete()
@@ -396,6 +405,7 @@ class HttpConnection(asyncio.Protocol):
         transport = self.transport
         if transport is None:
             return
+        # TLS has no half-close in asyncio.
         if is_body_complete or not transport.can_write_eof():
             transport.close()
             return

@@ -98,8 +98,10 @@ class Request:
         # HEAD announces the length that GET would have; 204 and 304 have none.
         has_length = framing is Framing.LENGTH or (self.method == "HEAD" and response.code not in {204, 304})
         headers = [*response.headers, ("Content-Length", str(len(response.body)))] if has_length else response.headers
+        # Encoded before anything is recorded: an invalid header must leave the way free for a 500.
         data = self._encode(response.code, headers)
         self.response = ResponseStream(self.connection, Framing.NONE, None)
+        # One buffer, and so one packet for a small response.
         self.connection.write(data + response.body if framing is Framing.LENGTH else data)
         self.response.is_finished = True
         if self.connection.writing_paused:

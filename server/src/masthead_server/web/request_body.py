@@ -58,6 +58,7 @@ class RequestBody:
         Raises:
             Exception: What `fail` was given.
         """
+        # A body that came with its head needs no permission.
         if self.expects_continue and not self.is_complete:
             self._connection.write(_CONTINUE)
         self.expects_continue = False
@@ -104,6 +105,7 @@ class RequestBody:
 
     def fail(self, error: Exception) -> None:
         """Give up: the reader gets this error."""
+        # The first error is the cause of further ones.
         if not self.is_complete and self._error is None:
             self._error = error
             self._drop()

@@ -53,7 +53,7 @@ class RequestParser:
         self.heads = 0
         self.body_size = 0
         self.is_in_body = False
-        self._receiver = receiver
+        self._receiver: RequestReceiver | None = receiver
         self._llhttp: HttpRequestParser | None = HttpRequestParser(self)
         self._target = b""
         self._fields: list[tuple[bytes, bytes]] = []
@@ -76,16 +76,18 @@ class RequestParser:
         try:
             self._llhttp.feed_data(data)
         except HttpParserUpgrade as upgrade:
+            # llhttp stops here, and has resumed itself: what follows may be fed again as HTTP.
             return data[upgrade.args[0] :]
         except HttpParserError as error:
+            # Bytes behind the last request are an error to llhttp; Go's server ignores them.
             if self._is_last and not self.is_in_body:
                 return None
             raise self._refusal or BadRequestError(400, f"Bad Request: {error}") from None
         return None
 
     def close(self) -> None:
-        """Release llhttp, to break the reference cycle with it."""
-        self._llhttp = None
+        """Release llhttp and the receiver, to break the reference cycles with them."""
+        self._llhttp = self._receiver = None
 
     # Called by llhttp:
 
@@ -101,6 +103,7 @@ class RequestParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header has arrived, or a trailer, which is ignored."""
+        # Trailers could contradict the head that was already checked.
         if self.is_in_body:
             self._trailers += 1
         else:
@@ -111,8 +114,9 @@ class RequestParser:
 
     def on_headers_complete(self) -> None:
         """The head is complete."""
-        llhttp = self._llhttp
+        llhttp, receiver = self._llhttp, self._receiver
         assert llhttp is not None
+        assert receiver is not None
         self.heads += 1
         try:
             head = check_head(
@@ -123,7 +127,7 @@ class RequestParser:
                 keep_alive=llhttp.should_keep_alive(),
                 is_upgrade=llhttp.should_upgrade(),
             )
-            self._receiver.on_request(head)
+            receiver.on_request(head)
         except BadRequestError as refusal:
             self._refuse(refusal)
         self.is_in_body = True
@@ -132,12 +136,14 @@ class RequestParser:
     def on_body(self, piece: bytes) -> None:
         """Bytes of the body have arrived."""
         self.body_size += len(piece)
-        self._receiver.on_body(piece)
+        if self._receiver is not None:
+            self._receiver.on_body(piece)
 
     def on_message_complete(self) -> None:
         """The request is complete."""
         self.is_in_body = False
-        self._receiver.on_end()
+        if self._receiver is not None:
+            self._receiver.on_end()
 
     def _refuse(self, refusal: BadRequestError) -> None:
         # llhttp wraps whatever a callback raises.

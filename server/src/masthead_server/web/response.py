@@ -84,6 +84,7 @@ def encode_head(code: int, headers: Iterable[tuple[str, str]], reason: str = "")
     lines = [f"HTTP/1.1 {code} {reason or _REASONS.get(code, 'Unknown')}"]
     lines += [f"{name}: {value}" for name, value in headers]
     encoded = "\r\n".join(lines).encode("utf-8", "surrogateescape")
+    # Injected lines would let a proxied server, or a name in an error message, write headers of ours.
     if encoded.count(b"\n") != len(lines) - 1 or encoded.count(b"\r") != len(lines) - 1 or b"\0" in encoded:
         raise ValueError("a header of the response has a line break")
     return encoded + b"\r\n\r\n"

@@ -142,6 +142,7 @@ class WebSocket:
             self._has_peer_closed = True
             if not self.is_closed:
                 self.is_closed = True
+                # The code is echoed, the reason is not.
                 with suppress(ConnectionError):
                     await self._stream.send(encode_frame(Opcode.CLOSE, message.data[:2]))
                 await self._stream.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import weakref
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from masthead_server.web.server import HttpServer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from masthead_server.web.connection import HttpConnection
     from masthead_server.web.request import Request
 
 LOGGER = logging.getLogger("tests.web")
@@ -163,6 +166,28 @@ async def test_a_client_that_leaves_cancels_the_handler() -> None:
         await ended.wait()
         await asyncio.sleep(1)
         assert server.connections == set()
+
+
+async def test_a_closed_connection_needs_no_garbage_collector() -> None:
+    seen: list[weakref.ref[HttpConnection]] = []
+
+    async def handle(request: Request) -> None:
+        seen.append(weakref.ref(request.connection))
+        await echo(request)
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with serving(handle) as (_, client):
+            client.send(ask("/", "Connection: close"))
+            assert (await client.rest()).endswith(b"/")
+            for _ in range(5):  # turns of the loop until the transport is closed
+                await asyncio.sleep(0)
+        del client
+        await asyncio.sleep(0)
+        assert [reference() for reference in seen] == [None]
+    finally:
+        gc.enable()
 
 
 @in_virtual_time
