@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     ROOT / "src" / "masthead": ("_transport", {"httptools", "websockets"}),
-    ROOT / "server" / "src" / "masthead_server": ("web", {"httptools"}),
+    ROOT / "server" / "src" / "masthead_server": ("web", {"httptools", "websockets"}),
 }
 """The packages that may import HTTP libraries, and which ones."""
 LIBRARIES = {"aiohttp", "httptools", "httpx", "multidict", "requests", "urllib3", "websockets", "yarl"}
