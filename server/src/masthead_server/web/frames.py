@@ -93,37 +93,43 @@ class FrameParser:
     def feed(self, data: bytes | memoryview) -> list[Message]:
         """Return the messages and control frames that these bytes complete, up to an `error`."""
         messages: list[Message] = []
-        if self.error is None:
+        if self.error is not None:
+            return messages
+        try:
+            if not self._received:
+                # Whole frames are parsed in place, and only the rest is copied.
+                with memoryview(data) as view:
+                    self._received += view[self._parse(view, messages) :]
+                return messages
             self._received += data
-            try:
-                self._parse(messages)
-            except FrameError as error:
-                self.error = error
+            with memoryview(self._received) as view:
+                end = self._parse(view, messages)
+            # Once per call: deleting in front of each frame would copy the rest of a flood every time.
+            del self._received[:end]
+        except FrameError as error:
+            self.error = error
         return messages
 
-    def _parse(self, messages: list[Message]) -> None:
+    def _parse(self, received: memoryview, messages: list[Message]) -> int:
+        """Add the messages that are complete; returns where the rest begins."""
         at = 0
         while True:
             if self._head is None:
-                self._head, at = self._parse_head(at)
+                self._head, at = self._parse_head(received, at)
                 if self._head is None:
-                    break
+                    return at
             head = self._head
-            if len(self._received) - at < head.length:
-                break
-            with memoryview(self._received) as view, view[at : at + head.length] as masked:
-                payload = self._unmask(masked, head.mask)
+            if len(received) - at < head.length:
+                return at
+            payload = self._unmask(received[at : at + head.length], head.mask)
             at += head.length
             self._head = None
             message = self._take(head, payload)
             if message is not None:
                 messages.append(message)
-        # Once per call: deleting in front of each frame would copy the rest of a flood every time.
-        del self._received[:at]
 
-    def _parse_head(self, at: int) -> tuple[_Head | None, int]:
+    def _parse_head(self, received: memoryview, at: int) -> tuple[_Head | None, int]:
         """Return the head at this place, and where the payload begins; None while it is incomplete."""
-        received = self._received
         have = len(received) - at
         if have < 2:
             return None, at
