@@ -1,4 +1,4 @@
-"""The arguments of programs, such as ``masthead serve``: what is wrong with them is said in one line, with a hint."""
+"""The arguments of programs such as ``masthead serve``: an error is one line, with a hint."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _UNKNOWN: Final = "unrecognized arguments: "
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """A parser whose errors look like those of all commands, instead of beginning with the whole usage."""
+    """A parser that reports errors like all commands do: one line instead of the whole usage."""
 
     def error(self, message: str) -> NoReturn:
         """End the process with code 2.
 
         Args:
-            message: What is wrong.
+            message: The problem.
 
         Raises:
             SystemExit: Always.
@@ -30,8 +30,8 @@ class ArgumentParser(argparse.ArgumentParser):
         self.exit(_BAD_ARGUMENTS, f"{self.prog}: {message}\nhint: {hint}\n")
 
     def _nearest(self, message: str) -> str:
-        """A hint that names the option that is spelt most like an unknown one; empty if there is none."""
-        import difflib  # only for those who mistype
+        """Return a hint with the option most similar to an unknown one; empty without one."""
+        import difflib  # imported after a typing error only, because programs must start quickly
 
         unknown = message.removeprefix(_UNKNOWN).partition(" ")[0].partition("=")[0]
         if not message.startswith(_UNKNOWN) or not unknown.startswith("--"):

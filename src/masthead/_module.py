@@ -1,4 +1,4 @@
-"""The public module that a class or function belongs to, whichever private one defines it."""
+"""Mark classes and functions with the public module that exports them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Thing = TypeVar("Thing")
 
 
 def set_module(name: str) -> Callable[[Thing], Thing]:
-    """Say where a class or function is exported: ``@set_module("masthead")``, above all other decorators.
+    """Set the public module of a class or function: ``@set_module("masthead")``, above all other decorators.
 
-    Help texts, reprs, tracebacks and pickles then name the public module, and stay as they are when the definition
-    moves to another file.
+    Help texts, reprs, tracebacks and pickles then name the public module, and do not change when the definition moves
+    to another file.
     """
 
     def mark(thing: Thing) -> Thing:
@@ -32,31 +32,31 @@ def set_module(name: str) -> Callable[[Thing], Thing]:
 
 
 def _keep_scope(cls: type) -> None:
-    """Have the annotations of a class still looked up in the module that wrote them."""
+    """Resolve the annotations of a class in the defining module, although its ``__module__`` changes."""
     annotations: dict[str, object] | None = vars(cls).get("__annotations__")
     if annotations:
-        for name, given in annotations.items():
-            annotations[name] = scoped(given, cls.__module__)
+        for name, annotation in annotations.items():
+            annotations[name] = scoped(annotation, cls.__module__)
 
 
 def scoped(annotation: object, module: str) -> object:
-    """An annotation that is looked up in the module that wrote it, wherever its class is exported."""
-    # A public module exports its own classes: theirs are looked up in the right place as they are, and are many.
+    """Bind an annotation to the module that wrote it, wherever its class is exported."""
+    # Classes of public modules, such as the thousands of masthead.api, already resolve in the right place.
     is_private = "._" in module
     return _reference(annotation, module) if is_private and isinstance(annotation, str) else annotation
 
 
-@functools.cache  # few are written only once, and each has to be compiled
+@functools.cache  # most annotations occur many times, and each has to be compiled
 def _reference(text: str, module: str) -> typing.ForwardRef:
     reference = typing.ForwardRef(text, module=module, is_class=True)
     if sys.version_info >= (3, 14):
-        # There, a reference forgets its module where its evaluator brings globals, as msgspec does.
+        # Since 3.14, a reference ignores its module if the evaluator passes globals, as msgspec does.
         reference.__extra_names__ = _ModuleNames(module)
     return reference
 
 
 class _ModuleNames:
-    """The names of a module when they are looked up, as far as `typing.ForwardRef` needs a mapping."""
+    """The current names of a module, as the mapping that `typing.ForwardRef` needs."""
 
     __slots__ = ("_module",)
 
@@ -64,12 +64,12 @@ class _ModuleNames:
         self._module = module
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return vars(sys.modules[self._module]).keys()
 
     def __getitem__(self, name: str) -> object:
         return vars(sys.modules[self._module])[name]
 
     def items(self) -> Iterable[tuple[str, object]]:
-        """Nothing: the hash of a reference is made of these, and not every value of a module has one."""
+        """Return nothing: a reference hashes these items, and not every value of a module has a hash."""
         return ()

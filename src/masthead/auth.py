@@ -1,7 +1,7 @@
-"""Credentials for ``masthead.rest``: bearer tokens, basic authentication, exec plugins, OpenID Connect and TLS.
+"""Credentials: bearer tokens, basic authentication, exec plugins, OpenID Connect and TLS.
 
-A client creates these from its configuration. Use them directly to build a `masthead.aio.rest.RestClient` by hand; implement
-`Credentials` for another way to authenticate. A `Secret` hides a token or password from reprs, logs and tracebacks.
+A client creates them from its configuration. Implement `Credentials` for another way to authenticate, and pass it as
+``Client(credentials=...)``. A `Secret` hides a token or password from reprs, logs and tracebacks.
 """
 
 from masthead._lazy import exports

@@ -1,8 +1,7 @@
-"""The parts of informers: stores, indexers and listers, reflectors, handlers, transforms and the shared factory.
+"""The parts of informers: stores, indexers and listers, handlers, transforms and the shared factory.
 
-The store and everything that reads it is safe to use from any thread. `masthead.aio` and `masthead` export what most
-programs need; the rest is for programs that assemble an informer themselves, such as a `Reflector` with a queue of their
-own.
+Stores, indexers and listers may be read from any thread. `masthead` exports what most programs need. Programs that
+assemble an informer themselves find reflectors and controllers in `masthead.aio.cache`: these run on an event loop.
 """
 
 from masthead._lazy import exports

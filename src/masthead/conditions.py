@@ -1,4 +1,4 @@
-"""Conditions for ``wait_for``, and how to combine them.
+"""Conditions for ``wait_for``, and their combinations.
 
 ::
 
@@ -8,9 +8,9 @@
     deployments.wait_for("web", conditions.deployment_rolled_out() & conditions.condition_is("Available"))
     jobs.wait_for("import", conditions.matches(lambda job: job.status.succeeded == 3, "3 pods are done"))
 
-A condition is evaluated with the current object, or with None if it does not exist. One that can only hold for an
-existing object is an `ObjectWaitCondition`, and ``wait_for`` returns that object. The ready-made ones work on typed and
-unstructured objects, and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
+A condition is evaluated with the current object, or with None if the object does not exist. A condition that can only
+hold for an existing object is an `ObjectWaitCondition`, and ``wait_for`` returns that object. The conditions of this
+module work on typed and unstructured objects, and decide as ``kubectl wait`` and ``kubectl rollout status`` do.
 """
 
 from masthead._lazy import exports

@@ -1,7 +1,7 @@
 """Client configuration: kubeconfig files, in-cluster configuration and overrides.
 
-`load` finds the configuration as kubectl does. `from_kubeconfig` takes a kubeconfig in memory, `in_cluster` that of a pod,
-and `Config` every setting by hand. `list_contexts` lists the contexts of a kubeconfig.
+`load` finds the configuration as kubectl does. `from_kubeconfig` takes a kubeconfig in memory, `in_cluster` that of a
+pod, and `Config` every setting by hand. `list_contexts` lists the contexts of a kubeconfig.
 """
 
 from masthead._lazy import exports

@@ -1,7 +1,7 @@
 """Discovery of the resources that a cluster serves, and their mapping from names, kinds and short names.
 
-`DiscoveryClient` (``client.discovery``) lists groups, resources and OpenAPI documents, cached in memory and optionally on
-disk (`DiskCache`). `RestMapper` (``client.mapper``) finds the resource of a name, a kind or a category.
+`DiscoveryClient` (``client.discovery``) lists groups, resources and OpenAPI documents, cached in memory and optionally
+on disk (`DiskCache`). `RestMapper` (``client.mapper``) finds the resource of a name, a kind or a category.
 """
 
 from masthead._lazy import exports

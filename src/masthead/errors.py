@@ -29,24 +29,24 @@
      ├─ SnapshotError                a cache snapshot cannot be written or read
      ├─ MutationError                a shared object of a cache was modified
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
-     ├─ ObjectFailedError            an object has failed that was waited for
-     ├─ RemoteCommandError           what a command in a container printed, and why there is no result:
+     ├─ ObjectFailedError            an awaited object has failed
+     ├─ RemoteCommandError           the output of a command without a result, and the reason:
      │   ├─ ExecError                ... it failed, or could not be run
-     │   ├─ ExecTimeoutError         ... it goes on for too long (also a DeadlineError)
+     │   ├─ ExecTimeoutError         ... it takes too long (also a DeadlineError)
      │   ├─ ExecProtocolError        ... its connection was lost (also a ProtocolError)
      │   ├─ ExecOutputTooLargeError  ... it prints too much (also a ResponseTooLargeError)
      │   └─ ExecClosedError          ... the client was closed (also a ClosedError)
      ├─ CopyError                    files could not be copied to or from a container
      ├─ PortForwardError             a port cannot be forwarded, or a forwarded connection has failed
-     ├─ LogStreamError               one of several merged logs has ended early
-     ├─ ProxyResponseError           what is behind the API server's proxy has answered with an error status
+     ├─ LogStreamError               one of several merged logs ended early
+     ├─ ProxyResponseError           the backend of the API server's proxy returned an error status
      ├─ LeadershipLostError          the leadership of an election is over
      ├─ ManifestError                manifests could not be read, applied or deleted
-     ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
-     │   ├─ PermanentError            ... not before something changes
+     ├─ ReconcileError               raised by a reconcile to choose its retry:
+     │   ├─ PermanentError           ... none before the next change
      │   ├─ TemporaryError           ... after a delay
-     │   └─ StaleObjectError         ... after a backoff: the object is gone, and the cache does not show it yet
-     ├─ NotCachedError               a controller has not declared the kind that it reads (also a LookupError)
+     │   └─ StaleObjectError         ... after a backoff: the object was deleted, and the cache is behind
+     ├─ NotCachedError               a controller reads a kind that it has not declared (also a LookupError)
      ├─ ManagerStateError            not possible in the manager's current state (also a RuntimeError)
      └─ StatusError                  the server returned a failure: one subclass per reason
          ├─ ConflictError            the object has changed since it was read

@@ -6,8 +6,8 @@ thread-safe::
     lists = metrics.counter(REFLECTOR_LISTS, name="pods", resource="v1/pods")
     lists.inc()
 
-By default no metrics are recorded. `PrometheusMetrics` needs the extra ``masthead-k8s[metrics]``. To use another metrics
-system, implement the three methods of `Metrics`.
+By default no metrics are recorded. `PrometheusMetrics` needs the extra ``masthead-k8s[metrics]``. To use another
+metrics system, implement the three methods of `Metrics`.
 """
 
 from __future__ import annotations
@@ -377,8 +377,8 @@ class Counter(Protocol):
 class Gauge(Protocol):
     """A value that goes up and down.
 
-    A gauge may also have a method ``set_function(function)``, as those of prometheus_client have. Values that change with
-    time alone are then computed whenever the metrics are read; otherwise they are set when something else happens.
+    A gauge may also have a method ``set_function(function)``, as in prometheus_client. Values that depend on the time are
+    then computed whenever the metrics are read; otherwise they are updated with the next event.
     """
 
     def set(self, value: float) -> None:
@@ -534,5 +534,5 @@ class PrometheusMetrics:
 
 
 def version_number(version: str) -> float:
-    """Convert a resource version to a gauge value: its last 15 digits, which a float holds exactly; 0 if not a number."""
+    """Convert a resource version to a gauge value: the last 15 digits, which a float holds exactly; 0 for text."""
     return float(version[-15:]) if version.isascii() and version.isdigit() else 0.0

@@ -1,4 +1,4 @@
-"""Predicates of controllers: which changes of watched objects lead to a reconcile.
+"""Predicates of controllers: they select the changes of watched objects that lead to a reconcile.
 
 ::
 
@@ -7,7 +7,7 @@
     @app.controller(Website, predicate=spec_or_annotations)
     async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None: ...
 
-A predicate does not shrink the cache: the objects are still listed, watched and stored. For that, use selectors.
+A predicate does not shrink the cache: all objects are still listed, watched and stored. Use selectors for that.
 """
 
 from masthead._lazy import exports

@@ -7,8 +7,8 @@
     print(printers.table(client.core_v1.pods("default").list()))
     print(client.core_v1.pods("default").table(wide=True))
 
-`table` makes the columns and cells itself, from objects of a cache, a list or a manifest, typed or not;
-``table`` of a client has the server make them.
+`table` computes the columns and cells locally, for typed and unstructured objects of caches, lists and manifests. The
+method ``table`` of a client asks the server for them.
 """
 
 from masthead._lazy import exports

@@ -1,6 +1,6 @@
-"""The parts of event recorders: the limits of correlation, what was counted, and recorders of one object.
+"""The parts of event recorders: correlation limits, counters, and recorders bound to one object.
 
-`masthead.aio.EventRecorder` and `masthead.EventRecorder` record Events.
+`masthead.EventRecorder` and `masthead.aio.EventRecorder` record Events.
 """
 
 from masthead._lazy import exports

@@ -1,6 +1,6 @@
-"""Work queues: keys that wait to be processed, each at most once at a time, with delays, rate limits and priorities.
+"""Work queues: keys to process, each at most once at a time, with delays, rate limits and priorities.
 
-`masthead.WorkQueue`, for threads, is here too; its async namesake is `masthead.aio.WorkQueue`.
+`WorkQueue` is for threads; its async twin is `masthead.aio.WorkQueue`.
 """
 
 from masthead._lazy import exports

@@ -1,12 +1,12 @@
 """The blocking façade: the classes and methods of `masthead.aio`, and no ``await``.
 
-| module | what lives there |
+| module | contents |
 |---|---|
-| `portal` | the event loop in a thread of its own, and the way there and back |
-| `streams` | iterating over what comes there |
-| `facade` | what the classes stand on |
-| `conflicts` | what calls callers back, in their own thread |
-| `informer`, `registration` | informers, whose handlers have threads of their own |
-| `factory`, `informers` | informers that a program shares |
-| all others | generated from the async classes, by `tools.facade` |
+| `portal`, `loops` | calls into an event loop that runs in another thread |
+| `facade` | the base of every blocking class |
+| `streams` | blocking iteration over async iterators |
+| `lifecycle`, `wrap` | the bases of informers, registrations and factories |
+| `elector_facade`, `leadership`, `recorder_facade` | the hand-written parts of electors and event recorders |
+| `manager`, `reconcile_calls` | reconcilers and timers in threads |
+| all others | generated from the async classes by `tools.facade` |
 """

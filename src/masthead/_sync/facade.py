@@ -17,9 +17,9 @@ R = TypeVar("R")
 
 
 class Facade(Generic[AsyncT_co]):
-    """Calls an object of the async façade, and waits for the result.
+    """Calls an object of the async façade and waits for the result.
 
-    A class that stands on other façades declares `_async` again, as its own namesake.
+    A subclass narrows the type of `_async` to its async namesake.
 
     Threads: may be shared by any number of threads.
     """
@@ -40,6 +40,7 @@ class Facade(Generic[AsyncT_co]):
             BaseException: Whatever the function raises.
         """
 
+        # A coroutine, because only calls of coroutines return results and errors to the waiting thread.
         async def call() -> R:
             return function()
 
@@ -47,7 +48,7 @@ class Facade(Generic[AsyncT_co]):
 
 
 class Declares(Protocol[AsyncT_co]):
-    """A façade, by what it declares to call."""
+    """A façade, typed by the async object behind it."""
 
     @property
     def _portal(self) -> Portal: ...
@@ -56,5 +57,5 @@ class Declares(Protocol[AsyncT_co]):
 
 
 def behind(facade: Declares[AsyncT]) -> tuple[Portal, AsyncT]:
-    """The portal of a façade, and the object of the async façade that it calls."""
+    """Return the portal of a façade and the async object behind it."""
     return facade._portal, facade._async  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

@@ -1,12 +1,12 @@
-"""How informers and factories of the async façade run on a portal, and what their blocking namesakes stand on.
+"""Informers and factories of the async façade on a portal, and the bases of their blocking namesakes.
 
 ::
 
     your thread ──start, stop, wait──> portal ──> the client's event loop: the informer, one of its tasks
          └──────indexer, lister: memory──────────────────┘   └──> one thread for each handler
 
-An informer does not keep the portal alive: a client that is never closed is still collected once it is unreachable,
-and takes its informers with it. Users hold one façade of an informer, however often they ask for it.
+An informer does not keep the portal alive: an unreachable client that was never closed is still collected, together
+with its informers. An informer has one façade, however often users ask for it.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ T = TypeVar("T", bound=Object)
 
 
 class HasHandlers(Protocol):
-    """An object of the async façade that calls handlers, and ends."""
+    """An object of the async façade that calls handlers and can be stopped."""
 
     @property
     def is_called_from_handler(self) -> bool:
-        """Whether one of its handlers is the caller, which cannot wait for its own end."""
+        """Whether the caller is one of its handlers, which cannot wait for itself."""
         ...
 
 
@@ -60,12 +60,12 @@ HasHandlersT = TypeVar("HasHandlersT", bound=HasHandlers)
 
 
 class PortalInformer(ThreadedInformer[T]):
-    """An informer that runs as a task of a portal, and so ends before the client is closed.
+    """An informer that runs as a task of a portal, which ends the task before it closes the client.
 
     Attributes:
         spawn: Starts a task of the portal.
-        on_end: Is called when the informer has ended.
-        facade: The façade that users hold, while they do.
+        on_end: Called when the informer has ended.
+        facade: The façade of the informer, as long as users reference it.
     """
 
     spawn: Spawn
@@ -92,22 +92,22 @@ class PortalFactory(SharedInformerFactory):
     def _make(
         self, source: AsyncReadVerbs[Object] | list[AsyncReadVerbs[Object]], options: InformerOptions[Object]
     ) -> PortalInformer[Object]:
-        made = super()._make(source, options)
-        assert isinstance(made, PortalInformer)
-        # Before anything can start it: a factory that runs starts its new informers at once.
-        made.spawn = self.spawn
-        return made
+        informer = super()._make(source, options)
+        assert isinstance(informer, PortalInformer)
+        # A running factory starts a new informer as soon as this returns.
+        informer.spawn = self.spawn
+        return informer
 
 
 class EndingFacade(Facade[HasHandlersT], Generic[HasHandlersT]):
-    """A façade of something that handlers may end, too."""
+    """A façade of an object that its own handlers may stop."""
 
     def _end(self, end: Coroutine[object, None, None], end_nowait: Callable[[], object]) -> None:
-        """End it, and wait; a handler does not wait, because it would wait for itself.
+        """Stop the object and wait for its end. A handler does not wait, because it would wait for itself.
 
         Raises:
-            MutationError: If it looks for changes of shared objects, and there are some.
-            Exception: If it has ended by itself because of a defect.
+            MutationError: If the mutation detector found a changed object.
+            Exception: If a defect had ended the object before.
         """
         if self._async.is_called_from_handler:
             end.close()
@@ -115,28 +115,30 @@ class EndingFacade(Facade[HasHandlersT], Generic[HasHandlersT]):
             return
         try:
             self._portal.call(end)
-        except ClosedError:  # of the client, with which everything on its loop has ended
-            if not self._portal.is_forked:  # a lock may be held there by a thread that the fork left behind
+        except ClosedError:  # a closed client has ended everything on its loop
+            # After a fork, a lock may be held by a thread that does not exist in this process.
+            if not self._portal.is_forked:
                 end_nowait()
                 self._after_close()
 
     def _from_handler(self, end_nowait: Callable[[], object]) -> None:
-        """Begin the end in a handler's thread."""
+        """Begin to stop, in a handler's thread."""
         self._portal.soon(end_nowait)
 
     def _after_close(self) -> None:
-        """Check what `end` would have checked."""
+        """Run the checks of a stop that the closed client has cut short."""
 
 
 class RegistrationFacade(EndingFacade[HasHandlersT], Generic[HasHandlersT]):
     """The base of registrations."""
 
     def _from_handler(self, end_nowait: Callable[[], object]) -> None:
-        end_nowait()  # at once: the handler must not be called again after it has removed itself
+        # Not through the loop: a handler that has removed itself must not be called again.
+        end_nowait()
 
 
 class InformerFacade(EndingFacade[PortalInformer[T]], Generic[T]):
-    """The base of informers: one that has no client has a portal of its own, which ends with it."""
+    """The base of informers. An informer without a client has its own portal, which closes when it ends."""
 
     _has_own_portal = False
 
@@ -149,7 +151,7 @@ class InformerFacade(EndingFacade[PortalInformer[T]], Generic[T]):
             inner.on_end = self._portal.close_soon
 
     def _run(self, run: Coroutine[object, None, None]) -> None:
-        """Run it until it ends.
+        """Run the informer until it ends.
 
         Raises:
             InformerStateError: If it was started before, or stopped.
@@ -158,13 +160,14 @@ class InformerFacade(EndingFacade[PortalInformer[T]], Generic[T]):
             self._check_startable(run)
             self._portal.call(run)
         except ClosedError:
-            if not self._async.is_stopped:  # the client was closed before
+            # Closing the client stops its informers: that is a normal end.
+            if not self._async.is_stopped:
                 raise
         finally:
             self._close_own()
 
     def _start(self, start: Coroutine[object, None, None]) -> None:
-        """Start it.
+        """Start the informer.
 
         Raises:
             InformerStateError: If it was started before, or stopped.
@@ -195,7 +198,7 @@ class InformerFacade(EndingFacade[PortalInformer[T]], Generic[T]):
             raise
 
     def _close_own(self) -> None:
-        """Close a portal that only this informer has, unless it runs there."""
+        """Close the informer's own portal, unless the informer runs there."""
         if self._has_own_portal and not lifecycle_of(self._async).is_running:
             self._portal.close()
             self._async.stop_nowait()
@@ -216,18 +219,18 @@ class FactoryFacade(EndingFacade[PortalFactory]):
     def _informer_constructor(
         self, kind: type[T], constructor: Callable[[Client, float], InformerFacade[T]]
     ) -> Callable[[AsyncClient, float], PortalInformer[T]]:
-        """A constructor of informers as the async factory calls it."""
+        """Adapt a constructor of blocking informers to the async factory."""
 
         def make(_: object, resync: float) -> PortalInformer[T]:
-            made = constructor(self._client, resync)
-            if not isinstance(cast("object", made), InformerFacade):
-                return cast("PortalInformer[T]", made)  # which the factory refuses
-            portal, inner = behind(made)
+            facade = constructor(self._client, resync)
+            if not isinstance(cast("object", facade), InformerFacade):
+                return cast("PortalInformer[T]", facade)  # the factory refuses it with a better message
+            portal, inner = behind(facade)
             if portal is not self._portal:
                 raise ArgumentError(
-                    f"the informer for {kind.__name__} is not of the factory's client; make it from the client that the "
-                    "constructor is given",
-                    value=made,
+                    f"the informer for {kind.__name__} is not of the factory's client; make it from the client that "
+                    "the constructor is given",
+                    value=facade,
                 )
             return inner
 
@@ -237,34 +240,34 @@ class FactoryFacade(EndingFacade[PortalFactory]):
 def source_of(
     source: ReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | Sequence[ReadVerbs[T]],
 ) -> tuple[Portal | None, AsyncReadVerbs[T] | ListWatch[T] | ListerWatcher[T] | list[AsyncReadVerbs[T]]]:
-    """The source of an informer as the async façade takes it, and its portal; None for one that has no client.
+    """Unwrap the source of an informer; return its portal, None without a client, and the async source.
 
     Raises:
-        ArgumentError: If it is of the async façade, or of several clients.
+        ArgumentError: If the source belongs to the async façade, or to several clients.
     """
     if isinstance(source, ReadVerbs):
         return behind(source)
-    given: Sequence[object] = source if isinstance(source, Sequence) else [source]
-    if any(isinstance(each, AsyncReadVerbs) for each in given):
+    resources: Sequence[object] = source if isinstance(source, Sequence) else [source]
+    if any(isinstance(resource, AsyncReadVerbs) for resource in resources):
         raise ArgumentError(
             "a resource of an async client goes with masthead.aio.SharedInformer; give one of masthead.Client",
             value=source,
         )
     if not isinstance(source, Sequence):
         return None, source
-    if not all(isinstance(each, ReadVerbs) for each in given):
-        return None, cast("list[AsyncReadVerbs[T]]", source)  # which the informer refuses
-    pairs = [behind(each) for each in source]
+    if not all(isinstance(resource, ReadVerbs) for resource in resources):
+        return None, cast("list[AsyncReadVerbs[T]]", source)  # the informer refuses it with a better message
+    pairs = [behind(resource) for resource in source]
     if len({portal for portal, _ in pairs}) > 1:
         raise ArgumentError("one informer has one client; these resources are of several", value=source)
-    return pairs[0][0] if pairs else None, [each for _, each in pairs]
+    return pairs[0][0] if pairs else None, [resource for _, resource in pairs]
 
 
 def client_of(client: Client) -> tuple[Portal, AsyncClient]:
-    """The client of a factory as the async façade takes it, and its portal.
+    """Unwrap the client of a factory; return its portal and the async client.
 
     Raises:
-        ArgumentError: If it is of the async façade, or no client.
+        ArgumentError: If it is not a blocking client.
     """
     if not isinstance(cast("object", client), Client):
         raise ArgumentError(

@@ -22,7 +22,7 @@ __all__ = ["new_loop"]
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Make an event loop: uvloop's where it is installed, asyncio's otherwise."""
+    """Create an event loop: uvloop's if it is installed, else asyncio's."""
     quick = _quick_loop()
     return asyncio.new_event_loop() if quick is None else quick()
 
@@ -40,7 +40,7 @@ def _quick_loop() -> type[asyncio.AbstractEventLoop] | None:
         libuv joins its threads when a process exits; in a forked child, where they do not exist, that crashes.
         """
 
-        # As uvloop declares it, which is not quite as asyncio does.
+        # The signature of uvloop, which differs slightly from asyncio's.
         async def getaddrinfo(  # type: ignore[override]
             self,
             host: str | bytes | None,

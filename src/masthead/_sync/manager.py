@@ -1,4 +1,4 @@
-"""The manager of programs: reconcilers and timers may be coroutine functions, or plain functions that run in threads."""
+"""The manager: reconcilers and timers may be coroutine functions, or plain functions that run in threads."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _log: Final = logging.getLogger("masthead.controller")
 class ReconcilerThreads:
     """Runs plain reconcilers and timers in threads, with a context and a client that block.
 
-    It lasts for one term of leadership: `revoke` makes every further call of the threads fail, so that work that is no
-    longer wanted ends soon. A thread cannot be interrupted otherwise.
+    One instance serves one term of leadership. Threads cannot be interrupted: `revoke` makes their calls to the client
+    fail, so that outdated work ends soon.
     """
 
     def __init__(self) -> None:
@@ -68,14 +68,14 @@ class ReconcilerThreads:
         arguments: tuple[object, ...],
         limit: float | None,
     ) -> object:
-        """Call a function with a blocking context and further arguments, and return what it returns.
+        """Call a function with a blocking context and further arguments; return its result.
 
         Raises:
             ReconcileTimeoutError: If it took longer than `limit` seconds, once it has returned.
             asyncio.CancelledError: If the caller is cancelled, once it has returned.
             Exception: Whatever the function raises.
         """
-        # Threads that the function starts do not inherit its context: what they write counts as its own nonetheless.
+        # Threads that the function starts do not inherit its context, but their writes count as the reconcile's.
         portal = self._portal.within(functools.partial(_with_observer, write_observer.get()))
         blocking: ReconcileContext[Object] = ReconcileContext(portal, context)
         copied = contextvars.copy_context()
@@ -95,13 +95,13 @@ class ReconcilerThreads:
                 await asyncio.wait({future})
                 raise ReconcileTimeoutError(f"the reconcile of {context.request} took longer than {limit:g} s")
         except asyncio.CancelledError:
-            # Nobody else may work on the object while the thread still does.
+            # No other reconcile of the object may start while the thread is running.
             await asyncio.wait({future})
             raise
         return future.result()
 
     async def call_timer(self, function: Callable[..., object], *clients: AsyncClient) -> object:
-        """Call the function of a timer with a blocking client for each that is given, and return what it returns.
+        """Call the function of a timer with blocking clients; return its result.
 
         Raises:
             asyncio.CancelledError: If the caller is cancelled, once it has returned.
@@ -114,7 +114,7 @@ class ReconcilerThreads:
         try:
             await asyncio.wait({future})
         except asyncio.CancelledError:
-            # In the next term it must not run twice.
+            # Or the next term would run the timer a second time.
             await asyncio.wait({future})
             raise
         return future.result()
@@ -122,12 +122,12 @@ class ReconcilerThreads:
     def _track(self, future: asyncio.Future[object]) -> None:
         self._running.add(future)
         future.add_done_callback(self._running.discard)
-        # What a function raises that took too long, or whose work is no longer wanted, is nobody's concern.
+        # An error after a timeout or a revocation has no reader; asyncio would log it as never retrieved.
         future.add_done_callback(_retrieve)
 
 
 def _with_observer(observer: WriteObserver | None) -> contextvars.Context:
-    """The context of the calling thread, with the observer of a reconcile's writes."""
+    """Copy the context of the calling thread, and add the observer of a reconcile's writes."""
     context = contextvars.copy_context()
     if context.get(write_observer) is None:
         context.run(write_observer.set, observer)

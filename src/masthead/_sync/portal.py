@@ -3,12 +3,12 @@
 ::
 
     calling thread ──call_soon_threadsafe──> loop's thread: a task runs the coroutine
-           └─ waits on a lock of its own <──releases──┘  result or error
+           └─ waits for its lock <──────releases──────┘  result or error
 
 A round trip takes 26 µs, against 41 µs with `asyncio.run_coroutine_threadsafe`, which chains futures.
 
-A portal has one event loop in one thread, started on first use. What runs there holds no reference to the portal, so
-that a portal that is never closed is still collected, and its thread ends.
+A portal has one event loop in one thread, started on first use. Tasks on the loop hold no reference to the portal, so
+that an unreachable portal is collected and its thread ends, closed or not.
 
 A forked child process does not touch the loop: its sockets are shared with the parent, and closing them would cut the
 parent off.
@@ -46,9 +46,9 @@ R = TypeVar("R")
 
 _log: Final = logging.getLogger("masthead.sync")
 
-_AT_EXIT: Final = 2.0
-"""Seconds that the interpreter waits at exit for a client that was not closed."""
-_LOOK_UP: Final = 1.0
+_EXIT_TIMEOUT: Final = 2.0
+"""Seconds that the interpreter waits at exit for each client that was not closed."""
+_SIGNAL_CHECK_SECONDS: Final = 1.0
 """Seconds between two checks of a waiting thread for signals."""
 _FORKED: Final = "the client was used before the process was forked, and cannot be used after it; make a new one here"
 _WITHIN: Final = (
@@ -60,9 +60,9 @@ _UNCLOSED: Final = "unclosed client; use it in a with block, or call close()"
 
 
 def wait_until_free(lock: threading.Lock) -> None:
-    """Acquire a lock, and let signal handlers run meanwhile."""
+    """Acquire a lock, and let signal handlers run while waiting."""
     # A signal that arrives just before the wait does not interrupt it, so the wait is cut into pieces.
-    while not lock.acquire(timeout=_LOOK_UP):
+    while not lock.acquire(timeout=_SIGNAL_CHECK_SECONDS):
         pass
 
 
@@ -80,17 +80,17 @@ class Portal:
 
     @classmethod
     def attached(cls) -> Portal:
-        """A portal to the running event loop, for threads that the loop's owner starts.
+        """Create a portal to the running event loop, for threads that the loop's owner starts.
 
-        Its loop is not its own: `close` does nothing. `revoke` ends its calls.
+        The portal does not own the loop: `close` does nothing, and `revoke` ends its calls.
         """
         return cls(_ForeignLoop())
 
     def within(self, context: Callable[[], contextvars.Context]) -> Portal:
-        """A portal to the same loop whose calls run in another context than the caller's.
+        """Create a portal to the same loop whose calls run in another context than the caller's.
 
         Args:
-            context: Makes the context of a call; called in the calling thread.
+            context: Factory for the context of a call; runs in the calling thread.
         """
         return Portal(self._loop, context)
 
@@ -106,10 +106,10 @@ class Portal:
         """Run a coroutine on the loop, and wait for its result.
 
         The coroutine sees the caller's context variables. An interrupt of the waiting thread cancels it, and is raised
-        once it has ended; a second interrupt is raised at once.
+        after the coroutine has ended; a second interrupt is raised immediately.
 
         Raises:
-            ClosedError: If the portal is closed, before or meanwhile, or the process was forked.
+            ClosedError: If the portal is closed before or during the call, or the process was forked.
             ConfigError: If gevent or eventlet has replaced threads.
             RuntimeError: If it is called on the loop's own thread, which would deadlock.
             BaseException: Whatever the coroutine raises.
@@ -118,7 +118,8 @@ class Portal:
         try:
             self._loop.send(hop.start, hop.sent, self._context() if self._context is not None else None)
             hop.wait()
-        except BaseException:  # refused; or interrupted, at any moment
+        except BaseException:  # the loop refused it, or an interrupt arrived at any point
+            # A coroutine that the loop has not received must be closed here, or Python warns that it was never awaited.
             if not hop.is_sent:
                 coroutine.close()
             elif self._loop.soon(hop.cancel):
@@ -127,7 +128,7 @@ class Portal:
         return hop.result()
 
     def start(self, begin: Callable[[Spawn], object]) -> None:
-        """Call a function on the loop that starts a task there; the task is cancelled when the portal closes.
+        """Have a function start a task on the loop; the task is cancelled when the portal closes.
 
         An accepted function is called even if the portal closes at the same time.
 
@@ -165,12 +166,12 @@ class Portal:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it accepts no more calls."""
+        """Whether the portal refuses calls."""
         return self._loop.is_closed
 
     @property
     def is_forked(self) -> bool:
-        """Whether it belongs to the parent process, so that nothing of it may be touched here."""
+        """Whether the loop belongs to the parent process and must not be touched here."""
         return self._loop.is_forked
 
     def close(self) -> None:
@@ -183,12 +184,13 @@ class Portal:
 
     def __del__(self) -> None:
         if self._loop.is_running:
-            self._loop.begin_stop()  # waiting is not for a finalizer, which may run in any thread
+            # A finalizer may run in any thread, the loop's included, and must not wait.
+            self._loop.begin_stop()
             warnings.warn(_UNCLOSED, ResourceWarning, stacklevel=2, source=self)
 
 
 class _LoopThread:
-    """An event loop and its thread; what runs in the thread references this, and not the portal."""
+    """An event loop and its thread. Tasks on the loop reference this object, never the portal."""
 
     def __init__(self) -> None:
         self.closers: list[Callable[[], Awaitable[object]]] = []
@@ -222,9 +224,9 @@ class _LoopThread:
         sent: Callable[[], object] = lambda: None,
         context: contextvars.Context | None = None,
     ) -> None:
-        """Schedule a function that may start a task; an accepted one is called even if the loop ends meanwhile.
+        """Schedule a function that may start a task. An accepted function is called even if the loop is about to end.
 
-        `sent` is called when the function is accepted, before it is scheduled. The context is the caller's by default.
+        `sent` is called when the function is accepted, before it is scheduled. The default context is the caller's.
         """
         self.check()
         with self._gate:
@@ -239,7 +241,7 @@ class _LoopThread:
             return False
         try:
             self._loop.call_soon_threadsafe(callback)
-        except RuntimeError:  # it has closed, which it may do at any moment
+        except RuntimeError:  # the loop has closed since the check above
             return False
         return True
 
@@ -252,7 +254,8 @@ class _LoopThread:
 
     def close(self) -> None:
         if self.is_forked:
-            self.is_closed = True  # without the gate, which a thread may hold that did not come along
+            # Without the gate: a thread that the fork left behind may hold it for ever.
+            self.is_closed = True
             return
         if self._thread is threading.current_thread():
             raise RuntimeError(_WITHIN)
@@ -260,7 +263,7 @@ class _LoopThread:
         self.wait(None)
 
     def revoke(self) -> None:
-        """Only a loop that is not its own can be revoked."""
+        """Refuse: only an attached portal can be revoked."""
         raise RuntimeError("a client's own event loop is closed, not revoked")
 
     def begin_stop(self) -> None:
@@ -288,8 +291,8 @@ class _LoopThread:
         return loop
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        # Not asyncio.Runner: it ends an executor with the help of one more thread, which Python 3.12 refuses to start
-        # at interpreter exit, which is when a client that was not closed comes here.
+        # Not asyncio.Runner: it shuts the executor down from another thread, which Python 3.12 refuses to start at
+        # interpreter exit, when clients that were not closed end.
         executor = ThreadPoolExecutor(thread_name_prefix="masthead-client")
         loop.set_default_executor(executor)
         try:
@@ -302,6 +305,7 @@ class _LoopThread:
 
     async def _live(self) -> None:
         await self._stopping.wait()
+        # A cancelled task may start another one in its cleanup.
         while self._tasks:
             for task in self._tasks:
                 task.cancel()
@@ -309,12 +313,12 @@ class _LoopThread:
         while self.closers:
             try:
                 await self.closers.pop()()
-            except Exception:  # noqa: BLE001 - what they may raise is theirs, and must not keep the thread alive
+            except Exception:  # noqa: BLE001 - one failing resource must not keep the others open or the thread alive
                 _log.exception("a resource of the client could not be closed; the others were")
 
 
 class _ForeignLoop(_LoopThread):
-    """The running event loop, which has another owner."""
+    """The running event loop, owned by someone else."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -323,18 +327,18 @@ class _ForeignLoop(_LoopThread):
 
     @property
     def is_running(self) -> bool:
-        return False  # not its own, and so never to be closed
+        return False  # so that neither a finalizer nor the interpreter's exit closes a foreign loop
 
     def spawn(self, coroutine: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Start a task; on the loop only."""
         task = super().spawn(coroutine)
-        # A loop whose time is virtual stands still while a thread works; this one waits for the task instead.
+        # A loop with virtual time pauses while a thread works. This thread waits for the task, so time must pass.
         release: Callable[[], None] | None = getattr(self._loop, "release", None)
         hold: Callable[[], None] | None = getattr(self._loop, "hold", None)
         if release is not None and hold is not None:
             release()
             task.add_done_callback(lambda _: hold())
-        if self.is_closed:  # it was accepted just before
+        if self.is_closed:  # revoked after the call was accepted
             task.cancel()
         return task
 
@@ -359,10 +363,10 @@ async def _end_all_others() -> None:
 
 
 class _Hop(Generic[R]):
-    """One call: made by the waiting thread, executed on the loop.
+    """One call: the calling thread waits, the loop executes.
 
     Attributes:
-        is_sent: Whether the loop may have received it.
+        is_sent: Whether the loop may have received the call.
     """
 
     __slots__ = ("_coroutine", "_done", "_error", "_is_closing", "_is_over", "_task", "_value", "is_sent")
@@ -384,13 +388,13 @@ class _Hop(Generic[R]):
 
     def wait(self) -> None:
         """Wait until the call has ended; in the calling thread, and again after an interrupt."""
-        # Not by the lock alone: an interrupt may come when it has just been acquired, and no other thread releases it again.
+        # The lock alone is not enough: an interrupt may arrive just after it was acquired, and it is released once.
         while not self._is_over:
-            self._done.acquire(timeout=_LOOK_UP)
+            self._done.acquire(timeout=_SIGNAL_CHECK_SECONDS)
 
     def start(self, loop: _LoopThread) -> None:
         self._task = loop.spawn(self._run())
-        # The task's own end, not the coroutine's: a task that is cancelled before its first step has only that.
+        # On the end of the task, not of the coroutine: a task that is cancelled before its first step never enters it.
         self._task.add_done_callback(functools.partial(self._finish, loop))
 
     def cancel(self) -> None:
@@ -403,7 +407,7 @@ class _Hop(Generic[R]):
     async def _run(self) -> None:
         try:
             self._value = await self._coroutine
-        # SystemExit, too, belongs to the waiting thread; here it would end the loop for all others.
+        # SystemExit, too, is for the waiting thread: here it would end the loop of all callers.
         except BaseException as error:  # noqa: BLE001
             self._error = error
 
@@ -427,24 +431,25 @@ class _Hop(Generic[R]):
                 else asyncio.CancelledError()
             )
         elif error.__traceback__ is not None:
-            error.__traceback__ = error.__traceback__.tb_next  # not our own line, but the coroutine's
+            error.__traceback__ = error.__traceback__.tb_next  # begin at the coroutine, not at `_run`
         try:
             raise error
         finally:
             self._error = None
-            del error  # or frame and traceback would reference each other
+            del error  # breaks the cycle of frame and traceback
 
 
 _begun: Final[weakref.WeakSet[_LoopThread]] = weakref.WeakSet()
-_begun_lock: Final = fork_safe_lock()  # a thread may make a client while the interpreter exits
+_begun_lock: Final = fork_safe_lock()  # a thread may create a client while the interpreter exits
 
 
 @atexit.register
 def _stop_all() -> None:
     """Close all loops before the interpreter tears its modules down."""
     with _begun_lock:
-        running = [each for each in _begun if each.is_running]
-    for each in running:
-        each.begin_stop()
-    for each in running:
-        each.wait(_AT_EXIT)
+        running = [thread for thread in _begun if thread.is_running]
+    # Stop all before waiting for the first: their timeouts must not add up.
+    for thread in running:
+        thread.begin_stop()
+    for thread in running:
+        thread.wait(_EXIT_TIMEOUT)

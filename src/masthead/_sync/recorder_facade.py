@@ -20,10 +20,10 @@ __all__ = ["PortalEventRecorder", "RecorderFacade", "recorder_client_of"]
 
 
 class PortalEventRecorder(EventRecorder):
-    """A recorder whose task belongs to a portal, and so ends before the client is closed."""
+    """A recorder that runs as a task of a portal, which ends the task before it closes the client."""
 
     def use(self, spawn: Spawn) -> None:
-        """Have the task started by a portal."""
+        """Start the task with a portal."""
         self._spawn = spawn
 
 
@@ -35,20 +35,20 @@ class RecorderFacade(Facade[PortalEventRecorder]):
         inner.use(portal.spawn)
 
     def _stop(self, stop: Coroutine[object, None, None]) -> None:
-        with suppress(ClosedError):  # of the client, which has ended the recorder
+        with suppress(ClosedError):  # a closed client has ended the recorder
             self._portal.call(stop)
 
 
 def recorder_client_of(client: Client) -> tuple[Portal, AsyncClient]:
-    """The client of a recorder as the async façade takes it, and its portal.
+    """Unwrap the client of a recorder; return its portal and the async client.
 
     Raises:
-        ArgumentError: If it is of the async façade, or no client.
+        ArgumentError: If it is not a blocking client.
     """
     if not isinstance(cast("object", client), Client):
         raise ArgumentError(
-            f"a recorder needs a masthead.Client, and was given a {type(client).__module__}.{type(client).__name__}; for an "
-            "async client, use masthead.aio.EventRecorder",
+            f"a recorder needs a masthead.Client, and was given a {type(client).__module__}.{type(client).__name__}; for "
+            "an async client, use masthead.aio.EventRecorder",
             value=client,
         )
     return behind(client)

@@ -39,9 +39,9 @@ _GIVEN_UP: Final = "the stream has ended: its client is closed; make a new one"
 
 
 class Items(Generic[Item]):
-    """A blocking iterator over an async one.
+    """A blocking iterator over an async iterator.
 
-    Iteration starts with the first `next`. An iterator that is dropped, as by leaving its ``for`` loop early, is closed.
+    Iteration starts with the first `next`. An iterator is closed when it is collected, as after an early ``break``.
 
     Threads: one may iterate; any may close.
     """
@@ -57,9 +57,9 @@ class Items(Generic[Item]):
         """Iterate over a source.
 
         Args:
-            portal: The portal of the loop that the source belongs to.
-            source: What to iterate over.
-            limit: How many items are buffered before the source is paused.
+            portal: The portal of the source's event loop.
+            source: The async iterator.
+            limit: The number of buffered items at which the source pauses.
             close: Closes the source; its ``aclose`` by default.
         """
         self._portal = portal
@@ -91,7 +91,7 @@ class Items(Generic[Item]):
             RuntimeError: If it is called on the loop's own thread.
         """
         self._is_closed = True
-        with contextlib.suppress(ClosedError):  # by the portal, which has closed its streams
+        with contextlib.suppress(ClosedError):  # a closed portal has closed its streams
             self._portal.call(self._pump.stop())
 
     def __enter__(self) -> Self:
@@ -112,7 +112,7 @@ class AsyncStream(Protocol[Item_co]):
     async def __anext__(self) -> Item_co: ...
     async def __aenter__(self) -> object: ...
     async def close(self) -> None:
-        """End the stream, and wait until its connection is given back."""
+        """End the stream, and wait until its connection is released."""
         ...
 
 
@@ -144,15 +144,15 @@ class _Pump(Generic[Item]):
         self._source = source
         self._limit = limit
         self._close = close
-        # Guards every change of the next four.
+        # Guards every change of the four attributes below.
         self._lock = threading.Lock()
         self._items: deque[Item] = deque()
         self._waiting: threading.Lock | None = None
         self._is_paused = False
         self._is_over = False
-        # Of the iterating thread:
+        # Used by the iterating thread only:
         self._is_begun = False
-        # Of the loop:
+        # Used on the loop only:
         self._error: BaseException | None = None
         self._is_stopped = False
         self._space: asyncio.Future[None] | None = None
@@ -191,7 +191,7 @@ class _Pump(Generic[Item]):
         try:
             raise error or StopIteration
         finally:
-            del error  # or frame and traceback would reference each other
+            del error  # breaks the cycle of frame and traceback
 
     def _begin(self, spawn: Spawn) -> None:
         if not self._is_stopped:
@@ -214,7 +214,7 @@ class _Pump(Generic[Item]):
                         await self._space
             finally:
                 await self._close()
-        # Every error belongs to the iterating thread.
+        # All errors are raised in the iterating thread.
         except BaseException as error:  # noqa: BLE001
             self._error = error
 

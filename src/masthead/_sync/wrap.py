@@ -1,4 +1,4 @@
-"""The façades of informers that a factory makes."""
+"""The façades of a factory's informers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ T = TypeVar("T", bound=Object)
 
 
 def wrap_informer(portal: Portal, informer: AsyncSharedInformer[T]) -> SharedInformer[T]:
-    """The façade of an informer of a factory: the same one, as long as it is referenced."""
-    # A `PortalFactory` makes no others, and accepts no others.
+    """Return the façade of a factory's informer: the same object as long as it is referenced."""
+    # A `PortalFactory` creates only such informers, and refuses all others.
     inner = cast("PortalInformer[T]", informer)
-    found = cast("SharedInformer[T] | None", inner.facade() if inner.facade is not None else None)
-    if found is None:
-        # Not by its constructor, which makes an informer.
-        found = cast("SharedInformer[T]", SharedInformer.__new__(SharedInformer))
-        InformerFacade.__init__(found, portal, inner)  # pyright: ignore[reportUnknownMemberType]
-    return found
+    facade = cast("SharedInformer[T] | None", inner.facade() if inner.facade is not None else None)
+    if facade is None:
+        # The constructor of the façade would create another informer.
+        facade = cast("SharedInformer[T]", SharedInformer.__new__(SharedInformer))
+        InformerFacade.__init__(facade, portal, inner)  # pyright: ignore[reportUnknownMemberType]
+    return facade

@@ -1,4 +1,4 @@
-"""The async façade: the names of `masthead`, with coroutines in place of blocking methods.
+"""The async façade: the names of `masthead`, with coroutines instead of blocking methods.
 
 ::
 
@@ -6,7 +6,8 @@
         async for pod in client.core_v1.pods("default").iter():
             print(pod.metadata.name)
 
-Names that are the same in both façades are exported by both. Each is imported when it is first used.
+Values, protocols and errors are the same objects in both façades. The submodules are the twins of those of `masthead`:
+``masthead.aio.cache`` has the names of ``masthead.cache``.
 """
 
 from masthead._lazy import exports

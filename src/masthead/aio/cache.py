@@ -1,4 +1,4 @@
-"""Informers with coroutines: the names of `masthead.cache`, and the parts of an informer, which run on an event loop."""
+"""Async informers: the names of `masthead.cache`, and the parts of an informer, which run on an event loop."""
 
 from masthead._lazy import exports
 

@@ -1,4 +1,4 @@
-"""Async discovery: the names of `masthead.discovery`, with coroutines in place of blocking methods."""
+"""Async discovery: the names of `masthead.discovery`, with coroutines instead of blocking methods."""
 
 from masthead._lazy import exports
 

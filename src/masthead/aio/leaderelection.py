@@ -1,4 +1,4 @@
-"""Async leader election: the names of `masthead.leaderelection`, with coroutines in place of blocking methods."""
+"""Async leader election: the names of `masthead.leaderelection`, with coroutines instead of blocking methods."""
 
 from masthead._lazy import exports
 

@@ -1,4 +1,4 @@
-"""The async REST client: the names of `masthead.rest`, with coroutines in place of blocking methods."""
+"""The async REST client: the names of `masthead.rest`, with coroutines instead of blocking methods."""
 
 from masthead._lazy import exports
 

@@ -1,4 +1,4 @@
-"""Async streams of pods: the names of `masthead.streams`, with coroutines in place of blocking methods."""
+"""Async streams of pods: the names of `masthead.streams`, with coroutines instead of blocking methods."""
 
 from masthead._lazy import exports
 

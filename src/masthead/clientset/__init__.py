@@ -7,9 +7,9 @@
     def list_names(pods: Pods[Pod]) -> list[str]:
         return [pod.metadata.name for pod in pods.list()]
 
-Each group and version has a module with the classes of its resources. This module has the classes that they are made of: a
-resource is a `NamespacedResource` or a `ClusterResource`, with a class of verbs for each of its subresources, such as
-`StatusVerbs`. `ResourceClient`, which the root exports as well, has the verbs of every resource.
+Each group and version has a module with the classes of its resources. Their bases are here: a resource is a
+`NamespacedResource` or a `ClusterResource`, with a class of verbs for each of its subresources, such as `StatusVerbs`.
+`ResourceClient`, which the root exports as well, has the verbs of every resource.
 """
 
 from masthead._lazy import exports

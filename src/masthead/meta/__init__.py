@@ -2,10 +2,10 @@
 
 | names | purpose |
 |---|---|
-| `GroupVersionKind`, `GroupVersionResource`, `Resource`, `registry` | names of kinds and resources, and the registry of classes |
-| `Object`, `ObjectList`, `Unstructured`, `Struct`, `field` | objects and lists, typed and unstructured; base of own types |
+| `GroupVersionKind`, `GroupVersionResource`, `Resource`, `registry` | kinds, resources, and the registry of classes |
+| `Object`, `ObjectList`, `Unstructured`, `Struct`, `field` | typed and unstructured objects; the base of own types |
 | `ObjectMeta`, `ListMeta`, `Status`, `Condition`, `LabelSelector` … | the types of meta/v1 |
-| `labels`, `fields`, `Quantity`, `Time`, `MicroTime`, `IntOrString`, `Patch` | selectors, quantities, times and patches |
+| `labels`, `fields`, `Quantity`, `Time`, `MicroTime`, `IntOrString`, `Patch` | selectors, quantities, times, patches |
 | `set_condition`, `set_controller`, `add_finalizer` … | helpers for controllers |
 """
 

@@ -1,15 +1,15 @@
-"""Field selectors: which objects are meant, by a few fields that the server has indexed.
+"""Field selectors: select objects by the few fields that the server indexes.
 
 ::
 
-    from masthead._meta import fields
+    from masthead.meta import fields
 
     pods = fields.parse("spec.nodeName=node-1,status.phase!=Running")
     pods.matches({"spec.nodeName": "node-1", "status.phase": "Pending"})  # True
 
-Which fields there are is the server's choice, per resource; ``metadata.name`` and ``metadata.namespace`` are
-always among them. The terms ``field=value``, ``field==value`` and ``field!=value`` are separated by commas, and
-nothing is trimmed. Within a value, a comma, an equals sign and a backslash have a backslash before them.
+The server decides which fields of a resource can be selected; ``metadata.name`` and ``metadata.namespace`` always can.
+Commas separate the terms ``field=value``, ``field==value`` and ``field!=value``, and nothing is trimmed. A comma, an
+equals sign and a backslash within a value are escaped with a backslash.
 """
 
 from masthead._lazy import exports

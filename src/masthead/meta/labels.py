@@ -1,26 +1,26 @@
-"""Label selectors: which objects are meant, by their labels.
+"""Label selectors: select objects by their labels.
 
 ::
 
-    from masthead._meta import labels
+    from masthead.meta import labels
 
     web = labels.parse("app=web, tier in (front,back), !legacy")
     web.matches({"app": "web", "tier": "front"})  # True
     str(web)  # "app=web,!legacy,tier in (back,front)"
 
-The grammar, where spaces, tabs and line ends may stand between any two words and signs::
+The grammar. Spaces, tabs and line ends are allowed between any two tokens::
 
     selector     =  [ requirement { "," requirement } ]
-    requirement  =  key                          the label is there
-                 |  "!" key                      ... is not there
+    requirement  =  key                          the label exists
+                 |  "!" key                      ... does not exist
                  |  key ( "=" | "==" ) [ value ]
-                 |  key "!=" [ value ]           ... has another value, or is not there
+                 |  key "!=" [ value ]           ... has another value, or does not exist
                  |  key "in" set
-                 |  key "notin" set              ... has none of these values, or is not there
+                 |  key "notin" set              ... has none of these values, or does not exist
                  |  key ( ">" | "<" ) value      ... is an integer above or below this one
     set          =  "(" [ value ] { "," [ value ] } ")"
 
-A value that is left out is the empty string.
+An omitted value is the empty string.
 """
 
 from masthead._lazy import exports

@@ -1,10 +1,10 @@
-"""Kind ↔ class ↔ resource, looked up by name so that only the module that is needed is imported.
+"""The registry of kinds: their classes and resources, looked up by name.
 
-A package of generated types has an index of its modules and their kinds. The registry reads indexes, and imports a module
-when one of its kinds is first looked up. Classes that are written by hand are registered one by one.
+A package of generated types has an index of its modules and their kinds. The registry reads the indexes, and imports a
+module when one of its kinds is first looked up. Hand-written classes are registered one by one.
 
-Kinds that Kubernetes no longer serves are in an index of their own. They are found by their full names, never by the name
-of the kind alone, and are not listed.
+Kinds that Kubernetes no longer serves have a separate index. They are found by their full names, never by the name of
+the kind alone, and are not listed.
 """
 
 from masthead._lazy import exports

@@ -8,11 +8,11 @@
         print(server.url, server.token)
         server.write_kubeconfig("kubeconfig.yaml")   # kubectl --kubeconfig kubeconfig.yaml get namespaces
 
-`run` starts a server, in a thread of its own or in the running event loop. `Server` has its address and
-controls: `Server.faults` injects faults, `Server.history` and `Server.requests` record writes and requests,
-`Server.wait_for_idle` waits until the server is idle, and with a `VirtualClock`, `Server.advance` moves time. `Server.kubelet`
-has what runs in pods: their logs, commands and phases.
-``python -m masthead.server`` runs one from the command line.
+`run` starts a server, in a separate thread or in the running event loop. `Server` has its address and controls:
+`Server.faults` injects faults, `Server.history` and `Server.requests` record writes and requests,
+`Server.wait_for_idle` waits until the server is idle, and with a `VirtualClock`, `Server.advance` moves time.
+`Server.kubelet` controls the pods: their logs, commands and phases. ``python -m masthead.server`` runs a server from
+the command line.
 """
 
 import importlib.util

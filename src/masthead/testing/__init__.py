@@ -1,7 +1,7 @@
 """Support for tests: environments in which managers run, virtual time, and pytest fixtures.
 
-`Environment` runs managers against an embedded server; `in_virtual_time` lets hours pass in no time. The fixtures are
-in `masthead.testing.plugin`, which pytest loads by itself.
+`Environment` runs managers against an embedded server; `in_virtual_time` skips the waits of a test. pytest loads the
+fixtures of `masthead.testing.plugin` automatically.
 """
 
 from masthead._lazy import exports

@@ -1,4 +1,4 @@
-"""The async clients of resources: the names of `masthead.clientset`, with coroutines in place of blocking methods."""
+"""Async clients of resources: the names of `masthead.clientset`, with coroutines instead of blocking methods."""
 
 from masthead._lazy import exports
 

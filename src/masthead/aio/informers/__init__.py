@@ -1,4 +1,4 @@
-"""The async informers of a factory: the names of `masthead.informers`, with coroutines in place of blocking methods."""
+"""The informers of an async factory: the names of `masthead.informers`, with coroutines instead of blocking methods."""
 
 from masthead._lazy import exports
 
