@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from masthead._auth.exec import ExecPlugin as ExecPlugin
     from masthead._auth.execcredential import cluster_info as cluster_info
     from masthead._auth.oidc import OidcFetch as OidcFetch
+    from masthead._auth.oidc import OidcResponse as OidcResponse
     from masthead._auth.oidc import OidcSave as OidcSave
     from masthead._auth.oidc import OidcToken as OidcToken
     from masthead._auth.tls import TlsContexts as TlsContexts
@@ -35,6 +36,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Credentials": "masthead._auth.credentials",
             "ExecPlugin": "masthead._auth.exec",
             "OidcFetch": "masthead._auth.oidc",
+            "OidcResponse": "masthead._auth.oidc",
             "OidcSave": "masthead._auth.oidc",
             "OidcToken": "masthead._auth.oidc",
             "Secret": "masthead._meta.secret",

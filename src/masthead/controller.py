@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import Declaration as Declaration
     from masthead._controller.declarations import KindLike as KindLike
     from masthead._controller.declarations import Mapper as Mapper
-    from masthead._controller.declarations import ObjectSelection as ObjectSelection
     from masthead._controller.declarations import Owns as Owns
     from masthead._controller.declarations import Reads as Reads
     from masthead._controller.declarations import ReconcileFunction as ReconcileFunction
     from masthead._controller.declarations import Reconciler as Reconciler
     from masthead._controller.declarations import Role as Role
+    from masthead._controller.declarations import SelectionArguments as SelectionArguments
     from masthead._controller.declarations import Watches as Watches
     from masthead._controller.declarations import WatchSpec as WatchSpec
     from masthead._controller.log_formatters import JsonFormatter as JsonFormatter
@@ -63,7 +63,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "LogFormat": "masthead._controller.options",
             "ManagerRuntime": "masthead._controller.runtime",
             "Mapper": "masthead._controller.declarations",
-            "ObjectSelection": "masthead._controller.declarations",
             "OwnWrite": "masthead._sansio.own_writes",
             "Owns": "masthead._controller.declarations",
             "Permission": "masthead._controller.permissions",
@@ -79,6 +78,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "Role": "masthead._controller.declarations",
             "RunOptions": "masthead._controller.options",
             "RunOverrides": "masthead._controller.options",
+            "SelectionArguments": "masthead._controller.declarations",
             "SourceSpec": "masthead._controller.sources",
             "TextFormatter": "masthead._controller.log_formatters",
             "TimerSpec": "masthead._controller.timers",

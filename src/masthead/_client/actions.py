@@ -15,7 +15,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from masthead._client.options import WriteOptions
+    from masthead._client.options import WriteArguments
     from masthead._meta.v1 import DeletionPropagation
     from masthead.api.authentication.v1 import TokenRequest
 
@@ -93,12 +93,12 @@ class BindingVerbs(SubresourceBase[T], Generic[T]):
 class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
     """For resources with an ephemeralcontainers subresource: pods."""
 
-    async def update_ephemeral_containers(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def update_ephemeral_containers(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Add ephemeral containers for debugging; the object's other fields are ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
@@ -110,12 +110,12 @@ class EphemeralContainerVerbs(SubresourceBase[T], Generic[T]):
 class ResizeVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a resize subresource: pods."""
 
-    async def update_resize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def update_resize(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Resize the containers of a running pod; the object's other fields are ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
@@ -176,12 +176,12 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
 class ApprovalVerbs(SubresourceBase[T], Generic[T]):
     """For resources with an approval subresource: certificate signing requests."""
 
-    async def update_approval(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def update_approval(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Replace a request's conditions; its other fields are ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the request has changed since it was read.
@@ -222,12 +222,12 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
 class FinalizeVerbs(SubresourceBase[T], Generic[T]):
     """For resources with a finalize subresource: namespaces."""
 
-    async def finalize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def finalize(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Replace the finalizers in an object's spec; it can be deleted once none is left.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.

@@ -13,7 +13,7 @@ from masthead.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import WriteOptions
+    from masthead._client.options import WriteArguments
 
 __all__ = ["CreateVerbs"]
 
@@ -24,12 +24,12 @@ T = TypeVar("T", bound=Object)
 class CreateVerbs(WriteBase[T], Generic[T]):
     """Creates objects of a kind."""
 
-    async def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Create an object, and return it as the server stored it.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             AlreadyExistsError: If an object of that name exists.

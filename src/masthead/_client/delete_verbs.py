@@ -13,7 +13,7 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 
 if TYPE_CHECKING:
-    from masthead._client.options import DeletionOptions, FieldSelection, LabelSelection
+    from masthead._client.options import DeletionArguments, FieldSelection, LabelSelection
     from masthead._meta.v1 import DeletionPropagation, ResourceVersionMatch
 
 __all__ = ["DeleteVerbs"]
@@ -25,13 +25,13 @@ T = TypeVar("T", bound=Object)
 class DeleteVerbs(WriteBase[T], Generic[T]):
     """Deletes objects of a kind."""
 
-    async def delete(self, name: str, **options: Unpack[DeletionOptions]) -> T | None:
+    async def delete(self, name: str, **options: Unpack[DeletionArguments]) -> T | None:
         """Delete an object.
 
         Args:
             name: The object's name.
             options: ``grace_period_seconds``, ``propagation_policy``, ``uid``, ``resource_version``, ``dry_run``,
-                ``ignore_store_read_error`` and ``timeout``; see `DeletionOptions`.
+                ``ignore_store_read_error`` and ``timeout``; see `DeletionArguments`.
 
         Returns:
             The object, if it still exists and is being deleted; otherwise None.

@@ -20,7 +20,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import DeletionOptions, PatchOptions, WriteOptions
+    from masthead._client.options import DeletionArguments, PatchArguments, WriteArguments
 
 __all__ = ["DynamicResource"]
 
@@ -69,7 +69,7 @@ class DynamicResource(
         *,
         name: str = "",
         subresource: str = "",
-        **options: Unpack[WriteOptions],
+        **options: Unpack[WriteArguments],
     ) -> Unstructured:
         """Create an object, or post to a subresource, such as an eviction.
 
@@ -77,7 +77,7 @@ class DynamicResource(
             obj: The object to send.
             name: The name of the object whose subresource it is; for subresources only.
             subresource: The subresource.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
@@ -91,14 +91,14 @@ class DynamicResource(
         return await self._post(coerced, parameters, name=name, subresource=subresource)
 
     async def update(
-        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[WriteOptions]
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[WriteArguments]
     ) -> Unstructured:
         """Replace an object, or a subresource of it.
 
         Args:
             obj: The object to send, or plain data.
             subresource: The subresource; empty for the object itself.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
@@ -107,7 +107,7 @@ class DynamicResource(
         return await self._put(obj, WriteParameters(**options), subresource=subresource)
 
     async def apply(
-        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[PatchOptions]
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[PatchArguments]
     ) -> Unstructured:
         """Apply an object, or a subresource of it, with server-side apply.
 
@@ -115,7 +115,7 @@ class DynamicResource(
             obj: The object to send, or plain data.
             subresource: The subresource; empty for the object itself.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
@@ -123,14 +123,14 @@ class DynamicResource(
         return await self._apply(obj, PatchParameters(**options), subresource=subresource)
 
     async def delete(
-        self, name: str, *, subresource: str = "", **options: Unpack[DeletionOptions]
+        self, name: str, *, subresource: str = "", **options: Unpack[DeletionArguments]
     ) -> Unstructured | None:
         """Delete an object, or send a DELETE to a subresource.
 
         Args:
             name: The object's name.
             subresource: The subresource.
-            options: Those of `ResourceClient.delete`; see `DeletionOptions`.
+            options: Those of `ResourceClient.delete`; see `DeletionArguments`.
 
         Returns:
             The object, if it still exists and is being deleted; otherwise None.

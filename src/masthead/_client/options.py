@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DeleteParameters",
-    "DeletionOptions",
+    "DeletionArguments",
     "FieldSelection",
     "FieldValidation",
-    "IterOptions",
+    "IterArguments",
     "LabelSelection",
-    "ListOptions",
-    "PatchOptions",
+    "ListArguments",
+    "PatchArguments",
     "PatchParameters",
     "Query",
-    "WriteOptions",
+    "WriteArguments",
     "WriteParameters",
     "integer_text",
     "label_selector_of",
@@ -50,7 +50,7 @@ FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 
 
 @set_module("masthead.clientset")
-class WriteOptions(TypedDict, total=False):
+class WriteArguments(TypedDict, total=False):
     """The options of a create, an update or an apply of a kubectl-style configuration.
 
     Attributes:
@@ -67,7 +67,7 @@ class WriteOptions(TypedDict, total=False):
 
 
 @set_module("masthead.clientset")
-class PatchOptions(WriteOptions, total=False):
+class PatchArguments(WriteArguments, total=False):
     """The options of a patch or a server-side apply: those of a write, and `force`.
 
     Attributes:
@@ -82,7 +82,7 @@ class PatchOptions(WriteOptions, total=False):
 
 
 @set_module("masthead.clientset")
-class DeletionOptions(TypedDict, total=False):
+class DeletionArguments(TypedDict, total=False):
     """The options of a delete.
 
     Attributes:
@@ -105,7 +105,7 @@ class DeletionOptions(TypedDict, total=False):
 
 
 @set_module("masthead.clientset")
-class IterOptions(TypedDict, total=False):
+class IterArguments(TypedDict, total=False):
     """The options of a list that is read page by page.
 
     Attributes:
@@ -136,8 +136,8 @@ class IterOptions(TypedDict, total=False):
 
 
 @set_module("masthead.clientset")
-class ListOptions(IterOptions, total=False):
-    """The options of a list: those of `IterOptions`, and a limit.
+class ListArguments(IterArguments, total=False):
+    """The options of a list: those of `IterArguments`, and a limit.
 
     Attributes:
         label_selector: Only objects with matching labels.
@@ -160,7 +160,7 @@ class ListOptions(IterOptions, total=False):
 
 # Structs, because every write makes one: 0.1 µs, where a frozen dataclass takes 0.5.
 class WriteParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a write, as the verbs pass them on; see `WriteOptions`."""
+    """The options of a write, as the verbs pass them on; see `WriteArguments`."""
 
     dry_run: bool = False
     field_manager: str | None = None
@@ -169,13 +169,13 @@ class WriteParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PatchParameters(WriteParameters, frozen=True, kw_only=True):
-    """The options of a patch, as the verbs pass them on; see `PatchOptions`."""
+    """The options of a patch, as the verbs pass them on; see `PatchArguments`."""
 
     force: bool | None = None
 
 
 class DeleteParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a delete, as the verbs pass them on; see `DeletionOptions`."""
+    """The options of a delete, as the verbs pass them on; see `DeletionArguments`."""
 
     grace_period_seconds: int | None = None
     propagation_policy: DeletionPropagation | None = None

@@ -50,7 +50,7 @@ P = TypeVar("P", bound=ListPage)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """The ListOptions of a list, a watch or a deletion of a collection."""
+    """The ListArguments of a list, a watch or a deletion of a collection."""
 
     label_selector: LabelSelection | None = None
     field_selector: FieldSelection | None = None
@@ -86,7 +86,7 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListParameters(ListQuery):
-    """The options of a list, as the verbs pass them on; see `ListOptions`."""
+    """The options of a list, as the verbs pass them on; see `ListArguments`."""
 
     page_size: int | None = None
     on_error: Callable[[DecodeError], None] | None = None

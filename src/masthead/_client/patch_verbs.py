@@ -10,7 +10,7 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 
 if TYPE_CHECKING:
-    from masthead._client.options import PatchOptions
+    from masthead._client.options import PatchArguments
     from masthead._meta.patch import Patch
 
 __all__ = ["PatchVerbs"]
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Object)
 class PatchVerbs(WriteBase[T], Generic[T]):
     """Patches objects of a kind."""
 
-    async def patch(self, name: str, patch: Patch, *, subresource: str = "", **options: Unpack[PatchOptions]) -> T:
+    async def patch(self, name: str, patch: Patch, *, subresource: str = "", **options: Unpack[PatchArguments]) -> T:
         """Patch an object, and return it as the server stored it.
 
         Args:
@@ -31,7 +31,7 @@ class PatchVerbs(WriteBase[T], Generic[T]):
                 ``Patch.strategic(...)``.
             subresource: Patch a subresource whose response is the object itself, such as ``status``.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             NotFoundError: If no object has that name.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from masthead._client.conditions import ObjectWaitCondition, WaitCondition
-    from masthead._client.options import FieldSelection, IterOptions, LabelSelection, ListOptions, Query
+    from masthead._client.options import FieldSelection, IterArguments, LabelSelection, ListArguments, Query
     from masthead._client.tables import TablePage
     from masthead._meta.v1 import ResourceVersionMatch
     from masthead._printers.table import PrintedTable
@@ -53,22 +53,22 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         response = await self._context.rest.call(call)
         return target.item.from_wire(response.body)
 
-    async def list(self, **options: Unpack[ListOptions]) -> ObjectList[T]:
+    async def list(self, **options: Unpack[ListArguments]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.
 
         Args:
             options: ``label_selector``, ``field_selector``, ``resource_version``, ``resource_version_match``,
                 ``limit``, ``continue_``, ``timeout_seconds``, ``shard_selector``, ``page_size``, ``on_error`` and
-                ``timeout``; see `ListOptions`.
+                ``timeout``; see `ListArguments`.
         """
         parameters = ListParameters(**options)
         return await list_all(self._fetcher(parameters), parameters, self._page_size(parameters.page_size))
 
-    async def iter_pages(self, **options: Unpack[IterOptions]) -> AsyncIterator[ObjectList[T]]:
+    async def iter_pages(self, **options: Unpack[IterArguments]) -> AsyncIterator[ObjectList[T]]:
         """List all objects page by page, holding one page in memory at a time.
 
         Args:
-            options: Those of `list` without ``limit``; see `IterOptions`.
+            options: Those of `list` without ``limit``; see `IterArguments`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
@@ -79,11 +79,11 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         async for page in iter_pages(self._fetcher(parameters), parameters, self._page_size(parameters.page_size)):
             yield page
 
-    async def iter(self, **options: Unpack[IterOptions]) -> AsyncIterator[T]:
+    async def iter(self, **options: Unpack[IterArguments]) -> AsyncIterator[T]:
         """Iterate over all objects, holding one page in memory at a time.
 
         Args:
-            options: Those of `list` without ``limit``; see `IterOptions`.
+            options: Those of `list` without ``limit``; see `IterArguments`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.

@@ -39,7 +39,7 @@ from masthead.errors import AlreadyExistsError, ArgumentError, ConflictError, No
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from masthead._client.options import PatchOptions, WriteOptions
+    from masthead._client.options import PatchArguments, WriteArguments
 
 __all__ = ["ResourceClient"]
 
@@ -55,7 +55,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     ``ResourceClient[Unstructured]``.
     """
 
-    async def apply(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
+    async def apply(self, obj: T | Mapping[str, object], **options: Unpack[PatchArguments]) -> T:
         """Apply an object with server-side apply, and own the fields that it sets.
 
         Only fields that are set are sent, so a partial object is enough.
@@ -63,7 +63,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         Args:
             obj: The name, and the fields to own.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values; its ``conflicts`` lists
@@ -71,7 +71,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         """
         return await self._apply(obj, PatchParameters(**options))
 
-    async def apply_client_side(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def apply_client_side(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
 
         An object that does not exist is created. Otherwise it is patched: fields that are set are changed, fields
@@ -80,7 +80,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         Args:
             obj: The name, and the fields to apply; not an object that was read, which has all fields.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             UnprocessableError: If the server refuses the object.

@@ -12,7 +12,7 @@ from masthead._module import set_module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import WriteOptions
+    from masthead._client.options import WriteArguments
 
 __all__ = ["Reviews"]
 
@@ -23,12 +23,12 @@ T = TypeVar("T", bound=Object)
 class Reviews(WriteBase[T], Generic[T]):
     """A resource whose objects can be created, but neither read nor changed."""
 
-    async def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Create an object, which needs no name, and return it with the server's result.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             UnprocessableError: If it fails validation.

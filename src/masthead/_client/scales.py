@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._client.base import ClientContext
-    from masthead._client.options import PatchOptions, WriteOptions
+    from masthead._client.options import PatchArguments, WriteArguments
     from masthead._client.resource_target import ResourceTarget
     from masthead._meta.patch import Patch
     from masthead._meta.unstructured import Unstructured
@@ -51,7 +51,7 @@ class Scales:
         return await self._of(resource).get_scale(name, timeout=timeout)
 
     async def update(
-        self, resource: str | GroupVersionResource, name: str, scale: Scale, **options: Unpack[WriteOptions]
+        self, resource: str | GroupVersionResource, name: str, scale: Scale, **options: Unpack[WriteArguments]
     ) -> Scale:
         """Set the desired number of replicas.
 
@@ -59,7 +59,7 @@ class Scales:
             resource: The resource.
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
@@ -67,7 +67,7 @@ class Scales:
         return await self._of(resource).update_scale(name, scale, **options)
 
     async def patch(
-        self, resource: str | GroupVersionResource, name: str, patch: Patch, **options: Unpack[PatchOptions]
+        self, resource: str | GroupVersionResource, name: str, patch: Patch, **options: Unpack[PatchArguments]
     ) -> Scale:
         """Patch the desired number of replicas, whatever the object's resource version.
 
@@ -76,7 +76,7 @@ class Scales:
             name: The object's name.
             patch: The patch.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
         """
         return await self._of(resource).patch_scale(name, patch, **options)
 
@@ -85,7 +85,7 @@ class Scales:
         resource: str | GroupVersionResource,
         name: str,
         scale: Scale | Mapping[str, object],
-        **options: Unpack[PatchOptions],
+        **options: Unpack[PatchArguments],
     ) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
 
@@ -94,7 +94,7 @@ class Scales:
             name: The object's name.
             scale: The scale.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

@@ -22,7 +22,7 @@ from masthead.errors import UnknownKindError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._client.options import PatchOptions, WriteOptions
+    from masthead._client.options import PatchArguments, WriteArguments
     from masthead.api.autoscaling.v1 import Scale
 
 __all__ = ["ScaleVerbs", "StatusVerbs", "SubresourceBase"]
@@ -37,36 +37,36 @@ T = TypeVar("T", bound=Object)
 class StatusVerbs(WriteBase[T], Generic[T]):
     """For resources with a status subresource."""
 
-    async def update_status(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    async def update_status(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Replace an object's status; the rest of the object is ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
         return await self._put(obj, WriteParameters(**options), subresource="status")
 
-    async def patch_status(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> T:
+    async def patch_status(self, name: str, patch: Patch, **options: Unpack[PatchArguments]) -> T:
         """Patch an object's status.
 
         Args:
             name: The object's name.
             patch: The patch.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
         """
         return await self._patch(name, patch, PatchParameters(**options), subresource="status")
 
-    async def apply_status(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
+    async def apply_status(self, obj: T | Mapping[str, object], **options: Unpack[PatchArguments]) -> T:
         """Apply an object's status with server-side apply, and own its fields.
 
         Args:
             obj: The object to send, or plain data.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
@@ -135,13 +135,13 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         """Read the scale: the desired and the current number of replicas."""
         return cast("Scale", await self._subresource("get", name, "scale", None, WriteParameters(timeout=timeout)))
 
-    async def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteOptions]) -> Scale:
+    async def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteArguments]) -> Scale:
         """Set the desired number of replicas.
 
         Args:
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
@@ -151,19 +151,19 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
             await self._subresource("update", name, "scale", scale, WriteParameters(**options)),
         )
 
-    async def patch_scale(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> Scale:
+    async def patch_scale(self, name: str, patch: Patch, **options: Unpack[PatchArguments]) -> Scale:
         """Patch the desired number of replicas, whatever the object's resource version.
 
         Args:
             name: The object's name.
             patch: The patch.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
         """
         return await self._patch_scale(name, patch, PatchParameters(**options))
 
     async def apply_scale(
-        self, name: str, scale: Scale | Mapping[str, object], **options: Unpack[PatchOptions]
+        self, name: str, scale: Scale | Mapping[str, object], **options: Unpack[PatchArguments]
     ) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
 
@@ -171,7 +171,7 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
             name: The object's name.
             scale: The scale.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import (
         KindLike,
         Mapper,
-        ObjectSelection,
         Owns,
         Reads,
         Reconciler,
+        SelectionArguments,
         Watches,
     )
     from masthead._controller.permissions import Permission
@@ -155,7 +155,7 @@ class Controller(Generic[T]):
         permissions: Iterable[Permission] = (),
     ) -> None:
         self._function = ReconcileFunction.of(function)
-        selection: ObjectSelection = {
+        selection: SelectionArguments = {
             "namespace": namespace,
             "label_selector": label_selector,
             "field_selector": field_selector,

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 __all__ = [
     "KindLike",
     "Mapper",
-    "ObjectSelection",
     "Owns",
     "Reads",
     "ReconcileFunction",
     "Reconciler",
     "Role",
+    "SelectionArguments",
     "WatchSpec",
     "Watches",
     "kind_of",
@@ -62,7 +62,7 @@ def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
 
 
 @set_module("masthead.controller")
-class ObjectSelection(TypedDict, total=False):
+class SelectionArguments(TypedDict, total=False):
     """The objects of a kind to list, watch and cache.
 
     Attributes:
@@ -85,7 +85,7 @@ class CheckedSelection(TypedDict):
     field_selector: FieldSelection | None
 
 
-def check_selection(selection: ObjectSelection) -> CheckedSelection:
+def check_selection(selection: SelectionArguments) -> CheckedSelection:
     """Check a selection of objects.
 
     Raises:
@@ -181,7 +181,7 @@ class Owns(Declaration[T]):
         *,
         predicate: PredicateLike | None = None,
         any_owner: bool = False,
-        **selection: Unpack[ObjectSelection],
+        **selection: Unpack[SelectionArguments],
     ) -> None:
         super().__init__(
             WatchSpec(
@@ -218,7 +218,7 @@ class Watches(Declaration[T]):
         mapper: Callable[[T], object] | Callable[..., object],
         *,
         predicate: PredicateLike | None = None,
-        **selection: Unpack[ObjectSelection],
+        **selection: Unpack[SelectionArguments],
     ) -> None:
         check_plain("a mapper", mapper)
         _check_mapper(mapper)
@@ -247,7 +247,7 @@ class Reads(Declaration[T]):
         UnknownKindError: If the class does not say where it is served.
     """
 
-    def __init__(self, kind: type[T] | GroupVersionResource | str, **selection: Unpack[ObjectSelection]) -> None:
+    def __init__(self, kind: type[T] | GroupVersionResource | str, **selection: Unpack[SelectionArguments]) -> None:
         super().__init__(
             WatchSpec(
                 kind_of(kind),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from masthead._client.client import Client
-    from masthead._client.options import PatchOptions
+    from masthead._client.options import PatchArguments
     from masthead._client.resource import ResourceClient
     from masthead._controller.applied_configurations import AppliedConfigurations
     from masthead._controller.cache_reader import CacheReader
@@ -124,7 +124,7 @@ class ServerSideApply:
             raise managed_fields_error(f"{namespace}/{name}" if namespace else name, field_manager)
         try:
             patch = Patch(PatchType.APPLY, wire.encode(data))
-            options: PatchOptions = {"field_manager": field_manager}
+            options: PatchArguments = {"field_manager": field_manager}
             if force:
                 options["force"] = True
             return await resource.patch(name, patch, **options)

@@ -32,7 +32,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._sansio.slices import finish, in_slices
-from masthead._sansio.store_indices import Index, ScopeOwners, StoreState, as_tuple, check_values
+from masthead._sansio.store_indices import ScopeOwners, StoreIndex, StoreState, as_tuple, check_values
 from masthead._sansio.versions import oldest
 from masthead.errors import ArgumentError, IndexConflictError
 
@@ -334,19 +334,19 @@ class IndexedStore(Generic[V, T]):
                     value=function,
                 )
         # All are checked before the first is built, so that either all are added or none.
-        added: dict[str, Index[V, T]] = {
-            name: Index(name, function, self._on_index_error) for name, function in indexers.items()
+        added: dict[str, StoreIndex[V, T]] = {
+            name: StoreIndex(name, function, self._on_index_error) for name, function in indexers.items()
         }
         self._fill(added, old.items)
         # One assignment: readers take no lock, and see all new indices or none.
         self._state = StoreState(old.items, old.indices | added)
 
-    def _fill(self, indices: Mapping[str, Index[V, T]], items: Mapping[str, V]) -> None:
+    def _fill(self, indices: Mapping[str, StoreIndex[V, T]], items: Mapping[str, V]) -> None:
         if indices:
             for key, value in items.items():
                 self._enter(indices, key, value, None)
 
-    def _enter(self, indices: Mapping[str, Index[V, T]], key: str, value: V, obj: T | None) -> None:
+    def _enter(self, indices: Mapping[str, StoreIndex[V, T]], key: str, value: V, obj: T | None) -> None:
         """Add a value to each of the indices."""
         for index in indices.values():
             if obj is None and index.of_key is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from collections.abc import Set as AbstractSet
 
-__all__ = ["Index", "IndexErrorHook", "IndexFunc", "ScopeOwners", "StoreState", "as_tuple", "check_values"]
+__all__ = ["IndexErrorHook", "IndexFunc", "ScopeOwners", "StoreIndex", "StoreState", "as_tuple", "check_values"]
 
 V = TypeVar("V")
 T = TypeVar("T")
@@ -36,11 +36,11 @@ class StoreState(Generic[V, T]):
 
     __slots__ = ("indices", "items")
 
-    def __init__(self, items: dict[str, V], indices: dict[str, Index[V, T]]) -> None:
+    def __init__(self, items: dict[str, V], indices: dict[str, StoreIndex[V, T]]) -> None:
         self.items: dict[str, V] = items
-        self.indices: dict[str, Index[V, T]] = indices
+        self.indices: dict[str, StoreIndex[V, T]] = indices
 
-    def index(self, name: str) -> Index[V, T]:
+    def index(self, name: str) -> StoreIndex[V, T]:
         index = self.indices.get(name)
         if index is None:
             known = ", ".join(f'"{known}"' for known in sorted(self.indices)) or "none at all"
@@ -53,7 +53,7 @@ class StoreState(Generic[V, T]):
 
     def without(self, keys: AbstractSet[str], coming: StoreState[V, T]) -> Generator[None, None, StoreState[V, T]]:
         """A copy without some keys, which `coming` can join; built in slices."""
-        indices: dict[str, Index[V, T]] = {}
+        indices: dict[str, StoreIndex[V, T]] = {}
         for name, index in self.indices.items():
             indices[name] = yield from index.without(keys, coming.indices[name])
         state = StoreState(self.items.copy(), indices)
@@ -70,7 +70,7 @@ class StoreState(Generic[V, T]):
             index.join(other.indices[name])
 
 
-class Index(Generic[V, T]):
+class StoreIndex(Generic[V, T]):
     """One index: the objects of each bucket, and the buckets of each key."""
 
     __slots__ = ("_hook", "_name", "buckets", "failures", "function", "of_key", "values")
@@ -84,10 +84,10 @@ class Index(Generic[V, T]):
         self.values: dict[str, _IndexValues] = {}
         self.failures: dict[str, str] = {}
 
-    def blank(self) -> Index[V, T]:
-        return Index(self._name, self.function, self._hook)
+    def blank(self) -> StoreIndex[V, T]:
+        return StoreIndex(self._name, self.function, self._hook)
 
-    def without(self, keys: AbstractSet[str], coming: Index[V, T]) -> Generator[None, None, Index[V, T]]:
+    def without(self, keys: AbstractSet[str], coming: StoreIndex[V, T]) -> Generator[None, None, StoreIndex[V, T]]:
         """A copy without some keys, built in slices.
 
         It shares the buckets that no key leaves or enters.
@@ -108,7 +108,7 @@ class Index(Generic[V, T]):
             yield
         return index
 
-    def join(self, other: Index[V, T]) -> None:
+    def join(self, other: StoreIndex[V, T]) -> None:
         """Add all of another index with other keys: one step per existing bucket, and one for all new buckets."""
         for value, bucket in other.buckets.items():
             if value in self.buckets:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead._client.actions import FinalizeVerbs as AsyncFinalizeVerbs
     from masthead._client.actions import ResizeVerbs as AsyncResizeVerbs
     from masthead._client.actions import TokenVerbs as AsyncTokenVerbs
-    from masthead._client.options import WriteOptions
+    from masthead._client.options import WriteArguments
     from masthead._meta.v1 import DeletionPropagation
     from masthead.api.authentication.v1 import TokenRequest
 
@@ -45,12 +45,12 @@ class ApprovalVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncApprovalVerbs[T]
 
-    def update_approval(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def update_approval(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Replace a request's conditions; its other fields are ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the request has changed since it was read.
@@ -103,12 +103,12 @@ class EphemeralContainerVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncEphemeralContainerVerbs[T]
 
-    def update_ephemeral_containers(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def update_ephemeral_containers(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Add ephemeral containers for debugging; the object's other fields are ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
@@ -159,12 +159,12 @@ class FinalizeVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncFinalizeVerbs[T]
 
-    def finalize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def finalize(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Replace the finalizers in an object's spec; it can be deleted once none is left.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
@@ -178,12 +178,12 @@ class ResizeVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncResizeVerbs[T]
 
-    def update_resize(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def update_resize(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Resize the containers of a running pod; the object's other fields are ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.

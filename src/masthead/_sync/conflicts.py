@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from masthead._client.conflicts import RetryVerbs as AsyncRetryVerbs
     from masthead._client.create_or_update import Mutate, OperationResult
-    from masthead._client.options import WriteOptions
+    from masthead._client.options import WriteArguments
     from masthead._sansio.backoff import Attempts
 
 __all__ = ["RetryVerbs", "retry_on", "retry_on_conflict"]
@@ -92,12 +92,12 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
     _async: AsyncRetryVerbs[T]
 
-    def update(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def update(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Replace an object, and return it as the server stored it.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read; see `update_with_retry`.
@@ -111,7 +111,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         mutate: Mutate[T],
         *,
         attempts: int | Attempts = DEFAULT_RETRY,
-        **options: Unpack[WriteOptions],
+        **options: Unpack[WriteArguments],
     ) -> T:
         """Read an object, change it and update it; on a conflict, start over.
 
@@ -129,7 +129,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 once per attempt, so it should have no side effects. If it changes nothing, nothing is
                 written.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Returns:
             The object from the server's response, or the object read before if nothing changed.
@@ -163,7 +163,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
         mutate: Mutate[T] | None = None,
         *,
         attempts: int | Attempts = DEFAULT_RETRY,
-        **options: Unpack[WriteOptions],
+        **options: Unpack[WriteArguments],
     ) -> tuple[T, OperationResult]:
         """Create an object, or update the existing one to the desired state.
 
@@ -175,7 +175,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 annotations, owners and finalizers are added. Use it for kinds with immutable fields that the
                 server defaults, such as jobs and persistent volume claims.
             attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Returns:
             The current object, and the operation's result. With `dry_run`, an update that was sent is

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from masthead._client.create_verbs import CreateVerbs as AsyncCreateVerbs
-    from masthead._client.options import WriteOptions
+    from masthead._client.options import WriteArguments
 
 __all__ = ["CreateVerbs"]
 
@@ -29,12 +29,12 @@ class CreateVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncCreateVerbs[T]
 
-    def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Create an object, and return it as the server stored it.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             AlreadyExistsError: If an object of that name exists.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from masthead._client.delete_verbs import DeleteVerbs as AsyncDeleteVerbs
-    from masthead._client.options import DeletionOptions, FieldSelection, LabelSelection
+    from masthead._client.options import DeletionArguments, FieldSelection, LabelSelection
     from masthead._meta.v1 import DeletionPropagation, ResourceVersionMatch
 
 __all__ = ["DeleteVerbs"]
@@ -29,13 +29,13 @@ class DeleteVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncDeleteVerbs[T]
 
-    def delete(self, name: str, **options: Unpack[DeletionOptions]) -> T | None:
+    def delete(self, name: str, **options: Unpack[DeletionArguments]) -> T | None:
         """Delete an object.
 
         Args:
             name: The object's name.
             options: ``grace_period_seconds``, ``propagation_policy``, ``uid``, ``resource_version``, ``dry_run``,
-                ``ignore_store_read_error`` and ``timeout``; see `DeletionOptions`.
+                ``ignore_store_read_error`` and ``timeout``; see `DeletionArguments`.
 
         Returns:
             The object, if it still exists and is being deleted; otherwise None.

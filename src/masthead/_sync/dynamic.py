@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from masthead._client.dynamic import DynamicResource as AsyncDynamicResource
-    from masthead._client.options import DeletionOptions, PatchOptions, WriteOptions
+    from masthead._client.options import DeletionArguments, PatchArguments, WriteArguments
 
 __all__ = ["DynamicResource"]
 
@@ -66,7 +66,7 @@ class DynamicResource(
         *,
         name: str = "",
         subresource: str = "",
-        **options: Unpack[WriteOptions],
+        **options: Unpack[WriteArguments],
     ) -> Unstructured:
         """Create an object, or post to a subresource, such as an eviction.
 
@@ -74,7 +74,7 @@ class DynamicResource(
             obj: The object to send.
             name: The name of the object whose subresource it is; for subresources only.
             subresource: The subresource.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             AlreadyExistsError: If an object of that name exists.
@@ -83,14 +83,14 @@ class DynamicResource(
         return self._portal.call(self._async.create(obj, name=name, subresource=subresource, **options))
 
     def update(
-        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[WriteOptions]
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[WriteArguments]
     ) -> Unstructured:
         """Replace an object, or a subresource of it.
 
         Args:
             obj: The object to send, or plain data.
             subresource: The subresource; empty for the object itself.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
@@ -99,7 +99,7 @@ class DynamicResource(
         return self._portal.call(self._async.update(obj, subresource=subresource, **options))
 
     def apply(
-        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[PatchOptions]
+        self, obj: Unstructured | Mapping[str, object], *, subresource: str = "", **options: Unpack[PatchArguments]
     ) -> Unstructured:
         """Apply an object, or a subresource of it, with server-side apply.
 
@@ -107,20 +107,20 @@ class DynamicResource(
             obj: The object to send, or plain data.
             subresource: The subresource; empty for the object itself.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
         return self._portal.call(self._async.apply(obj, subresource=subresource, **options))
 
-    def delete(self, name: str, *, subresource: str = "", **options: Unpack[DeletionOptions]) -> Unstructured | None:
+    def delete(self, name: str, *, subresource: str = "", **options: Unpack[DeletionArguments]) -> Unstructured | None:
         """Delete an object, or send a DELETE to a subresource.
 
         Args:
             name: The object's name.
             subresource: The subresource.
-            options: Those of `ResourceClient.delete`; see `DeletionOptions`.
+            options: Those of `ResourceClient.delete`; see `DeletionArguments`.
 
         Returns:
             The object, if it still exists and is being deleted; otherwise None.

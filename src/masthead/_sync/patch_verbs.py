@@ -14,7 +14,7 @@ from masthead._sync.base import BaseResource
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from masthead._client.options import PatchOptions
+    from masthead._client.options import PatchArguments
     from masthead._client.patch_verbs import PatchVerbs as AsyncPatchVerbs
     from masthead._meta.patch import Patch
 
@@ -29,7 +29,7 @@ class PatchVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncPatchVerbs[T]
 
-    def patch(self, name: str, patch: Patch, *, subresource: str = "", **options: Unpack[PatchOptions]) -> T:
+    def patch(self, name: str, patch: Patch, *, subresource: str = "", **options: Unpack[PatchArguments]) -> T:
         """Patch an object, and return it as the server stored it.
 
         Args:
@@ -38,7 +38,7 @@ class PatchVerbs(BaseResource[T], Generic[T]):
                 ``Patch.strategic(...)``.
             subresource: Patch a subresource whose response is the object itself, such as ``status``.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             NotFoundError: If no object has that name.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from masthead._client.conditions import ObjectWaitCondition, WaitCondition
-    from masthead._client.options import FieldSelection, IterOptions, LabelSelection, ListOptions
+    from masthead._client.options import FieldSelection, IterArguments, LabelSelection, ListArguments
     from masthead._client.read_verbs import ReadVerbs as AsyncReadVerbs
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
@@ -44,32 +44,32 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return self._portal.call(self._async.get(name, resource_version=resource_version, timeout=timeout))
 
-    def list(self, **options: Unpack[ListOptions]) -> ObjectList[T]:
+    def list(self, **options: Unpack[ListArguments]) -> ObjectList[T]:
         """List all objects; large lists are fetched in pages and joined.
 
         Args:
             options: ``label_selector``, ``field_selector``, ``resource_version``, ``resource_version_match``,
                 ``limit``, ``continue_``, ``timeout_seconds``, ``shard_selector``, ``page_size``, ``on_error`` and
-                ``timeout``; see `ListOptions`.
+                ``timeout``; see `ListArguments`.
         """
         return self._portal.call(self._async.list(**options))
 
-    def iter_pages(self, **options: Unpack[IterOptions]) -> Iterator[ObjectList[T]]:
+    def iter_pages(self, **options: Unpack[IterArguments]) -> Iterator[ObjectList[T]]:
         """List all objects page by page, holding one page in memory at a time.
 
         Args:
-            options: Those of `list` without ``limit``; see `IterOptions`.
+            options: Those of `list` without ``limit``; see `IterArguments`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.
         """
         return Items(self._portal, self._async.iter_pages(**options), limit=1)
 
-    def iter(self, **options: Unpack[IterOptions]) -> Iterator[T]:
+    def iter(self, **options: Unpack[IterArguments]) -> Iterator[T]:
         """Iterate over all objects, holding one page in memory at a time.
 
         Args:
-            options: Those of `list` without ``limit``; see `IterOptions`.
+            options: Those of `list` without ``limit``; see `IterArguments`.
 
         Raises:
             ExpiredError: If the list's resource version expires between two pages; list again.

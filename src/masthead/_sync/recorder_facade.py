@@ -47,8 +47,8 @@ def recorder_client_of(client: Client) -> tuple[Portal, AsyncClient]:
     """
     if not isinstance(cast("object", client), Client):
         raise ArgumentError(
-            f"a recorder needs a masthead.Client, and was given a {type(client).__module__}.{type(client).__name__}; for "
-            "an async client, use masthead.aio.EventRecorder",
+            f"a recorder needs a masthead.Client, and was given a {type(client).__module__}.{type(client).__name__}; "
+            "for an async client, use masthead.aio.EventRecorder",
             value=client,
         )
     return behind(client)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Unpack
 
-    from masthead._client.options import PatchOptions, WriteOptions
+    from masthead._client.options import PatchArguments, WriteArguments
     from masthead._client.resource import ResourceClient as AsyncResourceClient
 
 __all__ = ["ResourceClient"]
@@ -36,7 +36,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
     _async: AsyncResourceClient[T]
 
-    def apply(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
+    def apply(self, obj: T | Mapping[str, object], **options: Unpack[PatchArguments]) -> T:
         """Apply an object with server-side apply, and own the fields that it sets.
 
         Only fields that are set are sent, so a partial object is enough.
@@ -44,7 +44,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         Args:
             obj: The name, and the fields to own.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values; its ``conflicts`` lists
@@ -52,7 +52,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
         """
         return self._portal.call(self._async.apply(obj, **options))
 
-    def apply_client_side(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def apply_client_side(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
 
         An object that does not exist is created. Otherwise it is patched: fields that are set are changed, fields
@@ -61,7 +61,7 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         Args:
             obj: The name, and the fields to apply; not an object that was read, which has all fields.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             UnprocessableError: If the server refuses the object.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Unpack
 
-    from masthead._client.options import WriteOptions
+    from masthead._client.options import WriteArguments
     from masthead._client.reviews import Reviews as AsyncReviews
 
 __all__ = ["Reviews"]
@@ -29,12 +29,12 @@ class Reviews(BaseResource[T], Generic[T]):
 
     _async: AsyncReviews[T]
 
-    def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def create(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Create an object, which needs no name, and return it with the server's result.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             UnprocessableError: If it fails validation.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Unpack
 
-    from masthead._client.options import PatchOptions, WriteOptions
+    from masthead._client.options import PatchArguments, WriteArguments
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.patch import Patch
     from masthead.api.autoscaling.v1 import Scale
@@ -38,7 +38,7 @@ class Scales(Facade[AsyncScales]):
         return self._portal.call(self._async.get(resource, name, timeout=timeout))
 
     def update(
-        self, resource: str | GroupVersionResource, name: str, scale: Scale, **options: Unpack[WriteOptions]
+        self, resource: str | GroupVersionResource, name: str, scale: Scale, **options: Unpack[WriteArguments]
     ) -> Scale:
         """Set the desired number of replicas.
 
@@ -46,7 +46,7 @@ class Scales(Facade[AsyncScales]):
             resource: The resource.
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
@@ -54,7 +54,7 @@ class Scales(Facade[AsyncScales]):
         return self._portal.call(self._async.update(resource, name, scale, **options))
 
     def patch(
-        self, resource: str | GroupVersionResource, name: str, patch: Patch, **options: Unpack[PatchOptions]
+        self, resource: str | GroupVersionResource, name: str, patch: Patch, **options: Unpack[PatchArguments]
     ) -> Scale:
         """Patch the desired number of replicas, whatever the object's resource version.
 
@@ -63,7 +63,7 @@ class Scales(Facade[AsyncScales]):
             name: The object's name.
             patch: The patch.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
         """
         return self._portal.call(self._async.patch(resource, name, patch, **options))
 
@@ -72,7 +72,7 @@ class Scales(Facade[AsyncScales]):
         resource: str | GroupVersionResource,
         name: str,
         scale: Scale | Mapping[str, object],
-        **options: Unpack[PatchOptions],
+        **options: Unpack[PatchArguments],
     ) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
 
@@ -81,7 +81,7 @@ class Scales(Facade[AsyncScales]):
             name: The object's name.
             scale: The scale.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Unpack
 
-    from masthead._client.options import PatchOptions, WriteOptions
+    from masthead._client.options import PatchArguments, WriteArguments
     from masthead._client.subresources import ScaleVerbs as AsyncScaleVerbs
     from masthead._client.subresources import StatusVerbs as AsyncStatusVerbs
     from masthead._meta.patch import Patch
@@ -32,36 +32,36 @@ class StatusVerbs(BaseResource[T], Generic[T]):
 
     _async: AsyncStatusVerbs[T]
 
-    def update_status(self, obj: T | Mapping[str, object], **options: Unpack[WriteOptions]) -> T:
+    def update_status(self, obj: T | Mapping[str, object], **options: Unpack[WriteArguments]) -> T:
         """Replace an object's status; the rest of the object is ignored.
 
         Args:
             obj: The object to send, or plain data.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since it was read.
         """
         return self._portal.call(self._async.update_status(obj, **options))
 
-    def patch_status(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> T:
+    def patch_status(self, name: str, patch: Patch, **options: Unpack[PatchArguments]) -> T:
         """Patch an object's status.
 
         Args:
             name: The object's name.
             patch: The patch.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
         """
         return self._portal.call(self._async.patch_status(name, patch, **options))
 
-    def apply_status(self, obj: T | Mapping[str, object], **options: Unpack[PatchOptions]) -> T:
+    def apply_status(self, obj: T | Mapping[str, object], **options: Unpack[PatchArguments]) -> T:
         """Apply an object's status with server-side apply, and own its fields.
 
         Args:
             obj: The object to send, or plain data.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
@@ -79,38 +79,38 @@ class ScaleVerbs(BaseResource[T], Generic[T]):
         """Read the scale: the desired and the current number of replicas."""
         return self._portal.call(self._async.get_scale(name, timeout=timeout))
 
-    def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteOptions]) -> Scale:
+    def update_scale(self, name: str, scale: Scale, **options: Unpack[WriteArguments]) -> Scale:
         """Set the desired number of replicas.
 
         Args:
             name: The object's name.
             scale: The scale.
-            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteOptions`.
+            options: ``dry_run``, ``field_manager``, ``field_validation`` and ``timeout``; see `WriteArguments`.
 
         Raises:
             ConflictError: If the object has changed since the scale was read.
         """
         return self._portal.call(self._async.update_scale(name, scale, **options))
 
-    def patch_scale(self, name: str, patch: Patch, **options: Unpack[PatchOptions]) -> Scale:
+    def patch_scale(self, name: str, patch: Patch, **options: Unpack[PatchArguments]) -> Scale:
         """Patch the desired number of replicas, whatever the object's resource version.
 
         Args:
             name: The object's name.
             patch: The patch.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
         """
         return self._portal.call(self._async.patch_scale(name, patch, **options))
 
-    def apply_scale(self, name: str, scale: Scale | Mapping[str, object], **options: Unpack[PatchOptions]) -> Scale:
+    def apply_scale(self, name: str, scale: Scale | Mapping[str, object], **options: Unpack[PatchArguments]) -> Scale:
         """Apply the desired number of replicas with server-side apply, and own the field.
 
         Args:
             name: The object's name.
             scale: The scale.
             options: ``dry_run``, ``field_manager``, ``field_validation``, ``force`` and ``timeout``; see
-                `PatchOptions`.
+                `PatchArguments`.
 
         Raises:
             ApplyConflictError: If other managers own it with another value, and not `force`.

@@ -19,14 +19,14 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._client.create_or_update import Mutate as Mutate
     from masthead._client.create_or_update import OperationResult as OperationResult
-    from masthead._client.options import DeletionOptions as DeletionOptions
+    from masthead._client.options import DeletionArguments as DeletionArguments
     from masthead._client.options import FieldSelection as FieldSelection
     from masthead._client.options import FieldValidation as FieldValidation
-    from masthead._client.options import IterOptions as IterOptions
+    from masthead._client.options import IterArguments as IterArguments
     from masthead._client.options import LabelSelection as LabelSelection
-    from masthead._client.options import ListOptions as ListOptions
-    from masthead._client.options import PatchOptions as PatchOptions
-    from masthead._client.options import WriteOptions as WriteOptions
+    from masthead._client.options import ListArguments as ListArguments
+    from masthead._client.options import PatchArguments as PatchArguments
+    from masthead._client.options import WriteArguments as WriteArguments
     from masthead._sync.actions import ApprovalVerbs as ApprovalVerbs
     from masthead._sync.actions import BindingVerbs as BindingVerbs
     from masthead._sync.actions import EphemeralContainerVerbs as EphemeralContainerVerbs
@@ -81,7 +81,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "CopyVerbs": "masthead._sync.copy_verbs",
             "CreateVerbs": "masthead._sync.create_verbs",
             "DeleteVerbs": "masthead._sync.delete_verbs",
-            "DeletionOptions": "masthead._client.options",
+            "DeletionArguments": "masthead._client.options",
             "DynamicResource": "masthead._sync.dynamic",
             "EphemeralContainerVerbs": "masthead._sync.actions",
             "EvictionVerbs": "masthead._sync.actions",
@@ -90,9 +90,9 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "FieldValidation": "masthead._client.options",
             "FinalizeVerbs": "masthead._sync.actions",
             "Group": "masthead._sync.group",
-            "IterOptions": "masthead._client.options",
+            "IterArguments": "masthead._client.options",
             "LabelSelection": "masthead._client.options",
-            "ListOptions": "masthead._client.options",
+            "ListArguments": "masthead._client.options",
             "LogVerbs": "masthead._sync.log_verbs",
             "ManifestVerbs": "masthead._sync.manifest_verbs",
             "MetadataResource": "masthead._sync.metadata",
@@ -101,7 +101,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "NamespacedResource": "masthead._sync.scoped",
             "NamespacedReviews": "masthead._sync.scoped",
             "OperationResult": "masthead._client.create_or_update",
-            "PatchOptions": "masthead._client.options",
+            "PatchArguments": "masthead._client.options",
             "PatchVerbs": "masthead._sync.patch_verbs",
             "PortForwardVerbs": "masthead._sync.port_forward_verbs",
             "ProxyVerbs": "masthead._sync.proxy_verbs",
@@ -117,6 +117,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "StatusVerbs": "masthead._sync.subresources",
             "TokenVerbs": "masthead._sync.actions",
             "TypedResource": "masthead._sync.typed",
-            "WriteOptions": "masthead._client.options",
+            "WriteArguments": "masthead._client.options",
         },
     )

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from masthead._client.log_verbs import LogVerbs as LogVerbs
     from masthead._client.manifest_verbs import ManifestVerbs as ManifestVerbs
     from masthead._client.metadata import MetadataResource as MetadataResource
-    from masthead._client.options import DeletionOptions as DeletionOptions
+    from masthead._client.options import DeletionArguments as DeletionArguments
     from masthead._client.options import FieldSelection as FieldSelection
     from masthead._client.options import FieldValidation as FieldValidation
-    from masthead._client.options import IterOptions as IterOptions
+    from masthead._client.options import IterArguments as IterArguments
     from masthead._client.options import LabelSelection as LabelSelection
-    from masthead._client.options import ListOptions as ListOptions
-    from masthead._client.options import PatchOptions as PatchOptions
-    from masthead._client.options import WriteOptions as WriteOptions
+    from masthead._client.options import ListArguments as ListArguments
+    from masthead._client.options import PatchArguments as PatchArguments
+    from masthead._client.options import WriteArguments as WriteArguments
     from masthead._client.patch_verbs import PatchVerbs as PatchVerbs
     from masthead._client.port_forward_verbs import PortForwardVerbs as PortForwardVerbs
     from masthead._client.proxy_verbs import ProxyVerbs as ProxyVerbs
@@ -70,7 +70,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "CopyVerbs": "masthead._client.copy_verbs",
             "CreateVerbs": "masthead._client.create_verbs",
             "DeleteVerbs": "masthead._client.delete_verbs",
-            "DeletionOptions": "masthead._client.options",
+            "DeletionArguments": "masthead._client.options",
             "DynamicResource": "masthead._client.dynamic",
             "EphemeralContainerVerbs": "masthead._client.actions",
             "EvictionVerbs": "masthead._client.actions",
@@ -79,9 +79,9 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "FieldValidation": "masthead._client.options",
             "FinalizeVerbs": "masthead._client.actions",
             "Group": "masthead._client.group",
-            "IterOptions": "masthead._client.options",
+            "IterArguments": "masthead._client.options",
             "LabelSelection": "masthead._client.options",
-            "ListOptions": "masthead._client.options",
+            "ListArguments": "masthead._client.options",
             "LogVerbs": "masthead._client.log_verbs",
             "ManifestVerbs": "masthead._client.manifest_verbs",
             "MetadataResource": "masthead._client.metadata",
@@ -90,7 +90,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "NamespacedResource": "masthead._client.scoped",
             "NamespacedReviews": "masthead._client.scoped",
             "OperationResult": "masthead._client.create_or_update",
-            "PatchOptions": "masthead._client.options",
+            "PatchArguments": "masthead._client.options",
             "PatchVerbs": "masthead._client.patch_verbs",
             "PortForwardVerbs": "masthead._client.port_forward_verbs",
             "ProxyVerbs": "masthead._client.proxy_verbs",
@@ -107,6 +107,6 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "StatusVerbs": "masthead._client.subresources",
             "TokenVerbs": "masthead._client.actions",
             "TypedResource": "masthead._client.typed",
-            "WriteOptions": "masthead._client.options",
+            "WriteArguments": "masthead._client.options",
         },
     )

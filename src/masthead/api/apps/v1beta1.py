@@ -25,6 +25,7 @@ from masthead.meta import (
 from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
+    "REMOVED_IN",
     "ControllerRevision",
     "ControllerRevisionList",
     "Deployment",
@@ -37,7 +38,6 @@ __all__ = [
     "DeploymentStrategyType",
     "PersistentVolumeClaimRetentionPolicyType",
     "PodManagementPolicyType",
-    "REMOVED_IN",
     "RollbackConfig",
     "RollingUpdateDeployment",
     "RollingUpdateStatefulSetStrategy",

@@ -9,10 +9,10 @@ from masthead.api.authorization.v1 import FieldSelectorAttributes, LabelSelector
 from masthead.meta import Data, GroupVersionKind, Object, Resource, Struct, field
 
 __all__ = [
+    "REMOVED_IN",
     "LocalSubjectAccessReview",
     "NonResourceAttributes",
     "NonResourceRule",
-    "REMOVED_IN",
     "ResourceAttributes",
     "ResourceRule",
     "SelfSubjectAccessReview",

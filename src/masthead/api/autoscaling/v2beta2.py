@@ -21,6 +21,7 @@ from masthead.meta import (
 from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
+    "REMOVED_IN",
     "ContainerResourceMetricSource",
     "ContainerResourceMetricStatus",
     "CrossVersionObjectReference",
@@ -46,7 +47,6 @@ __all__ = [
     "ObjectMetricStatus",
     "PodsMetricSource",
     "PodsMetricStatus",
-    "REMOVED_IN",
     "ResourceMetricSource",
     "ResourceMetricStatus",
     "ScalingPolicySelect",

@@ -11,13 +11,13 @@ from masthead.meta import Data, GroupVersionKind, Object, ObjectList, Resource, 
 from masthead.meta.v1 import ObjectMeta
 
 __all__ = [
+    "REMOVED_IN",
     "ConcurrencyPolicy",
     "CronJob",
     "CronJobList",
     "CronJobSpec",
     "CronJobStatus",
     "JobTemplateSpec",
-    "REMOVED_IN",
 ]
 
 REMOVED_IN: Final = "1.25"

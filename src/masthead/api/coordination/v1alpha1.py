@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from masthead.meta import Data, GroupVersionKind, MicroTimeField, Object, ObjectList, Resource, Struct, field
 
-__all__ = ["LeaseCandidate", "LeaseCandidateList", "LeaseCandidateSpec", "REMOVED_IN"]
+__all__ = ["REMOVED_IN", "LeaseCandidate", "LeaseCandidateList", "LeaseCandidateSpec"]
 
 REMOVED_IN: Final = "1.32"
 """The Kubernetes release that stopped serving the last of these resources."""

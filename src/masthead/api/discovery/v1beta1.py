@@ -10,6 +10,7 @@ from masthead.api.core.v1 import ObjectReference
 from masthead.meta import EMPTY, Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, field
 
 __all__ = [
+    "REMOVED_IN",
     "AddressType",
     "Endpoint",
     "EndpointConditions",
@@ -19,7 +20,6 @@ __all__ = [
     "EndpointSliceList",
     "ForZone",
     "Protocol",
-    "REMOVED_IN",
 ]
 
 REMOVED_IN: Final = "1.25"

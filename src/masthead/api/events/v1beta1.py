@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 from masthead.api.core.v1 import EventSource, ObjectReference
 from masthead.meta import Data, GroupVersionKind, MicroTimeField, Object, ObjectList, Resource, Struct, Time, field
 
-__all__ = ["Event", "EventList", "EventSeries", "EventType", "REMOVED_IN"]
+__all__ = ["REMOVED_IN", "Event", "EventList", "EventSeries", "EventType"]
 
 REMOVED_IN: Final = "1.25"
 """The Kubernetes release that stopped serving the last of these resources."""

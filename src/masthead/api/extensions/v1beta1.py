@@ -24,6 +24,7 @@ from masthead.meta import (
 from masthead.meta.v1 import ConditionStatus, LabelSelector
 
 __all__ = [
+    "REMOVED_IN",
     "DaemonSet",
     "DaemonSetCondition",
     "DaemonSetList",
@@ -62,7 +63,6 @@ __all__ = [
     "PathType",
     "PolicyType",
     "Protocol",
-    "REMOVED_IN",
     "ReplicaSet",
     "ReplicaSetCondition",
     "ReplicaSetList",

@@ -22,6 +22,7 @@ from masthead.meta import (
 from masthead.meta.v1 import ConditionStatus
 
 __all__ = [
+    "REMOVED_IN",
     "ExemptPriorityLevelConfiguration",
     "FlowDistinguisherMethod",
     "FlowDistinguisherMethodType",
@@ -44,7 +45,6 @@ __all__ = [
     "PriorityLevelConfigurationStatus",
     "PriorityLevelEnablement",
     "QueuingConfiguration",
-    "REMOVED_IN",
     "ResourcePolicyRule",
     "ServiceAccountSubject",
     "Subject",

@@ -10,11 +10,11 @@ from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Res
 from masthead.meta.v1 import Condition
 
 __all__ = [
+    "REMOVED_IN",
     "IPAddress",
     "IPAddressList",
     "IPAddressSpec",
     "ParentReference",
-    "REMOVED_IN",
     "ServiceCIDR",
     "ServiceCIDRList",
     "ServiceCIDRSpec",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from masthead.api.core.v1 import Toleration
 from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Quantity, Resource, Struct
 
-__all__ = ["Overhead", "REMOVED_IN", "RuntimeClass", "RuntimeClassList", "Scheduling"]
+__all__ = ["REMOVED_IN", "Overhead", "RuntimeClass", "RuntimeClassList", "Scheduling"]
 
 REMOVED_IN: Final = "1.25"
 """The Kubernetes release that stopped serving the last of these resources."""

@@ -22,12 +22,12 @@ from masthead.meta import (
 from masthead.meta.v1 import Condition, DeleteOptions, LabelSelector
 
 __all__ = [
+    "REMOVED_IN",
     "Eviction",
     "PodDisruptionBudget",
     "PodDisruptionBudgetList",
     "PodDisruptionBudgetSpec",
     "PodDisruptionBudgetStatus",
-    "REMOVED_IN",
     "UnhealthyPodEvictionPolicyType",
 ]
 

@@ -10,13 +10,13 @@ from masthead.meta import EMPTY, Data, GroupVersionKind, Object, ObjectList, Res
 from masthead.meta.v1 import LabelSelector
 
 __all__ = [
+    "REMOVED_IN",
     "AggregationRule",
     "ClusterRole",
     "ClusterRoleBinding",
     "ClusterRoleBindingList",
     "ClusterRoleList",
     "PolicyRule",
-    "REMOVED_IN",
     "Role",
     "RoleBinding",
     "RoleBindingList",

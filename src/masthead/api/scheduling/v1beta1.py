@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
 
 from masthead.meta import GroupVersionKind, Object, ObjectList, Resource
 
-__all__ = ["PreemptionPolicy", "PriorityClass", "PriorityClassList", "REMOVED_IN"]
+__all__ = ["REMOVED_IN", "PreemptionPolicy", "PriorityClass", "PriorityClassList"]
 
 REMOVED_IN: Final = "1.22"
 """The Kubernetes release that stopped serving the last of these resources."""

@@ -21,9 +21,9 @@ from masthead.meta import (
 from masthead.meta.v1 import LabelSelector
 
 __all__ = [
+    "REMOVED_IN",
     "CSIStorageCapacity",
     "CSIStorageCapacityList",
-    "REMOVED_IN",
     "VolumeAttachment",
     "VolumeAttachmentList",
     "VolumeAttachmentSource",

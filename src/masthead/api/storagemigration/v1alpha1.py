@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from masthead.meta import Data, GroupVersionKind, Merge, Object, ObjectList, Resource, Struct, Subresource, Time, field
 
 __all__ = [
+    "REMOVED_IN",
     "GroupVersionResource",
     "MigrationCondition",
-    "REMOVED_IN",
     "StorageVersionMigration",
     "StorageVersionMigrationList",
     "StorageVersionMigrationSpec",

@@ -133,7 +133,9 @@ def make_report(schema: Plain, path: str, ratcheting: RatchetingRules) -> Schema
     if tree is not None:
         tree_errors = gather(lambda: _tree_errors(tree, path, ratcheting, has_defaults=has_defaults))
     validation = SchemaValidation(
-        allows_any_type=ratcheting.allow_unknown_types, allows_any_set=ratcheting.allow_any_set, allows_any_keys=ratcheting.allow_any_keys
+        allows_any_type=ratcheting.allow_unknown_types,
+        allows_any_set=ratcheting.allow_any_set,
+        allows_any_keys=ratcheting.allow_any_keys,
     )
     openapi = gather(lambda: validation.check_root(schema, path))
     rules: Errors = []
