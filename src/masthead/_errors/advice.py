@@ -42,6 +42,7 @@ class FailedRequest:
     @property
     def part(self) -> str:
         """The subresource, such as ``scale``; empty for none and for raw requests."""
+        # The path of a raw request contains slashes, too.
         return "" if self.is_raw else self.resource.partition("/")[2]
 
     @property
@@ -119,6 +120,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         _Case(("does not match the namespace sent on the request",), _NOT_THE_URL),
         _Case(("does not match the name on the URL",), _NOT_THE_URL),
         _Case(("resourceVersion: Invalid value",), _VERSION),
+        # Last, because "continue" is a word of other messages, too.
         _Case(("continue",), "Give the token of the last page as it came, or none to begin again."),
     ),
     "Forbidden": (
@@ -159,6 +161,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         ),
     ),
     "Conflict": (
+        # Other verbs can be retried with a new version; a delete needs a decision.
         _Case(("precondition",), _READ_FIRST, frozenset({"delete"})),
         _Case(
             ("is ensuring all content is removed",),
@@ -198,6 +201,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
             "The server has no server-side apply: update, or patch by merge.",
             frozenset({"apply"}),
         ),
+        # Without words: the reason alone identifies the mistake for these verbs.
         _Case(("",), "Send JSON: content_type application/json.", frozenset({"create", "update"})),
     ),
     "TooManyRequests": (
@@ -250,6 +254,7 @@ def advice_for(request: FailedRequest) -> str:
     # After the table: these depend on more than words of the message.
     if request.reason == "NotFound":
         return _not_found(request, message)
+    # The class advises to read the causes, and here are none.
     if request.reason == "Invalid" and not request.has_causes:
         return "Fix what the message names."
     if "admission webhook" in message and "denied the request" in message:
@@ -282,6 +287,7 @@ def names_another(kind: str, resource: str) -> bool:
 
     The details of a NotFound hold a plural resource name, which can be compared. Those of other failures hold a kind.
     """
+    # Kinds begin with a capital letter, resources never.
     if not resource or not kind.islower():
         return False
     # A raw path may end in the resource, or in the name of an object after it.

@@ -30,6 +30,7 @@ def printable(text: str) -> str:
 
 def format_seconds(seconds: float) -> str:
     """Round a duration for a message: the rest of a timeout is never a round number."""
+    # Below a tenth, two decimals would round to 0.
     return f"{seconds:.2g}" if seconds < 0.1 else f"{round(seconds, 2):g}"
 
 
@@ -74,6 +75,7 @@ class DecodeError(ArgumentError):
     """
 
     def __init__(self, problem: str, *, kind: str = "", subject: str = "", path: str = "") -> None:
+        # Servers and users choose these texts, so that the message is made printable as a whole.
         where = " ".join(part for part in (kind, f'"{subject}"' if subject else "") if part)
         super().__init__(printable(": ".join(part for part in (where, path, problem) if part)))
         self.kind = kind
@@ -83,6 +85,7 @@ class DecodeError(ArgumentError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the attributes: the default would pass the whole message as the problem."""
+        # Exception.__reduce__ passes args, and args hold the composed message.
         return _restore_decode_error, (self.problem, self.kind, self.subject, self.path)
 
 

@@ -27,4 +27,5 @@ def _escape(control: re.Match[str]) -> str:
     # Caret notation, as terminals echo it; it exists for C0 and DEL only.
     if character < " ":
         return f"^{chr(ord(character) + ord('@'))}"
+    # ascii() writes C1, bidirectional marks and surrogates as escapes.
     return "^?" if character == _DELETE else ascii(character)[1:-1]

@@ -22,6 +22,7 @@ __all__ = ["FieldManagerConflict", "field_manager_conflicts", "has_field_manager
 
 _CAUSE: Final = "FieldManagerConflict"
 """The type of the causes of a refused apply."""
+# Go quotes with %q: a manager may contain quotes and backslashes.
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _MESSAGE: Final = re.compile(
     rf"conflict with (?P<manager>{_QUOTED})(?: with subresource (?P<subresource>{_QUOTED}))?"
@@ -62,6 +63,7 @@ def has_field_manager_conflicts(details: StatusDetails | None) -> bool:
 
 def field_manager_conflicts(details: StatusDetails | None) -> tuple[FieldManagerConflict, ...]:
     """Decode the conflicts in the details of a Status, in the server's order."""
+    # A proxy may drop the details; the error itself still says that the apply conflicts.
     causes = details.causes if details is not None else ()
     return tuple(_conflict(cause.field or "", cause.message or "") for cause in causes if cause.reason == _CAUSE)
 
@@ -92,12 +94,14 @@ def _unescape(escape: re.Match[str]) -> str:
     byte, short, long, letter = escape.groups()
     if letter is not None:
         return _LETTERS.get(letter, letter)
+    # Exactly one of the three groups matches.
     code = int(byte or short or long, 16)
     return chr(code) if code <= _MAX_CODE_POINT else escape[0]
 
 
 def _parse_time(text: str | None) -> datetime | None:
     try:
+        # A malformed time must not hide the conflict.
         return datetime.fromisoformat(text) if text else None
     except ValueError:
         return None

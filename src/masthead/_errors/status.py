@@ -69,6 +69,7 @@ class StatusError(MastheadError):
         self.resource = resource
         self.namespace = namespace
         self.name = name
+        # Errors that the client raises itself have no response.
         self.code: int = code or self.usual_code
         self.reason: str = reason or self.reason_name
         self.details = details
@@ -76,6 +77,7 @@ class StatusError(MastheadError):
     @property
     def retry_after(self) -> float | None:
         """The seconds to wait before a retry, if the server sent them."""
+        # The API omits the field, or sends 0, if there is nothing to wait for.
         seconds = self.details.retry_after_seconds if self.details is not None else None
         return float(min(seconds, _MAX_RETRY_AFTER)) if seconds and seconds > 0 else None
 
@@ -85,6 +87,7 @@ class StatusError(MastheadError):
         message = self.message
         if self.resource.partition("/")[0] == "secrets":  # the server may repeat the rejected values
             message = _INVALID_VALUE.sub(_hide_value, message)
+        # A webhook may send megabytes, which a log line must not repeat.
         message = message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}..."
         failure = f"{message or 'the server gave no message'} ({self.code} {self.reason[:_MAX_MESSAGE] or 'Unknown'})"
         sentence = f"{tried}: {failure}." if tried else f"{failure}."
@@ -96,6 +99,7 @@ class StatusError(MastheadError):
         # A 501 is final, whatever the reason says about retries.
         if self.code == _NOT_IMPLEMENTED:
             return ""
+        # Class attributes do not appear there.
         if "advice" in self.__dict__:  # set on the instance by the code that raised it
             return self.advice
         request = FailedRequest(
@@ -334,6 +338,7 @@ _STATUS_ERRORS: tuple[type[StatusError], ...] = (
 BY_REASON: Mapping[str, type[StatusError]] = {cls.reason_name: cls for cls in _STATUS_ERRORS}
 """The error class for each reason of a Status."""
 
+# Reversed, so that the first class with a code wins.
 BY_CODE: Mapping[int, type[StatusError]] = {cls.usual_code: cls for cls in reversed(_STATUS_ERRORS)}
 """The error class for a code with an unknown reason: the first of `_STATUS_ERRORS` with that code."""
 
@@ -346,6 +351,7 @@ def status_error_class(*, reason: str, code: int, verb: str = "") -> type[Status
     """
     if cls := BY_REASON.get(reason):
         return cls
+    # Both have 409; a create cannot conflict with a version that it does not have.
     if code == AlreadyExistsError.usual_code and verb == "create":
         return AlreadyExistsError
     return BY_CODE.get(code, InternalServerError if code >= InternalServerError.usual_code else StatusError)
@@ -375,7 +381,9 @@ def error_from_status(
     code, reason = status.code or 0, status.reason or ""
     if not 0 <= code <= _MAX_CODE:  # not an HTTP status code
         code = 0
+    # The reason decides before the code: proxies and aggregated servers reuse codes.
     cls = status_error_class(reason=reason, code=code, verb=verb)
+    # Kubernetes has no reason for this conflict; the causes tell.
     if cls is ConflictError and has_field_manager_conflicts(details):
         cls = ApplyConflictError
     return cls(

@@ -34,6 +34,7 @@ class CallbackQueue:
         if len(self._queue) >= _MAX_QUEUED:
             _log.error("%s: %s is not called: %d callbacks wait already", self._title, name, _MAX_QUEUED)
             return
+        # The task ends with the queue, so that an idle elector has none.
         self._queue.append((name, call))
         if self._task is None or self._task.done():
             loop = asyncio.get_running_loop()
@@ -48,6 +49,7 @@ class CallbackQueue:
         finally:
             if not self._task.done():
                 _log.error("%s: a callback has not returned after %g s; it is cancelled", self._title, timeout)
+                # Calls behind a hanging one are dropped with it.
                 self._queue.clear()
                 self._task.cancel()
 
@@ -55,6 +57,7 @@ class CallbackQueue:
         while self._queue:
             name, call = self._queue.popleft()
             try:
+                # A plain function may return an awaitable, too, such as a partial of a coroutine function.
                 result = call()
                 if inspect.isawaitable(result):
                     await result

@@ -68,6 +68,7 @@ class Candidate:
         is_renewal = self.election.transitions is not None
         self._began = now = self.clock.now()
         result = await self._perform(self.election.begin(now, self._wall_clock(), random.random))
+        # The fast path of a renewal updates the lease from memory, without reading it.
         if is_renewal and result.was_read and result.outcome is TryOutcome.HELD:
             self._slowpath.inc()
         if result.outcome is not TryOutcome.FAILED:
@@ -87,6 +88,7 @@ class Candidate:
         """Release the lease if we hold it. Failures are logged."""
         deadline = self.election.timing.renew_deadline
         try:
+            # A release that hangs would keep the process from exiting.
             async with asyncio.timeout(deadline):
                 result = await self.release()
         except (ClosedError, TimeoutError) as error:
@@ -94,6 +96,7 @@ class Candidate:
             _log.warning("lease %s: not released, so that it has to expire: %s", self.lock, reason)
             return
         is_released = result.outcome is TryOutcome.RELEASED
+        # A lease that is not released delays the next leader, which is worth a warning.
         text = "lease %s: %s" if is_released else "lease %s: not released, so that it has to expire: %s"
         _log.log(logging.INFO if is_released else logging.WARNING, text, self.lock, result.reason)
 
@@ -126,6 +129,7 @@ class Candidate:
     def _report(self, result: TryResult) -> None:
         """Log changes, and report a new leader."""
         holder = self.election.holder
+        # A released lease has no holder: the last leader stays the reported one until another leads.
         if holder and holder != self._reported_leader:
             self._reported_leader = holder
             self._on_new_leader(holder)

@@ -67,6 +67,7 @@ class Elector:
             client, name, namespace, labels=options.labels, timeout=options.timing.request_timeout
         )
         self.callbacks: Final = CallbackQueue(f"lease {self.lock}")
+        # A second queue, because a callback may block the first.
         self._urgent = CallbackQueue(f"lease {self.lock}")
         self.term: Term | None = None
         self._candidate: Candidate | None = None
@@ -128,6 +129,7 @@ class Elector:
         Raises:
             ClosedError: If the client is closed.
         """
+        # Reused by later campaigns, with its observations and failures.
         candidate = self._candidate = self._candidate or self._new_candidate()
         _log.info("lease %s: campaigning as %s", self.lock, self.election.identity)
         try:
@@ -218,6 +220,7 @@ class Elector:
             candidate.clock,
             self.election.valid_until,
         )
+        # The metric follows the leadership, and not the end of the work.
         state.on_revoked.append(lambda: self._status.set(0))
         self.term = Term(candidate, state, self._on_overdue)
         self._status.set(1)
@@ -294,6 +297,7 @@ class Term:
         """Stop the renewals after the work has ended, and release the lease on request."""
         self.note_work_ended()
         self._renewals.cancel()
+        # A renewal in flight could take the lease back after its release.
         await asyncio.wait({self._renewals})
         self.state.revoke("its work has ended")
         if releases:
@@ -307,6 +311,7 @@ class Term:
                 await asyncio.sleep(candidate.delay())
                 result = await candidate.attempt()
                 if result.outcome is TryOutcome.HELD:
+                    # Renewals also count after a revocation: they keep other replicas from leading in parallel.
                     self.state.until = election.valid_until
                     self._is_overdue_reported = False
                 elif result.outcome is TryOutcome.LOST:

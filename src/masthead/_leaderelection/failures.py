@@ -54,6 +54,7 @@ class Failures:
 
     def note(self, step: Read | Create | Update, error: MastheadError) -> None:
         """Record the failed request of a step."""
+        # Messages contain times and names, so that the class identifies a problem.
         is_new = type(error) is not type(self.last)
         self.last = error
         # Losing a race is how an election is decided, and not worth a warning.
@@ -83,6 +84,7 @@ class Failures:
                 f'in the namespace {self._lock.namespace} with the rule {{apiGroups: ["coordination.k8s.io"], '
                 'resources: ["leases"], verbs: ["get", "create", "update"]}. Retrying.'
             )
+        # Only the namespace can be missing for a create.
         if isinstance(error, NotFoundError) and verb == "create":
             return (
                 f"cannot create it ({problem}); create the namespace {self._lock.namespace}, or give the elector "

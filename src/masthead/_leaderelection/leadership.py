@@ -98,6 +98,7 @@ class TermState:
         # The first reason is the cause; later ones are its consequences.
         if not self.reason:
             self.reason = reason
+            # A copy, because callbacks remove themselves.
             for call in list(self.on_revoked):
                 call()
 
@@ -136,6 +137,7 @@ class LeadershipView:
             LeadershipLostError: If the leadership is over.
         """
         if not self.is_valid:
+            # The clock may run out before the timer revokes the term.
             reason = self._state.reason or "the lease was not renewed in time"
             raise LeadershipLostError(f"{self._state.title}: {reason}; stop, and leave the rest to the leader")
 
@@ -161,6 +163,7 @@ class Leadership(LeadershipView):
             if not future.done():
                 future.set_result(None)
 
+        # Several tasks may wait, and each needs a future.
         self._state.on_revoked.append(wake)
         try:
             await future

@@ -40,6 +40,7 @@ class LeaseLock:
         self._leases = client.dynamic(_LEASES, namespace=namespace)
         self._labels = dict(labels)
         self._timeout = timeout
+        # The last object of the server: an update sends it back with a new record.
         self._current: Unstructured | None = None
 
     def __str__(self) -> str:
@@ -92,6 +93,7 @@ class LeaseLock:
     def _build_update(self, step: Update) -> Unstructured:
         assert self._current is not None, "a lease is read or written before it is updated"
         changed = self._current.copy()
+        # The version of the decision: a lease that changed since then must conflict.
         changed.metadata.resource_version = step.version
         if self._labels:
             changed.metadata.labels = {**changed.metadata.labels, **self._labels}

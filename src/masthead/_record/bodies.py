@@ -50,6 +50,7 @@ def namespace_of(record: EventRecord) -> str:
 def create_body(api: EventApi, write: EventWrite, source: EventSource) -> bytes:
     """Encode a new Event."""
     record, first = write.record, write.record.first
+    # Field names of both APIs agree here.
     common = {
         "apiVersion": api,
         "kind": "Event",

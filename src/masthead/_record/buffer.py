@@ -90,6 +90,7 @@ class EventBuffer:
         self._wake: Callable[[], object] = lambda: None
         self._is_closed = False
         self._last_nanos = 0
+        # Recorders of several processes may name Events of the same microsecond.
         self._offset = int(random() * 1000)
         self._has_dropped = False
         self._drops = threading.RLock()  # reentrant: a signal handler may interrupt a thread in `_drop`
@@ -109,6 +110,7 @@ class EventBuffer:
 
     def offer(self, occurrence: Occurrence) -> bool:
         """Accept an occurrence; return False if it is dropped."""
+        # The inbox is bounded, too: before the start nothing drains it.
         if self._is_closed or len(self._inbox) >= self._limit:
             self._drop(occurrence)
             return False
@@ -263,6 +265,7 @@ class EventBuffer:
         counts.recorded += 1
         # An evicted record leaves the correlator's memory; its count would be lost without a write.
         if seen.evicted is not None:
+            # Unbounded: the count of an Event must not be lost to newer Events.
             self._queue.add(seen.evicted, is_bounded=False)
         if seen.is_filtered:
             counts.filtered += 1

@@ -89,6 +89,7 @@ class EventRecorder:
         Raises:
             ArgumentError: If an argument is invalid.
         """
+        # With 0, every Event would be dropped without an error.
         if queue_limit < 1:
             raise ArgumentError(f"queue_limit must be at least 1, not {queue_limit}", value=queue_limit)
         component, instance = check_source(component, instance, platform.node() if host is None else host)
@@ -126,6 +127,7 @@ class EventRecorder:
             ArgumentError: If an argument is invalid; never for failures of the API.
             TimeError: If the clock returns a time without a time zone.
         """
+        # Checked in the caller, who can correct the arguments; everything later is logged.
         self._buffer.offer(occurrence_of(obj, type, reason, message, action=action, related=related, at=self._clock()))
 
     def for_object(self, obj: EventSubject) -> ObjectEventRecorder:

@@ -74,6 +74,7 @@ def occurrence_of(
         ArgumentError: If one of them is invalid.
         TimeError: If the time has no time zone.
     """
+    # The server accepts nothing else, and would refuse it long after `record` has returned.
     if type not in _TYPES:
         raise ArgumentError(f'the type of an Event is "Normal" or "Warning", not {type!r}', value=type)
     if not isinstance(cast("object", message), str):
@@ -149,6 +150,7 @@ def event_name(obj: str, nanos: int) -> str:
     if names.problem_with_dns1123_subdomain(name) is None:
         return name
     # differs from client-go: it uses a random UUID, which does not name the object.
+    # RBAC objects and others may have names with colons or capitals.
     usable = _NOT_IN_NAMES.sub("-", obj.lower())[: _MAX_NAME - len(suffix)].strip(".-")
     name = f"{usable or 'event'}{suffix}"
     return name if names.problem_with_dns1123_subdomain(name) is None else f"event{suffix}"
@@ -180,6 +182,7 @@ def check_source(component: str, instance: str | None, host: str) -> tuple[str, 
 def _from_plain(obj: Mapping[str, object]) -> EventReference:
     """Read the plain data of an object or of a reference."""
     metadata = obj.get("metadata")
+    # A reference has its name at the top, an object in its metadata.
     where = cast("Mapping[str, object]", metadata) if isinstance(metadata, Mapping) else obj
     return EventReference(
         _text(obj.get("apiVersion")),

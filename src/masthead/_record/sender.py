@@ -68,6 +68,7 @@ class EventSender:
         self._stop_at: float | None = None
         self._sends: set[asyncio.Task[None]] = set()
         self._flushes: list[_Flush] = []
+        # Kinds of failures, whose number is bounded by the classes of errors.
         self._logged: set[str] = set()
         self._is_out_of_reach = False
 
@@ -103,6 +104,7 @@ class EventSender:
 
     async def flush(self, timeout: float) -> bool:
         """Wait until all recorded Events are written or abandoned; return False after the timeout."""
+        # Records that change later are not waited for.
         left, serial = self._buffer.catch_up()
         if not left:
             return True
@@ -139,6 +141,7 @@ class EventSender:
     async def _end(self) -> None:
         self._buffer.close()
         sends = list(self._sends)
+        # Requests without a response by now had their time.
         for task in sends:
             task.cancel()
         await asyncio.gather(*sends, return_exceptions=True)
@@ -195,6 +198,7 @@ class EventSender:
         """Handle a failure; return whether the write is abandoned."""
         failure = failure_of(error)
         if failure.verdict == "retry":
+            # Otherwise a retry of the create would find its own Event, and rename it.
             if failure.is_ambiguous:
                 self._note_ambiguous(write)
             self._note_out_of_reach(error)

@@ -72,6 +72,7 @@ def failure_of(error: Exception) -> WriteFailure:
         case ClosedError():
             return WriteFailure("closed", "Closed")
         case TransportError() | AuthError():
+            # Nothing was sent without a connection or a credential.
             is_sent = not isinstance(error, ConnectError | AuthError)
             return WriteFailure("retry", type(error).__name__, is_ambiguous=is_sent)
         case _:
@@ -104,6 +105,7 @@ class EventSink:
         self._rest = rest
         self._source = source
         self.api: EventApi | None = None
+        # Many Events start at the same time; one discovery request serves all.
         self._choosing = asyncio.Lock()
 
     async def write(self, write: EventWrite) -> str:

@@ -52,6 +52,7 @@ class WorkQueueBase(ABC, Generic[K]):
         self._has_waiters = False
         self._streak = 0
         self._metrics: QueueMetrics[K] | None = None
+        # Metrics need the name as their label.
         if name and metrics is not None and metrics is not NO_METRICS:
             self._metrics = QueueMetrics(metrics, name, self._state, self._now)
 
@@ -130,6 +131,7 @@ class WorkQueueBase(ABC, Generic[K]):
 
     def _add_after(self, key: K, delay: float, priority: int | None) -> None:
         state = self._state
+        # A retry keeps the priority with which its key was taken.
         if priority is None:
             priority = state.priority_of(key)
         if state.add_after(key, delay, self._clock(), priority) and self._has_waiters:
@@ -224,6 +226,7 @@ class WorkQueueBase(ABC, Generic[K]):
 
     def _take(self) -> K | None:
         """Take the next key, under the lock; None if no key is ready, or the worker must wait first."""
+        # The worker waits once, so that other tasks of the loop run.
         if self._streak >= self._MAX_STREAK:
             return None
         self._streak += 1

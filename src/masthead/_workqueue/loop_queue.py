@@ -57,6 +57,7 @@ class LoopQueue(WorkQueueBase[K]):
             self._notify_ended()
             if self._state.is_idle:
                 return True
+            # Registered under the lock: the last key may be done before the wait.
             drained = loop.create_future()
             self._drainers.append(drained)
         try:
@@ -100,6 +101,7 @@ class LoopQueue(WorkQueueBase[K]):
                     raise QueueClosedError(f"{self._describe()} is closed and empty")
                 waiter = loop.create_future()
                 self._waiters.append(waiter)
+                # The base class knows waiting workers only by this flag.
                 self._has_waiters = True
                 self._set_timer()
             try:
@@ -128,6 +130,7 @@ class LoopQueue(WorkQueueBase[K]):
         with self._lock:
             before = self._clock()
             self._clock = _clock_of(loop)
+            # Delays were computed by another clock, with another zero.
             self._state.rebase(self._clock() - before)
             self._loop, self._thread = loop, threading.get_ident()
             # Waiters of the previous loop ended with it.

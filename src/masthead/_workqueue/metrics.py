@@ -40,6 +40,7 @@ class QueueMetrics(Generic[K]):
         self._retries = metrics.counter(known.WORKQUEUE_RETRIES, name=name)
         self._queue_duration = metrics.histogram(known.WORKQUEUE_QUEUE_DURATION, name=name)
         self._work_duration = metrics.histogram(known.WORKQUEUE_WORK_DURATION, name=name)
+        # The state counts adds itself, without duplicates; the metric gets the difference.
         self._counted_adds = 0
         self._gauges: list[tuple[Gauge, Callable[[], float]]] = []
         self._is_broken = False

@@ -42,6 +42,7 @@ class ThreadQueue(WorkQueueBase[K]):
     def _drain(self, timeout: float | None) -> bool:
         """Close the queue, and wait for its last key; return whether none is left."""
         with self._lock:
+            # A counter, because `close` must end only drains that wait already.
             state, closings = self._state, self._closings
             state.close()
             self._wake_all()
@@ -87,6 +88,7 @@ class ThreadQueue(WorkQueueBase[K]):
         self._waiting += 1
         self._has_waiters = True
         try:
+            # Python raises OverflowError beyond its maximum.
             condition.wait(None if until is None else min(until - now, threading.TIMEOUT_MAX))
         finally:
             self._waiting -= 1

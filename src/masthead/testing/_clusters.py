@@ -92,6 +92,7 @@ def difference(informer: SharedInformer[Any], versions: Mapping[str, str]) -> st
         return f"it has not synced ({informer.health.last_error or 'no state has come yet'})"
     indexer = informer.indexer
     unusable = informer.health.broken  # rejected by a transform, say: a failure, which no waiting resolves
+    # Deletions first: they have no version that could be compared.
     for key in indexer.list_keys():
         if key not in versions:
             return f"{key} is deleted"

@@ -262,6 +262,7 @@ class Environment:
             self._clock = clock.now
             self._shift = clock.shift
             self._server_options = {"clock": clock, "bootstrap": False, **self._server_options}
+            # Registered before the start, which may fail halfway.
             self._stack.push_async_callback(self._stop_server)
             config = config_of(await self._start_server())
         self._client = Client(config, user_agent=_USER_AGENT, field_manager=_USER_AGENT)
@@ -273,6 +274,7 @@ class Environment:
         for manager in managers:
             await self._install_kinds(manager)
         if self._objects:
+            # Applied and not created: an existing cluster may have them already.
             await self._client.apply_manifests(list(self._objects), force=True)
         for manager in managers:
             await self.start(manager)
@@ -327,6 +329,7 @@ class Environment:
 
     async def _close(self) -> None:
         try:
+            # Standbys first: a stopped leader would hand over to them.
             for replica in reversed(self._replicas):
                 if replica.is_running:
                     await self._stop(replica)
@@ -367,6 +370,7 @@ class Environment:
         self._check_fresh(manager)
         await self._install_kinds(manager)
         name = name or f"{manager.name}-{len(self._replicas)}"
+        # No ports: tests run several replicas in one process.
         base: RunOverrides = {"metrics_bind": "0", "probe_bind": "0", "identity": name}
         options: RunOverrides = {**base, **self._overrides, **overrides}
         replica = Replica(name, manager, self.config, self._log, self._clock, options, self._detects_mutations)
@@ -439,6 +443,7 @@ class Environment:
         while not await loop.wait_for_future(future, _ADVANCE_TURNS):
             check()
             turns += _ADVANCE_TURNS
+            # Reconciles count as progress: they may legitimately all happen at one moment.
             if progress != (now := (loop.time(), self._reconciles())):
                 progress, turns = now, 0
             elif turns >= _MAX_STUCK_TURNS:
@@ -503,6 +508,7 @@ class Environment:
         self._check_real_time(f"wait_for_idle(retries_within={retries_within:g})", retries_within)
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
+        # Only reconciles and writes of this call count as a fight.
         began, before = clock(), self._reconciles()
         self._log.counts.clear()
         while True:
@@ -510,6 +516,7 @@ class Environment:
             left = await self._remaining_work(retries_within)
             if not left and is_idle:
                 return
+            # Before the deadline: a fight explains why the time was not enough.
             self._check_fights(began, before)
             if clock() >= deadline:
                 raise NotIdleError(self._report(f"not idle after {timeout:g} s", left))

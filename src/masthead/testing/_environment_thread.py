@@ -44,6 +44,7 @@ class EnvironmentThread:
         Raises:
             BaseException: Whatever entering raises.
         """
+        # The caller gets the error of a failed start.
         entered: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._thread = threading.Thread(target=self._run, args=(entered,), name="masthead-testing", daemon=True)
         self._thread.start()
@@ -115,6 +116,7 @@ class EnvironmentThread:
     async def _serve(self, entered: concurrent.futures.Future[None]) -> None:
         leave = self._leave = asyncio.Event()
         environment = await self._environment.__aenter__()
+        # After the entry: calls before it would run in a half-open environment.
         self._loop = asyncio.get_running_loop()
         self._hold()
         try:

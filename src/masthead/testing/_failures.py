@@ -54,6 +54,7 @@ class FailureReport:
     def look(self, replicas: Sequence[Replica]) -> list[str]:
         """Return all failures, and mark them as read."""
         failures = self._failures_of(replicas) | self._mutations_of(replicas)
+        # With the message: a new error of the same function is a new failure.
         self._seen |= {(what, failure.message) for what, failure in failures.items()}
         return _describe(failures)
 

@@ -107,6 +107,7 @@ class Replica:
         Raises:
             MastheadError: If the manager cannot be started.
         """
+        # A task, because the replica runs on after its start.
         task = self._task = asyncio.get_running_loop().create_task(self._run(), name=f"replica {self.name}")
         ready = asyncio.get_running_loop().create_task(self._ready.wait())
         try:
@@ -269,6 +270,7 @@ class Replica:
             try:
                 informer.check_mutations()
             except MutationError as error:
+                # A reconcile that mutates its own object fails itself, and is listed already.
                 names = self._reconcilers_of(informer)
                 if not all(any(f"{name} {key} in the cache" in reported for name in names) for key in error.keys):
                     mutations[f"cache of {informer.name}"] = FailedCall(str(error))
@@ -305,6 +307,7 @@ class Replica:
                 finally:
                     leaving.cancel()
                     ending.cancel()
+                # A manager that stopped on its own raises its error here.
                 if ending.done() and not ending.cancelled() and not self._leave.is_set():
                     ending.result()
         finally:

@@ -95,6 +95,7 @@ class _Place(NamedTuple):
 def _content_of(request: TransportRequest) -> bytes:
     body = request.body
     if isinstance(body, SecretValue):
+        # Bodies of Secrets are wrapped against logging; the test may see them.
         body = body.reveal()
     return body or b""
 
@@ -130,6 +131,7 @@ def _parse(path: str, content: bytes) -> _Place:
 def _name_in(content: bytes) -> str:
     try:
         metadata = json.loads(content)["metadata"]
+        # The server chooses the suffix, which the request does not know.
         return str(metadata.get("name") or f"{metadata['generateName']}*")
     except (ValueError, LookupError, TypeError, AttributeError):
         return ""
@@ -220,6 +222,7 @@ class RecordingTransport:
         if self._is_severed:
             raise ClosedError(f"replica {self._replica} has crashed")
         if request.method in {"GET", "HEAD"}:
+            # Before the response: a watch has none for a long time.
             self._permissions.observe(request, 0)
             return await self._transport.send(request)
         code = 0

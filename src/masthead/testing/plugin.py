@@ -96,6 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "kube_server(**options): start kube_server with these arguments of masthead.server.run"
     )
+    # Its import needs pytest-asyncio.
     if config.pluginmanager.hasplugin(_ASYNCIO):
         from masthead.testing import asyncio_plugin
 
@@ -162,6 +163,7 @@ def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -
     """
     from masthead._cache.informer.mutation_detector import collect_mutations
 
+    # A test that failed may have left faults.
     shared_kube_server.faults.clear()
     suffix = f"-{shared_kube_server.revision}"  # unique per test
     slug = re.sub(_NOT_IN_NAMES, "-", request.node.name.lower()).strip("-")

@@ -80,6 +80,7 @@ class _VirtualSelector(selectors.SelectSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
+        # A list, because both must count.
         is_counted = any([_count_turn(self.idlers), _count_turn(self.counters)])
         if ready or timeout == 0 or is_counted:
             return ready
@@ -99,6 +100,7 @@ class _VirtualSelector(selectors.SelectSelector):
             ready = super().select(_DELIVERY_SECONDS) if has_sockets else []
             self.now += 0.0 if ready else timeout
             return ready
+        # Then nothing can ever wake the loop.
         is_alone = not has_sockets and threading.active_count() == 1
         # Poll again: a thread may have woken the loop and ended since the first poll.
         ready = super().select(0 if is_alone else _DEADLOCK_SECONDS)
@@ -270,6 +272,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """Run a function in a thread; time does not pass until it returns."""
+        # Counted on the loop, so that time cannot pass between the start and the count.
         future = super().run_in_executor(executor, func, *args)
         self._impatient.at_work += 1
         future.add_done_callback(self._note_done)
