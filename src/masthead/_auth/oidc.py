@@ -196,7 +196,7 @@ class OidcToken:
     async def _exchange(self, found: _ProviderMetadata) -> None:
         headers, form = self._client_proof(found)
         form |= {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
-        body = await self._request("POST", found.token_endpoint, headers, _encoded(form))
+        body = await self._request("POST", found.token_endpoint, headers, _encode(form))
         grant = self._decode(body, _TokenResponse, "the token response")
         if not grant.id_token:
             raise AuthError(
@@ -304,11 +304,11 @@ class OidcToken:
         raise AuthError(f"{what} of issuer {self._issuer} cannot be read: {why}")
 
     def _clean(self, message: str) -> str:
-        secrets = (each.reveal() for each in (self._client_secret, self._id_token, self._refresh_token))
+        secrets = (secret.reveal() for secret in (self._client_secret, self._id_token, self._refresh_token))
         return redact(message, secrets, limit=_EXPLANATION_SHOWN)
 
 
-def _encoded(form: Mapping[str, str | Secret]) -> SecretValue[bytes]:
+def _encode(form: Mapping[str, str | Secret]) -> SecretValue[bytes]:
     return SecretValue(urlencode([(name, reveal(value)) for name, value in form.items()]).encode())
 
 

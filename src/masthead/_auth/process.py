@@ -121,7 +121,7 @@ async def run(
         finally:
             transport.close()
     code = cast("int", transport.get_returncode())
-    output, stderr = (SecretValue(bytes(each.reveal())) for each in (listener.output, listener.stderr))
+    output, stderr = (SecretValue(bytes(stream.reveal())) for stream in (listener.output, listener.stderr))
     return ProcessResult(code, output, stderr)
 
 

@@ -94,10 +94,10 @@ def fetch_table(
 
 def _row(client: masthead.Client, selected: Selected, name: str, *, with_objects: bool) -> PrintedTable:
     """The table of one object."""
-    from masthead._client.resource_target import any_kind
+    from masthead._client.resource_target import untyped_target
     from masthead._client.tables import ACCEPT_TABLE, read_page
 
-    target = any_kind(selected.resource.gvr, namespaced=selected.resource.namespaced)
+    target = untyped_target(selected.resource.gvr, namespaced=selected.resource.namespaced)
     response = client.rest.get(
         _path(selected, name),
         accept=ACCEPT_TABLE,

@@ -101,7 +101,7 @@ class State:
         """
         from masthead._cli.failures import CommandError, ExitCode, explain
         from masthead._config.model import Config
-        from masthead._config.overrides import adjusted
+        from masthead._config.overrides import apply_overrides
         from masthead._config.proxies import proxy_for
         from masthead.errors import ConfigError
 
@@ -113,7 +113,7 @@ class State:
                 proxy_url=proxy_for(server, os.environ),
                 origin="the command line",
             )
-            return adjusted(found, namespace=self.namespace, impersonate=self.impersonate)
+            return apply_overrides(found, namespace=self.namespace, impersonate=self.impersonate)
         except ConfigError as error:
             said = explain(error)
             raise CommandError(said.line, hint=said.hint, code=ExitCode.USAGE) from None

@@ -212,7 +212,7 @@ class ApprovalVerbs(SubresourceBase[T], Generic[T]):
         data = current.to_dict()
         status = cast("dict[str, list[dict[str, str]]]", data.setdefault("status", {}))
         conditions = status.setdefault("conditions", [])
-        if any(each.get("type") == condition for each in conditions):
+        if any(existing.get("type") == condition for existing in conditions):
             return current
         conditions.append({"type": condition, "status": "True", "reason": reason, "message": message})
         return await self.update_approval(data, timeout=timeout)

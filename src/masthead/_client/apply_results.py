@@ -122,7 +122,7 @@ class ApplyResult(Sequence[Unstructured]):
     @property
     def text(self) -> str:
         """A line for each object, as kubectl prints it: ``deployment.apps/web configured``."""
-        pairs: list[tuple[Unstructured, str]] = [*self._applied, *((each, "pruned") for each in self._pruned)]
+        pairs: list[tuple[Unstructured, str]] = [*self._applied, *((obj, "pruned") for obj in self._pruned)]
         suffix = " (server dry run)" if self._is_dry_run else ""
         return "".join(f"{_reference(obj)} {outcome}{suffix}\n" for obj, outcome in pairs)
 

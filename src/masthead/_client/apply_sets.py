@@ -142,8 +142,8 @@ class Membership:
         """The membership of objects."""
         given = list(objects)
         return cls(
-            frozenset(each.gvk.group_kind for each in given),
-            frozenset(each.metadata.namespace for each in given if each.metadata.namespace),
+            frozenset(obj.gvk.group_kind for obj in given),
+            frozenset(obj.metadata.namespace for obj in given if obj.metadata.namespace),
         )
 
     def __or__(self, other: Membership) -> Membership:
@@ -224,12 +224,12 @@ class ApplySetParent:
             raise self._refusal(f"has no annotation {GROUP_KINDS}, so its members cannot be found; add it")
         namespaces = _split(annotations.get(NAMESPACES, ""))
         # An empty namespace would mean all of them.
-        if any(names.problem_with_dns1123_label(each) for each in namespaces):
+        if any(names.problem_with_dns1123_label(namespace) for namespace in namespaces):
             raise self._refusal(f"has an invalid annotation {NAMESPACES}: {annotations[NAMESPACES]!r}; correct it")
         if not all(_split(kinds)):
             raise self._refusal(f"has an invalid annotation {GROUP_KINDS}: {kinds!r}; correct it")
         own = {self.namespace} if self.namespace else set[str]()
-        return Membership(frozenset(_parse_kind(each) for each in _split(kinds)), frozenset({*namespaces, *own}))
+        return Membership(frozenset(_parse_kind(kind) for kind in _split(kinds)), frozenset({*namespaces, *own}))
 
     def _check(self, id_: str | None, tooling: str | None) -> None:
         if tooling is None:

@@ -203,7 +203,7 @@ class BaseResource(Generic[T]):
         target = await self._target()
         if not isinstance(obj, Object):
             is_strict = self._validation(field_validation) is None
-            return _with_type_meta(_built(target.item, obj, is_strict=is_strict), target)
+            return _with_type_meta(_build(target.item, obj, is_strict=is_strict), target)
         if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
             raise ArgumentError(
                 f"{target.name} are of type {target.item.__name__}, and {obj.key!r} is of type {type(obj).__name__}",
@@ -218,7 +218,7 @@ class BaseResource(Generic[T]):
         return self._context.defaults.field_validation if field_validation is None else field_validation
 
 
-def _built(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
+def _build(cls: type[T], data: Mapping[str, object], *, is_strict: bool) -> T:
     """Build an object from plain data.
 
     Raises:
@@ -326,5 +326,5 @@ def _in_namespace(target: ResourceTarget[Any]) -> str:
 def _method_name(kind: str, plural: str) -> str:
     """The clientset's method for a resource: ``config_maps`` for ``configmaps`` of the kind ``ConfigMap``."""
     *first, _ = _WORDS.findall(kind)
-    words = [each.lower() for each in first]
+    words = [word.lower() for word in first]
     return "_".join([*words, plural.removeprefix("".join(words))])

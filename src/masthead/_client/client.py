@@ -9,14 +9,14 @@ from masthead._client.base import ClientContext, Defaults, LazyTarget
 from masthead._client.dynamic import DynamicResource
 from masthead._client.manifest_verbs import ManifestVerbs
 from masthead._client.metadata import MetadataResource
-from masthead._client.resource_target import any_kind, metadata_only, typed
+from masthead._client.resource_target import metadata_target, typed_target, untyped_target
 from masthead._client.scales import Scales
 from masthead._client.served_kinds import wait_for_kind
 from masthead._client.typed import TypedResource
 from masthead._client.validation import validate_by_cluster
 from masthead._config.loader import conceal, load
 from masthead._config.model import Config
-from masthead._config.overrides import adjusted
+from masthead._config.overrides import apply_overrides
 from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.disk_cache import DiskCache
 from masthead._discovery.rest_mapper import RestMapper
@@ -150,7 +150,7 @@ class Client(ManifestVerbs):
             )
         if namespace and (problem := names.problem_with_dns1123_label(namespace)):
             raise NameFormatError(f"namespace: {names.quote(namespace)} {problem}", value=namespace)
-        self._config = found = adjusted(found, namespace=namespace, impersonate=impersonate)
+        self._config = found = apply_overrides(found, namespace=namespace, impersonate=impersonate)
         if connections < 0:
             raise ArgumentError(
                 f"connections is {connections}; it must be 0 or more, 0 for no limit", value=connections
@@ -209,7 +209,7 @@ class Client(ManifestVerbs):
         Raises:
             UnknownKindError: If the class has no resource.
         """
-        return TypedResource(self._context, typed(kind), namespace)
+        return TypedResource(self._context, typed_target(kind), namespace)
 
     def dynamic(
         self,
@@ -233,7 +233,7 @@ class Client(ManifestVerbs):
             resource: The plural, singular, kind or short name; with an API version only.
             namespace: The namespace; None for all namespaces and for cluster-scoped resources.
         """
-        return DynamicResource(self._context, self._finder(any_kind, what, resource), namespace)
+        return DynamicResource(self._context, self._finder(untyped_target, what, resource), namespace)
 
     def metadata(
         self,
@@ -243,14 +243,14 @@ class Client(ManifestVerbs):
         namespace: str | None = None,
     ) -> MetadataResource:
         """A metadata-only client of any resource. The arguments are those of `dynamic`."""
-        return MetadataResource(self._context, self._finder(metadata_only, what, resource), namespace)
+        return MetadataResource(self._context, self._finder(metadata_target, what, resource), namespace)
 
     def scales(self, namespace: str | None = None) -> Scales:
         """The scale client: the scale subresource of any resource that has one."""
 
         async def find(what: str) -> ResourceTarget[Unstructured]:
             found = await self._mapper.find(what)
-            return any_kind(found.gvr, namespaced=found.namespaced)
+            return untyped_target(found.gvr, namespaced=found.namespaced)
 
         return Scales(self._context, find, namespace)
 
@@ -279,16 +279,16 @@ class Client(ManifestVerbs):
             MastheadError: As any call.
         """
         names_given = resources.split(",") if isinstance(resources, str) else resources
-        found = [await self._mapper.find(each.strip()) for each in names_given]
+        found = [await self._mapper.find(name.strip()) for name in names_given]
         return [
-            await self.dynamic(each.gvr, namespace=namespace if each.namespaced else None).table(
+            await self.dynamic(resource.gvr, namespace=namespace if resource.namespaced else None).table(
                 wide=wide,
-                namespaces=each.namespaced and namespace is None,
+                namespaces=resource.namespaced and namespace is None,
                 label_selector=label_selector,
                 field_selector=field_selector,
                 timeout=timeout,
             )
-            for each in found
+            for resource in found
         ]
 
     async def wait_for_kind(self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0) -> ServedResource:

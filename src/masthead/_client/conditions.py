@@ -268,37 +268,37 @@ def condition_is(type: str, status: str = "True") -> ObjectWaitCondition[Object]
 @set_module("masthead.conditions")
 def pod_running() -> ObjectWaitCondition[AnyPod]:
     """The pod's containers have been started."""
-    return _named("the pod is running", field_is("status.phase", "Running"))
+    return _with_description("the pod is running", field_is("status.phase", "Running"))
 
 
 @set_module("masthead.conditions")
 def pod_ready() -> ObjectWaitCondition[AnyPod]:
     """The pod is ready."""
-    return _named("the pod is ready", condition_is("Ready"))
+    return _with_description("the pod is ready", condition_is("Ready"))
 
 
 @set_module("masthead.conditions")
 def pod_succeeded() -> ObjectWaitCondition[AnyPod]:
     """All containers of the pod have terminated successfully and are not restarted."""
-    return _named("the pod has succeeded", field_is("status.phase", "Succeeded"))
+    return _with_description("the pod has succeeded", field_is("status.phase", "Succeeded"))
 
 
 @set_module("masthead.conditions")
 def pod_failed() -> ObjectWaitCondition[AnyPod]:
     """All containers of the pod have terminated, at least one in failure, and are not restarted."""
-    return _named("the pod has failed", field_is("status.phase", "Failed"))
+    return _with_description("the pod has failed", field_is("status.phase", "Failed"))
 
 
 @set_module("masthead.conditions")
 def pod_finished() -> ObjectWaitCondition[AnyPod]:
     """The pod has succeeded or failed."""
-    return _named("the pod has finished", pod_succeeded() | pod_failed())
+    return _with_description("the pod has finished", pod_succeeded() | pod_failed())
 
 
 @set_module("masthead.conditions")
 def deployment_available() -> ObjectWaitCondition[AnyDeployment]:
     """The deployment has its minimum number of available pods."""
-    return _named("the deployment is available", condition_is("Available"))
+    return _with_description("the deployment is available", condition_is("Available"))
 
 
 @set_module("masthead.conditions")
@@ -322,19 +322,19 @@ def daemon_set_rolled_out() -> ObjectWaitCondition[AnyDaemonSet]:
 @set_module("masthead.conditions")
 def job_complete() -> ObjectWaitCondition[AnyJob]:
     """The job is complete."""
-    return _named("the job is complete", condition_is("Complete"))
+    return _with_description("the job is complete", condition_is("Complete"))
 
 
 @set_module("masthead.conditions")
 def job_failed() -> ObjectWaitCondition[AnyJob]:
     """The job has failed."""
-    return _named("the job has failed", condition_is("Failed"))
+    return _with_description("the job has failed", condition_is("Failed"))
 
 
 @set_module("masthead.conditions")
 def job_finished() -> ObjectWaitCondition[AnyJob]:
     """The job is complete or has failed."""
-    return _named("the job has finished", job_complete() | job_failed())
+    return _with_description("the job has finished", job_complete() | job_failed())
 
 
 @set_module("masthead.conditions")
@@ -349,7 +349,7 @@ def crd_established() -> ObjectWaitCondition[AnyDefinition]:
 @set_module("masthead.conditions")
 def crd_names_accepted() -> ObjectWaitCondition[AnyDefinition]:
     """No other CustomResourceDefinition of the group has the names of this one."""
-    return _named("the names of the definition are accepted", condition_is("NamesAccepted"))
+    return _with_description("the names of the definition are accepted", condition_is("NamesAccepted"))
 
 
 def _definition_lacks(obj: Object) -> str:
@@ -364,7 +364,7 @@ def _definition_lacks(obj: Object) -> str:
     return ""
 
 
-def _named(description: str, condition: ObjectWaitCondition[T]) -> ObjectWaitCondition[T]:
+def _with_description(description: str, condition: ObjectWaitCondition[T]) -> ObjectWaitCondition[T]:
     return ObjectWaitCondition(condition, description, condition.says)
 
 
@@ -387,7 +387,7 @@ def _both_true(one: WaitCondition[T], other: WaitCondition[T]) -> WaitCondition[
         return one(obj) and other(obj)
 
     needs_object = isinstance(one, ObjectWaitCondition) or isinstance(other, ObjectWaitCondition)
-    return _made(test, *_words_of(one, "and", other), needs_object=needs_object)
+    return _make_condition(test, *_words_of(one, "and", other), needs_object=needs_object)
 
 
 def _one_true(one: WaitCondition[T], other: WaitCondition[T]) -> WaitCondition[T]:
@@ -395,10 +395,10 @@ def _one_true(one: WaitCondition[T], other: WaitCondition[T]) -> WaitCondition[T
         return one(obj) or other(obj)
 
     needs_object = isinstance(one, ObjectWaitCondition) and isinstance(other, ObjectWaitCondition)
-    return _made(test, *_words_of(one, "or", other), needs_object=needs_object)
+    return _make_condition(test, *_words_of(one, "or", other), needs_object=needs_object)
 
 
-def _made(
+def _make_condition(
     test: Callable[[T | None], bool],
     description: str,
     says: Callable[[T | None], str],

@@ -74,7 +74,7 @@ def apply_mutation(found: T, mutate: Mutate[T]) -> T | None:
         ArgumentError: If `mutate` changes name or namespace.
     """
     mine = found.copy()
-    result = _mutated(mine, mutate)
+    result = _call_mutate(mine, mutate)
     _refuse_another(found, result)
     if result is mine:
         return result if result.is_modified() else None
@@ -92,7 +92,7 @@ def prepare_create(obj: T, mutate: Mutate[T] | None) -> T:
         ArgumentError: If `mutate` changes name or namespace.
     """
     mine = obj.copy()
-    result = mine if mutate is None else _mutated(mine, mutate)
+    result = mine if mutate is None else _call_mutate(mine, mutate)
     _refuse_another(obj, result)
     # The API server refuses to create an object that has a resource version.
     result.metadata.resource_version = result.metadata.uid = ""
@@ -116,15 +116,15 @@ def overlay(found: T, obj: T) -> T | None:
             metadata[name] = {**metadata.get(name, {}), **given}
     for name in _ADDED:
         if given := wanted.get("metadata", {}).get(name):
-            metadata[name] = _added(metadata.get(name, []), given)
+            metadata[name] = _add_missing(metadata.get(name, []), given)
     made = cast("type[T]", type(found).api_type).from_dict({**result, "metadata": metadata})
     return None if made == found else made
 
 
-def _added(there: list[Any], given: list[Any]) -> list[Any]:
+def _add_missing(there: list[Any], given: list[Any]) -> list[Any]:
     """Merge two lists of owners or finalizers: existing ones are replaced in place, new ones appended."""
-    found = {_identity(each): each for each in there}
-    return list((found | {_identity(each): each for each in given}).values())
+    found = {_identity(item): item for item in there}
+    return list((found | {_identity(item): item for item in given}).values())
 
 
 def _identity(item: object) -> str:
@@ -138,7 +138,7 @@ def update_result(found: Object, response: Object, *, dry_run: bool) -> Operatio
     return "unchanged" if same_version and not dry_run else "updated"
 
 
-def _mutated(mine: T, mutate: Mutate[T]) -> T:
+def _call_mutate(mine: T, mutate: Mutate[T]) -> T:
     result = cast("object", mutate(mine))
     if result is None:
         return mine

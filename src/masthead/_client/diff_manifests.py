@@ -79,9 +79,9 @@ async def diff_manifests(
         manifests = opened.manifests
     diffs = await _diff_all(client, manifests, dry)
     if opened is not None:
-        kept = [each.before for each in diffs if each.before is not None]
+        kept = [diff.before for diff in diffs if diff.before is not None]
         pruned = await opened.members_to_prune(kept, dry.timeout)
-        diffs += [ObjectDiff(each.obj, None) for each in pruned]
+        diffs += [ObjectDiff(member.obj, None) for member in pruned]
     return DiffResult(diffs)
 
 
@@ -98,7 +98,7 @@ async def _diff_all(
                 return error
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(diff(each)) for each in manifests]
+        tasks = [group.create_task(diff(manifest)) for manifest in manifests]
     diffs: list[ObjectDiff] = []
     errors: dict[str, MastheadError] = {}
     for manifest, task in zip(manifests, tasks, strict=True):
@@ -140,5 +140,5 @@ async def _compare(client: ManifestClient, manifest: Manifest, options: Manifest
 
 def _is_consistent(diff: ObjectDiff) -> bool:
     """Whether both sides are of the same version: a dry run returns that of the object that it would change."""
-    before, after = ("" if each is None else each.metadata.resource_version for each in (diff.before, diff.after))
+    before, after = ("" if obj is None else obj.metadata.resource_version for obj in (diff.before, diff.after))
     return before == after

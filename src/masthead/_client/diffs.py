@@ -97,19 +97,19 @@ class ObjectDiff:
             context: How many unchanged lines surround a change.
         """
         before, after = (
-            None if each is None else _plain(each, keeps_managed_fields=show_managed_fields)
-            for each in (self.before, self.after)
+            None if obj is None else _plain(obj, keeps_managed_fields=show_managed_fields)
+            for obj in (self.before, self.after)
         )
         if not show_secrets and _is_secret(self._obj):
-            before, after = masked(before, after)
-        lines = [*self._conflict_lines(), *_unified(_file_name(self._obj), before, after, context)]
-        return "".join(_colored(lines) if _is_colored(color) else lines)
+            before, after = mask_secrets(before, after)
+        lines = [*self._conflict_lines(), *_unify(_file_name(self._obj), before, after, context)]
+        return "".join(_color(lines) if _is_colored(color) else lines)
 
     def _conflict_lines(self) -> list[str]:
         if self.conflict is None:
             return []
         head = f"# {self._obj.kind} {self._obj.key} conflicts; shown is what a forced apply would do:\n"
-        return [head, *(f"#   {each.field}: {each.message}\n" for each in self.conflict.conflicts)]
+        return [head, *(f"#   {conflict.field}: {conflict.message}\n" for conflict in self.conflict.conflicts)]
 
     @property
     def _obj(self) -> Unstructured:
@@ -170,7 +170,7 @@ class DiffResult(Sequence[ObjectDiff]):
         return f"DiffResult({', '.join(map(repr, self._diffs))})"
 
 
-def masked(before: Plain | None, after: Plain | None) -> tuple[Plain | None, Plain | None]:
+def mask_secrets(before: Plain | None, after: Plain | None) -> tuple[Plain | None, Plain | None]:
     """Mask the values of a Secret; the masks show which values differ.
 
     Args:
@@ -220,7 +220,7 @@ def _file_name(obj: Unstructured) -> str:
     return f"{group}{gvk.version}.{gvk.kind}.{obj.metadata.namespace}.{obj.metadata.name}"
 
 
-def _unified(name: str, before: Plain | None, after: Plain | None, context: int) -> list[str]:
+def _unify(name: str, before: Plain | None, after: Plain | None, context: int) -> list[str]:
     old, new = _yaml_lines(before), _yaml_lines(after)
     live, merged = f"LIVE/{name}", f"MERGED/{name}"
     lines = unified_diff(old, new, (live, merged), context)
@@ -230,15 +230,15 @@ def _unified(name: str, before: Plain | None, after: Plain | None, context: int)
 def _yaml_lines(plain: Plain | None) -> list[str]:
     from masthead._meta import yaml  # most clients compare nothing: PyYAML takes 10 ms to import
 
-    return [] if plain is None else yaml.dump(_sorted(plain)).splitlines(keepends=True)
+    return [] if plain is None else yaml.dump(_sort_keys(plain)).splitlines(keepends=True)
 
 
-def _sorted(value: object) -> object:
+def _sort_keys(value: object) -> object:
     """The same data with the keys of all maps in order, as kubectl prints them."""
     if isinstance(value, dict):
-        return {key: _sorted(each) for key, each in sorted(cast("Plain", value).items())}
+        return {key: _sort_keys(item) for key, item in sorted(cast("Plain", value).items())}
     if isinstance(value, list):
-        return [_sorted(each) for each in cast("list[object]", value)]
+        return [_sort_keys(item) for item in cast("list[object]", value)]
     return value
 
 
@@ -248,7 +248,7 @@ def _is_colored(wanted: bool | None) -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _colored(lines: Iterable[str]) -> list[str]:
+def _color(lines: Iterable[str]) -> list[str]:
     return [f"{_color_of(line)}{line.rstrip()}{_RESET}\n" if _color_of(line) else line for line in lines]
 
 

@@ -136,7 +136,7 @@ def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
     """The error for invalid manifests, one line per problem."""
     more = len(problems) - _SHOWN
     shown = [*problems[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
-    return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
+    return ManifestError(intro + "".join(f"\n  {problem}" for problem in shown), problems=problems)
 
 
 def read_documents(source: ManifestSource, *, identity_only: bool = False) -> tuple[list[ManifestDocument], list[str]]:
@@ -216,8 +216,8 @@ def _parts(source: object, origin: str) -> Iterator[_Part]:
     elif isinstance(source, Mapping):
         yield from _data(cast("Mapping[str, object]", source), origin)
     elif isinstance(source, Iterable):
-        for number, each in enumerate(cast("Iterable[object]", source), 1):
-            yield from _parts(each, f"{origin} {number}")
+        for number, document in enumerate(cast("Iterable[object]", source), 1):
+            yield from _parts(document, f"{origin} {number}")
     else:
         yield origin, f"is of type {type(source).__name__}; use a path, text, data or an object"
 
@@ -228,14 +228,14 @@ def _files(path: Path) -> Iterator[_Part]:
             # A file that is named is read whatever its suffix.
             yield from _text(path.read_bytes(), str(path))
             return
-        found = sorted(each for each in path.iterdir() if each.suffix in MANIFEST_SUFFIXES and each.is_file())
+        found = sorted(child for child in path.iterdir() if child.suffix in MANIFEST_SUFFIXES and child.is_file())
     except OSError as error:
         yield str(path), f"cannot be read: {error.strerror}"
         return
     if not found:
         yield str(path), f"holds no manifests: no file ends in {', '.join(MANIFEST_SUFFIXES)}"
-    for each in found:
-        yield from _files(each)
+    for file in found:
+        yield from _files(file)
 
 
 def _text(text: str | bytes, origin: str) -> Iterator[_Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._meta.registry import registry
 from masthead._module import set_module
 
@@ -34,5 +34,5 @@ class Group:
         """The target of a kind, whose module is imported on first use."""
         found = self._targets.get(kind)
         if found is None:
-            found = self._targets[kind] = typed(registry.object_class(self.GROUP_VERSION.kind(kind)))
+            found = self._targets[kind] = typed_target(registry.object_class(self.GROUP_VERSION.kind(kind)))
         return found

@@ -22,7 +22,7 @@ __all__ = ["LAST_APPLIED", "apply_patch", "builtin_class", "configuration_of"]
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation, which kubectl reads and writes, too."""
 
-_GO_ESCAPES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+_GO_ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def configuration_of(obj: Object, namespace: str | None) -> Plain:

@@ -23,7 +23,7 @@ __all__ = ["unified_diff"]
 
 _SMALL: Final = 10_000
 """The largest product of lines that `difflib` compares."""
-_DEEPEST: Final = 16
+_MAX_DEPTH: Final = 16
 """How often a gap is split; deeper, it is replaced as a whole."""
 
 
@@ -48,7 +48,7 @@ class _LineMatcher(SequenceMatcher[str]):
     def get_matching_blocks(self) -> list[Match]:
         """The runs of equal lines, in order, and an empty one at the end."""
         blocks: list[Match] = []
-        for a, b, size in sorted(each for each in _matches(self.a, self.b) if each[2]):
+        for a, b, size in sorted(match for match in _matches(self.a, self.b) if match[2]):
             last = blocks[-1] if blocks else Match(-1, -1, 0)
             if (last.a + last.size, last.b + last.size) == (a, b):
                 blocks[-1] = Match(last.a, last.b, last.size + size)
@@ -115,7 +115,7 @@ def _split(a: Sequence[str], b: Sequence[str], gap: _Gap) -> list[_Gap]:
     ours, theirs = _unique(a, gap.a, gap.a_end), _unique(b, gap.b, gap.b_end)
     anchors = _increasing([(ours[line], theirs[line]) for line in ours if line in theirs])
     # Without an anchor, splitting would not end; and each level reads all lines again.
-    if not anchors or gap.level == _DEEPEST:
+    if not anchors or gap.level == _MAX_DEPTH:
         return []
     edges = [(gap.a, gap.b), *anchors, (gap.a_end, gap.b_end)]
     return [_Gap(one[0], other[0], one[1], other[1], gap.level + 1) for one, other in itertools.pairwise(edges)]

@@ -49,7 +49,7 @@ class _ContainerStatus(_Wire):
     def has_log(self) -> bool:
         """Whether it runs or has run, so that there is a log to read."""
         states = (self.state, self.last_state)
-        return any(each.running is not None or each.terminated is not None for each in states)
+        return any(state.running is not None or state.terminated is not None for state in states)
 
     @property
     def has_previous(self) -> bool:
@@ -103,7 +103,7 @@ class LogPod(_Wire):
             status.init_container_statuses,
             status.ephemeral_container_statuses,
         )
-        return next((each for found in lists for each in found or () if each.name == name), None)
+        return next((container for found in lists for container in found or () if container.name == name), None)
 
     def restarts(self, name: str, exit_code: int) -> bool:
         """Whether a container that has ended with this code is started again."""

@@ -68,7 +68,7 @@ class LogStream:
         self._refuse_closed()
         if self._follower is not None:
             while lines := await self._follower.next_lines():
-                yield b"\n".join(self._shown(lines)) + b"\n"
+                yield b"\n".join(self._strip_stamps(lines)) + b"\n"
             return
         stream = await self._open()
         async for chunk in stream.chunks():
@@ -113,7 +113,7 @@ class LogStream:
     async def _next_lines(self) -> list[bytes] | None:
         """The lines that a chunk completes, if any; None at the end."""
         if self._follower is not None:
-            return self._shown(await self._follower.next_lines()) or None
+            return self._strip_stamps(await self._follower.next_lines()) or None
         if self._chunks is None:
             self._chunks = (await self._open()).chunks()
         chunk = await anext(self._chunks, None)
@@ -124,7 +124,7 @@ class LogStream:
         self._decoder = LogLineDecoder(has_stamps=False)
         return [rest] if rest else None
 
-    def _shown(self, lines: list[bytes]) -> list[bytes]:
+    def _strip_stamps(self, lines: list[bytes]) -> list[bytes]:
         """Lines of a log that is followed, with timestamps only if they are wanted."""
         return lines if self._options.timestamps else [line[len(stamp_of(line)) :] for line in lines]
 

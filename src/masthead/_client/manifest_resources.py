@@ -117,7 +117,7 @@ async def resolve_manifests(
     """
     documents, problems = read_documents(source, identity_only=identity_only)
     defined, namespaces = defined_kinds(documents), defined_namespaces(documents)
-    found = await _all_served(client, {each.gvk for each in documents if _kind_of(each) not in defined})
+    found = await _all_served(client, {document.gvk for document in documents if _kind_of(document) not in defined})
     failures: list[MastheadError] = []
     prepared: dict[tuple[str, ...], Manifest] = {}
     for document in documents:
@@ -155,11 +155,11 @@ async def _all_served(
     """The resource of each kind, or the error of its lookup."""
     # Concurrently: lookups of unknown kinds then share one refresh of discovery.
     async with asyncio.TaskGroup() as group:
-        tasks = {each: group.create_task(_served(client, each)) for each in kinds}
-    return {each: task.result() for each, task in tasks.items()}
+        tasks = {kind: group.create_task(_find_scope(client, kind)) for kind in kinds}
+    return {kind: task.result() for kind, task in tasks.items()}
 
 
-async def _served(client: ManifestClient, gvk: GroupVersionKind) -> KindScope | MastheadError:
+async def _find_scope(client: ManifestClient, gvk: GroupVersionKind) -> KindScope | MastheadError:
     if (known := known_kind(gvk)) is not None:
         return known
     try:

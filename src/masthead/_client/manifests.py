@@ -190,7 +190,7 @@ async def restart_manifests(
             await resource.restart(manifest.name, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
         )
 
-    workloads = [each for each in manifests if can_restart(each.document.gvk)]
+    workloads = [manifest for manifest in manifests if can_restart(manifest.document.gvk)]
     await _each("restart", workloads, restart, _label_of, done)
     return done
 
@@ -222,8 +222,8 @@ class _ApplyRun:
         Raises:
             ManifestError: If a call fails.
         """
-        definitions = [each for each in manifests if is_definition(each.document.gvk)]
-        others = [each for each in manifests if not is_definition(each.document.gvk)]
+        definitions = [manifest for manifest in manifests if is_definition(manifest.document.gvk)]
+        others = [manifest for manifest in manifests if not is_definition(manifest.document.gvk)]
 
         async def apply(manifest: Manifest) -> None:
             if not await self._apply_one(manifest):
@@ -329,7 +329,7 @@ async def _each(
             await do(target)
         except MastheadError as error:
             # There is no rollback, so the error lists the completed operations.
-            before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
+            before = ", ".join(f"{document.kind} {document.key}" for document in done) or "nothing"
             raise ManifestError(
                 f"{verb} {label(target)}: {str(error).rstrip('.')}. Done before: {before}.", done=done
             ) from error

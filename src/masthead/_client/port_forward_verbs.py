@@ -137,7 +137,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         """
         if max_connections < 1:
             raise ArgumentError(f"max_connections is {max_connections}; it must be at least 1", value=max_connections)
-        specs = [parse_port(each) for each in (port, *more)]
+        specs = [parse_port(spec) for spec in (port, *more)]
         if local_port is not None:
             specs = [_with_local_port(specs, local_port)]
         bind: Callable[[ForwardTarget, str], list[Listener]]
@@ -243,8 +243,8 @@ def _bind_ports(
         for spec, number in zip(specs, target.ports, strict=True):
             bound.append(listen_on_port(addresses, number if spec.local is None else spec.local, title))
     except BaseException:
-        for each in bound:
-            each.close()
+        for listener in bound:
+            listener.close()
         raise
     return bound
 

@@ -52,7 +52,7 @@ class ProxyStream:
         Raises:
             ClosedError: If it is not open.
         """
-        return self._opened().status
+        return self._open_stream().status
 
     @property
     def content_type(self) -> str:
@@ -61,7 +61,7 @@ class ProxyStream:
         Raises:
             ClosedError: If it is not open.
         """
-        return self._opened().content_type
+        return self._open_stream().content_type
 
     def header(self, name: str) -> str:
         """A header's value, whatever the case of its name; empty if absent.
@@ -69,7 +69,7 @@ class ProxyStream:
         Raises:
             ClosedError: If it is not open.
         """
-        return self._opened().header(name)
+        return self._open_stream().header(name)
 
     def raise_for_status(self) -> None:
         """Do nothing unless the status is an error.
@@ -78,7 +78,7 @@ class ProxyStream:
             ProxyResponseError: If the status is 400 or more.
             ClosedError: If it is not open.
         """
-        stream = self._opened()
+        stream = self._open_stream()
         if stream.status >= 400:
             raise error_of(stream.call, stream.status)
 
@@ -90,7 +90,7 @@ class ProxyStream:
             ProtocolError: If the response is cut short.
             ClosedError: If it is not open.
         """
-        async for chunk in self._opened().chunks():
+        async for chunk in self._open_stream().chunks():
             yield chunk
 
     async def close(self) -> None:
@@ -106,7 +106,7 @@ class ProxyStream:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
-    def _opened(self) -> ResponseStream:
+    def _open_stream(self) -> ResponseStream:
         if self._stream is None:
             raise ClosedError("the request has not been sent: use it in a with block, or call open()")
         return self._stream

@@ -185,7 +185,7 @@ class ResourceProxy:
             MastheadError: As all calls.
         """
         base = await self._base()
-        call = _proxied(base, method, path, query, body, content_type, headers, timeout)
+        call = _proxy_call(base, method, path, query, body, content_type, headers, timeout)
         return await self._rest.exchange(call)
 
     def stream(
@@ -222,7 +222,7 @@ class ResourceProxy:
 
         async def make() -> Call:
             base = await self._base()
-            made = _proxied(base, method, path, query, body, content_type, headers, timeout)
+            made = _proxy_call(base, method, path, query, body, content_type, headers, timeout)
             return msgspec.structs.replace(made, read_timeout=read_timeout)
 
         return ProxyStream(self._rest, make)
@@ -255,7 +255,7 @@ class ProxyVerbs(BaseResource[T], Generic[T]):
         return ResourceProxy(self._context.rest, build_call)
 
 
-def _proxied(
+def _proxy_call(
     base: Call,
     method: str,
     path: str,

@@ -122,7 +122,7 @@ class OpenApplySet:
         Raises:
             MastheadError: As any list.
         """
-        uids = {each.metadata.uid for each in kept}
+        uids = {obj.metadata.uid for obj in kept}
         # differs from kubectl: an object that was deleted and created again since it was applied stays, too.
         names = {(manifest.obj.gvk.group_kind, manifest.obj.key) for manifest in self.manifests}
         # differs from kubectl: the parent stays though it was a member, or the set would lose its list of kinds.
@@ -138,16 +138,16 @@ class OpenApplySet:
                 except MastheadError as error:
                     return error
             return [
-                Member(each, found.gvr)
-                for each in listed
-                if each.metadata.uid not in uids and (each.gvk.group_kind, each.key) not in names
+                Member(obj, found.gvr)
+                for obj in listed
+                if obj.metadata.uid not in uids and (obj.gvk.group_kind, obj.key) not in names
             ]
 
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(list_members(each, namespace))
-                for each in self.resources
-                for namespace in (sorted(self.before.namespaces) if each.namespaced else [None])
+                group.create_task(list_members(resource, namespace))
+                for resource in self.resources
+                for namespace in (sorted(self.before.namespaces) if resource.namespaced else [None])
             ]
         members: list[Member] = []
         for task in tasks:
@@ -215,13 +215,13 @@ async def open_apply_set(
         before = parent.membership_of(found)
     resources = [each for kind in sorted(before.kinds) if (each := await _resource_of(client, kind))]
     # By kind from here on: an old annotation lists resources.
-    kinds = frozenset(each.gvk.group_kind for each in resources)
+    kinds = frozenset(resource.gvk.group_kind for resource in resources)
     return OpenApplySet(
         client,
         parent,
         tuple(resources),
         replace(before, kinds=kinds),
-        tuple(_labelled(manifests, parent.id)),
+        tuple(_add_labels(manifests, parent.id)),
     )
 
 
@@ -241,7 +241,8 @@ async def _find_parent(
     if not parent.is_builtin:
         definitions = client.dynamic(_DEFINITIONS, namespace=None)
         allowed = {
-            each.metadata.name for each in await definitions.list(label_selector=IS_PARENT_TYPE, timeout=timeout)
+            definition.metadata.name
+            for definition in await definitions.list(label_selector=IS_PARENT_TYPE, timeout=timeout)
         }
         if found.gvr.group_resource not in allowed:
             raise ArgumentError(
@@ -265,7 +266,7 @@ async def _resource_of(client: ManifestClient, kind: GroupKind) -> ServedResourc
         return None
 
 
-def _labelled(manifests: Iterable[Manifest], id_: str) -> list[Manifest]:
+def _add_labels(manifests: Iterable[Manifest], id_: str) -> list[Manifest]:
     labelled: list[Manifest] = []
     problems: list[str] = []
     for manifest in manifests:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.resource import Resource
 
-__all__ = ["ResourceTarget", "any_kind", "metadata_only", "typed"]
+__all__ = ["ResourceTarget", "untyped_target", "metadata_target", "typed_target"]
 
 T = TypeVar("T", bound=Object)
 
@@ -69,7 +69,7 @@ class ResourceTarget(Generic[T]):
 _known: dict[type[Object], ResourceTarget[Any]] = {}
 
 
-def typed(cls: type[T]) -> ResourceTarget[T]:
+def typed_target(cls: type[T]) -> ResourceTarget[T]:
     """The target of a class: a built-in kind or a custom one.
 
     Raises:
@@ -77,11 +77,11 @@ def typed(cls: type[T]) -> ResourceTarget[T]:
     """
     found = _known.get(cls)
     if found is None:
-        found = _known.setdefault(cls, _typed(cls))  # another thread may have been faster
+        found = _known.setdefault(cls, _build_typed_target(cls))  # another thread may have been faster
     return cast("ResourceTarget[T]", found)
 
 
-def _typed(cls: type[T]) -> ResourceTarget[T]:
+def _build_typed_target(cls: type[T]) -> ResourceTarget[T]:
     if cls.RESOURCE is None or not cls.GVK.kind:
         raise UnknownKindError(f"{cls.__name__} has no resource; set GVK and RESOURCE, or use client.dynamic(...)")
     resource = cls.GVK.group_version.resource(cls.RESOURCE.name)
@@ -100,14 +100,14 @@ def _list_of(cls: type[T]) -> type[ObjectList[T]]:
     return made
 
 
-def any_kind(
+def untyped_target(
     resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
 ) -> ResourceTarget[Unstructured]:
     """The target of a resource with untyped objects."""
     return ResourceTarget(resource, namespaced, Unstructured, UnstructuredList, gvk=gvk)
 
 
-def metadata_only(
+def metadata_target(
     resource: GroupVersionResource, *, namespaced: bool | None, gvk: GroupVersionKind | None = None
 ) -> ResourceTarget[PartialObjectMetadata]:
     """The target of a resource whose objects are read as PartialObjectMetadata."""

@@ -31,11 +31,11 @@ def deployment_lacks(obj: Object) -> str:
     if _number(obj, "status.observedGeneration") < obj.metadata.generation:
         return _UNSEEN
     if updated < wanted:
-        return f"{updated} of {wanted} pods are new{_stalled(obj)}"
+        return f"{updated} of {wanted} pods are new{_note_stall(obj)}"
     if replicas > updated:
-        return f"{replicas - updated} old pods have yet to end{_stalled(obj)}"
+        return f"{replicas - updated} old pods have yet to end{_note_stall(obj)}"
     if available < updated:
-        return f"{available} of {updated} new pods are available{_stalled(obj)}"
+        return f"{available} of {updated} new pods are available{_note_stall(obj)}"
     return ""
 
 
@@ -95,11 +95,11 @@ def exceeds_progress_deadline(obj: Object) -> bool:
     """Whether a deployment's progress deadline is exceeded for its newest generation, where kubectl stops waiting."""
     conditions = plain(value_at(obj, parse_path("status.conditions")))
     found = cast("list[dict[str, object]]", conditions) if isinstance(conditions, list) else []
-    reasons = {each.get("reason") for each in found}
+    reasons = {condition.get("reason") for condition in found}
     return "ProgressDeadlineExceeded" in reasons and not generation_lacks(obj)
 
 
-def _stalled(obj: Object) -> str:
+def _note_stall(obj: Object) -> str:
     """A note if the progress deadline is exceeded."""
     return ", and its progress deadline is exceeded" if exceeds_progress_deadline(obj) else ""
 

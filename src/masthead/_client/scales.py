@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from masthead._client.base import LazyTarget
-from masthead._client.resource_target import any_kind
+from masthead._client.resource_target import untyped_target
 from masthead._client.subresources import ScaleVerbs
 from masthead._meta.gvk import GroupVersionResource
 from masthead._module import set_module
@@ -103,5 +103,5 @@ class Scales:
 
     def _of(self, resource: str | GroupVersionResource) -> ScaleVerbs[Unstructured]:
         if isinstance(resource, GroupVersionResource):
-            return ScaleVerbs(self._context, any_kind(resource, namespaced=None), self._namespace)
+            return ScaleVerbs(self._context, untyped_target(resource, namespaced=None), self._namespace)
         return ScaleVerbs(self._context, LazyTarget(resource, lambda: self._find(resource)), self._namespace)

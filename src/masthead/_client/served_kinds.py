@@ -47,7 +47,7 @@ async def wait_for_kind(client: _Client, gvk: GroupVersionKind, *, timeout: floa
     limit = asyncio.timeout(timeout)
     try:
         async with limit:
-            return await _served(client, gvk)
+            return await _poll_discovery(client, gvk)
     except TimeoutError:
         if not limit.expired():
             raise
@@ -57,7 +57,7 @@ async def wait_for_kind(client: _Client, gvk: GroupVersionKind, *, timeout: floa
     )
 
 
-async def _served(client: _Client, gvk: GroupVersionKind) -> ServedResource:
+async def _poll_discovery(client: _Client, gvk: GroupVersionKind) -> ServedResource:
     backoff = Backoff(first=0.02, cap=1.0)
     while True:
         try:

@@ -176,7 +176,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             ArgumentError: If the command is empty or a plain string, or no stream is asked for.
         """
         query = [
-            *(("command", each) for each in _checked(command)),
+            *(("command", word) for word in _check_command(command)),
             *_stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr and not tty, tty=tty),
         ]
         return self._process("exec", name, query, timeout=timeout)
@@ -285,12 +285,12 @@ def _stream_query(container: str | None, *, stdin: bool, stdout: bool, stderr: b
     return [*named, *((name, "true") for name, is_wanted in wanted.items() if is_wanted)]
 
 
-def _checked(command: Sequence[str]) -> Sequence[str]:
+def _check_command(command: Sequence[str]) -> Sequence[str]:
     if isinstance(command, str):
         raise ArgumentError(
             f'a command is a list of strings: ["sh", "-c", {command!r}] for a shell to read it', value=command
         )
-    if not command or not all(isinstance(cast("object", each), str) for each in command):
+    if not command or not all(isinstance(cast("object", word), str) for word in command):
         raise ArgumentError(f"a command is a list of strings, and not empty: not {command!r}", value=command)
     return command
 

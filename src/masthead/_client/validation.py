@@ -135,7 +135,7 @@ def _schema_of(definition: Plain, gvk: GroupVersionKind) -> Schema:
     for version in versions:
         if version.get("name") == gvk.version:
             return _read_schema(_part(_part(version, "schema"), "openAPIV3Schema"), str(gvk))
-    known = ", ".join(str(each.get("name")) for each in versions)
+    known = ", ".join(str(version.get("name")) for version in versions)
     raise ArgumentError(f"the definition has the versions {known}, not {gvk.version}", value=gvk.version)
 
 

@@ -125,8 +125,8 @@ async def _each(do: Callable[[Wait[Unstructured]], Awaitable[None]], waits: Sequ
 
     try:
         async with asyncio.TaskGroup() as group:
-            for each in waits:
-                group.create_task(do_one(each))
+            for wait in waits:
+                group.create_task(do_one(wait))
     except BaseExceptionGroup as failed:
         first = failed.exceptions[0]
         raise first from first.__cause__
@@ -160,7 +160,7 @@ def _timed_out(
     return DeadlineError(
         f"waited {format_seconds(timeout)} s until {description} for {counted(len(waits), 'object')}; still "
         f"missing {len(lines)}:"
-        + "".join(f"\n  {each}" for each in shown)
+        + "".join(f"\n  {line}" for line in shown)
         + "\nWait longer, or look at their status and events.",
         verb="GET",
     )

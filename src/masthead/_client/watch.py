@@ -314,7 +314,7 @@ class WatchStream(Generic[T]):
 
     def _proceed(self, step: Step, error: MastheadError | None) -> None:
         if isinstance(step, Fail):
-            self._error = _expired(error) if step.is_expired and error is not None else error
+            self._error = _unify_expiry(error) if step.is_expired and error is not None else error
             return
         assert isinstance(step, List | Stream)  # only informers verify and probe
         self._step = step
@@ -364,7 +364,7 @@ def _finite(moment: float) -> float | None:
     return None if moment == math.inf else moment
 
 
-def _expired(error: MastheadError) -> MastheadError:
+def _unify_expiry(error: MastheadError) -> MastheadError:
     """Raise one error for an expired version, whichever of the API's two reasons the server sent."""
     if isinstance(error, ExpiredError) or not isinstance(error, StatusError):
         return error

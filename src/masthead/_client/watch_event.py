@@ -115,9 +115,9 @@ class _Versioned(msgspec.Struct):
 
 _line: Final = typeinfo.json_decoder(_Line)
 _versioned: Final = typeinfo.json_decoder(_Versioned)
-_TYPES: Final[dict[str, WatchEventType]] = {each: each for each in EVENT_TYPES if each != "BROKEN"}
+_TYPES: Final[dict[str, WatchEventType]] = {name: name for name in EVENT_TYPES if name != "BROKEN"}
 _USUAL: Final[dict[int, tuple[bytes, WatchEventType]]] = {
-    name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), each) for name, each in _TYPES.items()
+    name.encode()[0]: (b'{"type":"%b","object":{' % name.encode(), event_type) for name, event_type in _TYPES.items()
 }
 """How servers begin a line, by the first letter of its type, at `_LETTER`."""
 _LETTER: Final = len(b'{"type":"')

@@ -137,9 +137,9 @@ def parse(content: KubeconfigContent | SecretValue[KubeconfigContent], source: Y
     return Kubeconfig(
         name=source.name,
         current_context=root.at("current-context").text(),
-        clusters=_named(root.at("clusters"), "cluster", _cluster),
-        users=_named(root.at("users"), "user", _user),
-        contexts=_named(root.at("contexts"), "context", _context),
+        clusters=_read_entries(root.at("clusters"), "cluster", _cluster),
+        users=_read_entries(root.at("users"), "user", _user),
+        contexts=_read_entries(root.at("contexts"), "context", _context),
     )
 
 
@@ -150,13 +150,13 @@ def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
     users: dict[str, KubeconfigUser] = {}
     contexts: dict[str, KubeconfigContext] = {}
     # Backwards, so that the first definition of a name replaces the later ones.
-    for each in reversed(given):
-        clusters |= each.clusters
-        users |= each.users
-        contexts |= each.contexts
+    for kubeconfig in reversed(given):
+        clusters |= kubeconfig.clusters
+        users |= kubeconfig.users
+        contexts |= kubeconfig.contexts
     return Kubeconfig(
-        name=os.pathsep.join(each.name for each in given),
-        current_context=next((each.current_context for each in given if each.current_context), ""),
+        name=os.pathsep.join(kubeconfig.name for kubeconfig in given),
+        current_context=next((kubeconfig.current_context for kubeconfig in given if kubeconfig.current_context), ""),
         clusters=clusters,
         users=users,
         contexts=contexts,
@@ -192,7 +192,7 @@ def _plain(content: SecretValue[KubeconfigContent], source: YamlSource) -> Secre
     return SecretValue(dict(cast("Mapping[str, object]", content.reveal())))
 
 
-def _named(entries: YamlNode, key: str, read: Callable[[YamlNode], _Entry]) -> dict[str, _Entry]:
+def _read_entries(entries: YamlNode, key: str, read: Callable[[YamlNode], _Entry]) -> dict[str, _Entry]:
     found: dict[str, _Entry] = {}
     for entry in entries.items():
         name = entry.at("name").name()
@@ -203,7 +203,7 @@ def _named(entries: YamlNode, key: str, read: Callable[[YamlNode], _Entry]) -> d
 
 
 def _cluster(node: YamlNode) -> KubeconfigCluster:
-    ca_data = node.at("certificate-authority-data").decoded()
+    ca_data = node.at("certificate-authority-data").decode_base64()
     return KubeconfigCluster(
         server=Secret(node.at("server").text()),
         tls_server_name=node.at("tls-server-name").text(),
@@ -224,8 +224,8 @@ def _exec_extension(extensions: YamlNode) -> SecretValue[object]:
 
 
 def _user(node: YamlNode) -> KubeconfigUser:
-    certificate = node.at("client-certificate-data").decoded()
-    key = Secret(node.at("client-key-data").decoded())
+    certificate = node.at("client-certificate-data").decode_base64()
+    key = Secret(node.at("client-key-data").decode_base64())
     return KubeconfigUser(
         token=Secret(node.at("token").text()),
         token_file=node.at("tokenFile").file(),
@@ -270,7 +270,7 @@ def _auth_provider(node: YamlNode) -> AuthProvider | None:
 
 def _impersonation(node: YamlNode) -> Impersonation | None:
     uid, groups = node.at("as-uid").text(), node.at("as-groups").texts()
-    extra = {key: each.texts() for key, each in node.at("as-user-extra").entries().items()}
+    extra = {key: values.texts() for key, values in node.at("as-user-extra").entries().items()}
     user = node.at("as").text()
     if not (user or uid or groups or extra):
         return None

@@ -128,12 +128,12 @@ def list_contexts(
     return [
         KubeContext(
             name=name,
-            cluster=each.cluster,
-            user=each.user,
-            namespace=each.namespace,
+            cluster=context.cluster,
+            user=context.user,
+            namespace=context.namespace,
             is_current=name == found.current_context,
         )
-        for name, each in found.contexts.items()
+        for name, context in found.contexts.items()
     ]
 
 
@@ -244,4 +244,4 @@ def _without_kubeconfig(
 
 
 def _not_found(what: str, tried: list[str]) -> str:
-    return "\n".join([f"{what}:", *(f"  - {each}" for each in tried), _ADVICE])
+    return "\n".join([f"{what}:", *(f"  - {source}" for source in tried), _ADVICE])

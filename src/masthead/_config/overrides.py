@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigUser
     from masthead._config.model import Config
 
-__all__ = ["Overrides", "adjusted", "override_cluster", "override_user", "refuse_unknown"]
+__all__ = ["Overrides", "apply_overrides", "override_cluster", "override_user", "refuse_unknown"]
 
 _SECRETS: Final = frozenset({"server", "proxy_url", "token"})
 
@@ -110,7 +110,9 @@ def override_user(user: KubeconfigUser, overrides: Overrides) -> KubeconfigUser:
     return user
 
 
-def adjusted(config: Config, *, namespace: str | None = None, impersonate: str | Impersonation | None = None) -> Config:
+def apply_overrides(
+    config: Config, *, namespace: str | None = None, impersonate: str | Impersonation | None = None
+) -> Config:
     """Apply overrides to a complete configuration; None and the empty string change nothing.
 
     Raises:

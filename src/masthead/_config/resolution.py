@@ -161,7 +161,7 @@ def _oidc(provider: AuthProvider, user: str) -> OidcConfig:
         plugin = _PLUGINS.get(provider.name, "")
         instead = f"an exec plugin instead: {plugin}" if plugin else "an exec plugin instead"
         raise node.error(f"Kubernetes has removed the auth-provider {quote(provider.name)}; use {instead}")
-    ca_data = node.at("idp-certificate-authority-data").decoded()
+    ca_data = node.at("idp-certificate-authority-data").decode_base64()
     ca_file = node.at("idp-certificate-authority").file()
     return OidcConfig(
         issuer=node.at("idp-issuer-url").text(),

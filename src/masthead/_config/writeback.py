@@ -61,7 +61,7 @@ def write_user_tokens(
     # Replace the target of a symlink, not the link.
     path = kubeconfig.resolve()
     try:
-        with _locked(path, pause or threading.Event().wait):
+        with _hold_lock(path, pause or threading.Event().wait):
             document = _read(path)
             config = _config_of(document, user, path)
             for key, token in (("id-token", id_token), ("refresh-token", refresh_token)):
@@ -79,7 +79,7 @@ def _secret(token: Secret | str) -> Secret:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, pause: Callable[[float], object]) -> Generator[None]:
+def _hold_lock(path: Path, pause: Callable[[float], object]) -> Generator[None]:
     """Hold the lock file that kubectl and client-go use, too."""
     lock = path.with_name(f"{path.name}.lock")
     for attempt in range(_TRIES):

@@ -93,8 +93,8 @@ class YamlNode:
             raise self._wrong("a list")
         listed = cast("SecretValue[list[object]]", self.held)
         return [
-            YamlNode(SecretValue(each), self.source, f"{self.path}[{index}]")
-            for index, each in enumerate(listed.reveal())
+            YamlNode(SecretValue(item), self.source, f"{self.path}[{index}]")
+            for index, item in enumerate(listed.reveal())
         ]
 
     def entries(self) -> dict[str, YamlNode]:
@@ -157,7 +157,7 @@ class YamlNode:
         found = self.text()
         return self.source.resolve(found) if found else None
 
-    def decoded(self) -> str:
+    def decode_base64(self) -> str:
         """Decode a base64 string to text.
 
         Raises:

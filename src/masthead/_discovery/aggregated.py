@@ -106,9 +106,9 @@ def read_aggregated(body: bytes) -> DiscoveryResult:
         DecodeError: If the document is invalid, or none of its entries can be decoded.
     """
     read = _ResultBuilder()
-    for item in _decoded(body, _GroupDiscoveryList).items or ():
+    for item in _decode(body, _GroupDiscoveryList).items or ():
         try:
-            read.add(_decoded(item, _GroupDiscovery))
+            read.add(_decode(item, _GroupDiscovery))
         except DecodeError as error:
             read.lost.append(error)
     if not read.lost:
@@ -138,34 +138,38 @@ class _ResultBuilder:
     def add(self, group: _GroupDiscovery) -> None:
         name = (group.metadata.name if group.metadata else None) or ""
         served: list[GroupVersion] = []
-        for each in group.versions or ():
+        for version in group.versions or ():
             try:
-                served.append(self._add_version(name, each))
+                served.append(self._add_version(name, version))
             except DecodeError as error:
                 self.lost.append(error)
         if served:
-            stale = {each for each, why in self.failures.items() if isinstance(why, ServiceUnavailableError)}
-            fresh = (each for each in served if each not in stale)
+            stale = {
+                group_version
+                for group_version, why in self.failures.items()
+                if isinstance(why, ServiceUnavailableError)
+            }
+            fresh = (group_version for group_version in served if group_version not in stale)
             # A stale version may be incomplete, so that a fresh one is preferred to it.
             preferred = next(fresh, served[0]).version
-            self.groups.append(ServedGroup(name, tuple(each.version for each in served), preferred))
+            self.groups.append(ServedGroup(name, tuple(group_version.version for group_version in served), preferred))
 
     def found(self) -> DiscoveryResult:
         return DiscoveryResult(tuple(self.groups), tuple(self.resources), self.failures)
 
     def _add_version(self, group: str, given: msgspec.Raw) -> GroupVersion:
         # The version alone first: with it, invalid entries can be reported as a failure of that version.
-        served = GroupVersion(group, _decoded(given, _VersionName).version)
+        served = GroupVersion(group, _decode(given, _VersionName).version)
         try:
-            version = _decoded(given, _VersionDiscovery)
+            version = _decode(given, _VersionDiscovery)
         except DecodeError as error:
             self.failures[served] = _named(error, served)
             return served
         if version.freshness == "Stale":
             self.failures[served] = _stale(served)
-        for each in version.resources or ():
+        for resource in version.resources or ():
             try:
-                found = _resource(served, _decoded(each, _ResourceDiscovery))
+                found = _resource(served, _decode(resource, _ResourceDiscovery))
             except DecodeError as error:
                 self.failures.setdefault(served, _named(error, served))
                 continue
@@ -174,7 +178,7 @@ class _ResultBuilder:
         return served
 
 
-def _decoded(body: bytes | msgspec.Raw, type_: type[T]) -> T:
+def _decode(body: bytes | msgspec.Raw, type_: type[T]) -> T:
     try:
         return typeinfo.decode_json(body, type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -194,7 +198,7 @@ def _stale(served: GroupVersion) -> MastheadError:
 
 
 def _resource(served: GroupVersion, given: _ResourceDiscovery) -> ServedResource:
-    parts = (_part(served, each) for each in given.subresources or ())
+    parts = (_part(served, subresource) for subresource in given.subresources or ())
     return ServedResource(
         gvr=served.resource(given.resource),
         gvk=_kind(served, given.response_kind),

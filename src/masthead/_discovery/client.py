@@ -173,7 +173,7 @@ class DiscoveryClient:
         # The server is asked again before the answer is no, because a resource may be new.
         for look in (self._current, self.refresh):
             found = (await look()).of(gvr.group_version)
-            if any(each.gvr == gvr for each in found):
+            if any(resource.gvr == gvr for resource in found):
                 return True
         if found.failures:
             raise copy.copy(found.failures[gvr.group_version])
@@ -270,8 +270,8 @@ class DiscoveryClient:
         lifetime = min(self._expiry, _EXPIRY_OF_FAILURES) if found.failures else self._expiry
         self._held = _CachedResult(
             found,
-            until=min(each.validated_at for each in fetcher.seen) + lifetime,
-            is_fresh=not any(each.is_from_disk for each in fetcher.seen),
+            until=min(document.validated_at for document in fetcher.seen) + lifetime,
+            is_fresh=not any(document.is_from_disk for document in fetcher.seen),
         )
         self._trusts_disk = False  # from now on, the documents in memory are newer
         return found

@@ -79,7 +79,7 @@ class DocumentCache:
             MastheadError: As for `RestClient.call`.
         """
         key = f"{path} {accept}"
-        held = self._held.get(key) or await self._restored(key)
+        held = self._held.get(key) or await self._restore(key)
         if held is not None:
             is_young = held.is_from_disk and self._now() - held.validated_at < self._expiry
             # The document at a URL with a version never changes.
@@ -102,7 +102,7 @@ class DocumentCache:
             return held
         return DiscoveryDocument(response.body, response.content_type, response.etag)
 
-    async def _restored(self, key: str) -> DiscoveryDocument | None:
+    async def _restore(self, key: str) -> DiscoveryDocument | None:
         if self._cache is None:
             return None
         # In a thread, because reading a file would block the event loop.

@@ -65,7 +65,7 @@ class DiscoveryFetcher:
             MastheadError: As for `RestClient.call`.
         """
         responses = await _gather([self._fetch(path, self._accept) for path in _ROOTS])
-        failures = [each for each in responses if isinstance(each, MastheadError)]
+        failures = [response for response in responses if isinstance(response, MastheadError)]
         # Some servers have only one of the roots.
         for failure in failures:
             if not isinstance(failure, NotFoundError) or len(failures) == len(_ROOTS):
@@ -82,14 +82,14 @@ class DiscoveryFetcher:
 
     async def _resources_of(self, groups: tuple[ServedGroup, ...]) -> DiscoveryResult:
         served = [GroupVersion(group.name, version) for group in groups for version in group.versions]
-        lists = await _gather([self._list(each) for each in served])
+        lists = await _gather([self._list(group_version) for group_version in served])
         resources: list[ServedResource] = []
         failures: dict[GroupVersion, MastheadError] = {}
-        for each, outcome in zip(served, lists, strict=True):
+        for group_version, outcome in zip(served, lists, strict=True):
             if not isinstance(outcome, MastheadError):
                 resources += outcome
             elif isinstance(outcome, _PASSED_OVER):
-                failures[each] = outcome
+                failures[group_version] = outcome
             else:
                 raise outcome
         return DiscoveryResult(groups, tuple(resources), failures)
@@ -107,7 +107,7 @@ class DiscoveryFetcher:
 async def _gather(work: list[Awaitable[T]]) -> list[T | MastheadError]:
     """Await all concurrently; return the error of each that failed."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_outcome(each)) for each in work]
+        tasks = [group.create_task(_outcome(awaitable)) for awaitable in work]
     return [task.result() for task in tasks]
 
 

@@ -76,10 +76,10 @@ class Index:
         self._by_short_name: dict[str, list[ServedResource]] = {}
         self._by_gvk: dict[GroupVersionKind, list[ServedResource]] = {}
         self._by_gvr: dict[GroupVersionResource, ServedResource] = {}
-        for each in sorted(found.resources, key=self._rank):
-            self._by_gvr.setdefault(each.gvr, each)
-            if each.kind:  # without a kind, only subresources are served
-                self._add(each)
+        for resource in sorted(found.resources, key=self._rank):
+            self._by_gvr.setdefault(resource.gvr, resource)
+            if resource.kind:  # without a kind, only subresources are served
+                self._add(resource)
 
     def find(self, what: str, *, api_version: str | None = None, group: str | None = None) -> ServedResource | None:
         """Find a resource by its plural, singular, kind or short name, ignoring case.
@@ -99,10 +99,10 @@ class Index:
         for argument in parse_resource_argument(what):
             for table in (self._by_name, self._by_kind, self._by_short_name):
                 fitting = [
-                    each
-                    for each in _fitting(argument, table.get(argument.name, ()))
-                    if (served is None or each.gvr.group_version == served)
-                    and (group is None or each.gvr.group == group)
+                    resource
+                    for resource in _fitting(argument, table.get(argument.name, ()))
+                    if (served is None or resource.gvr.group_version == served)
+                    and (group is None or resource.gvr.group == group)
                 ]
                 if fitting:
                     return self._best(fitting, what)
@@ -116,7 +116,7 @@ class Index:
         """
         fitting = self._by_gvk.get(gvk, [])
         # Another group may serve the kind as well; its own group takes precedence.
-        fitting = [each for each in fitting if each.gvr.group_version == gvk.group_version] or fitting
+        fitting = [resource for resource in fitting if resource.gvr.group_version == gvk.group_version] or fitting
         return self._best(fitting, str(gvk)) if fitting else None
 
     def resource(self, gvr: GroupVersionResource) -> ServedResource | None:
@@ -126,12 +126,12 @@ class Index:
     def category(self, name: str) -> tuple[ServedResource, ...]:
         """Return the resources of a category, each in its preferred version, in the order of groups."""
         wanted = name.lower()
-        fitting = [each for each in self.found.preferred() if wanted in map(str.lower, each.categories)]
+        fitting = [resource for resource in self.found.preferred() if wanted in map(str.lower, resource.categories)]
         return tuple(sorted(fitting, key=self._rank))
 
     def categories(self) -> list[str]:
         """Return the names of all categories."""
-        return sorted({name for each in self.found for name in each.categories})
+        return sorted({name for resource in self.found for name in resource.categories})
 
     def nearest(self, name: str) -> list[str]:
         """Return similar names for an error message, such as ``deployments.apps``."""
@@ -139,8 +139,10 @@ class Index:
         # An exact match exists in another group or version than the requested one.
         known = sorted({*self._by_name, *self._by_kind})
         near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=_NEAR)
-        alike = [each for name in near for table in (self._by_name, self._by_kind) for each in table.get(name, ())]
-        return list(dict.fromkeys(each.gvr.group_resource for each in alike))[:_NEAR]
+        alike = [
+            resource for name in near for table in (self._by_name, self._by_kind) for resource in table.get(name, ())
+        ]
+        return list(dict.fromkeys(resource.gvr.group_resource for resource in alike))[:_NEAR]
 
     def _add(self, each: ServedResource) -> None:
         for name in {each.name.lower(), each.singular.lower() or each.kind.lower()}:
@@ -153,13 +155,13 @@ class Index:
 
     def _best(self, fitting: list[ServedResource], what: str) -> ServedResource:
         first = self._rank(fitting[0])
-        best = [each for each in fitting if self._rank(each) == first]
+        best = [resource for resource in fitting if self._rank(resource) == first]
         name = what.lower().partition(".")[0]
         # A kind may have a second, create-only resource, and a plural may be the singular of another resource.
-        best = [each for each in best if each.name.lower() == name] or best
-        best = [each for each in best if "list" in each.verbs] or best
+        best = [resource for resource in best if resource.name.lower() == name] or best
+        best = [resource for resource in best if "list" in resource.verbs] or best
         if len(best) > 1:
-            names = ", ".join(f"{each.name} ({each.kind})" for each in best)
+            names = ", ".join(f"{resource.name} ({resource.kind})" for resource in best)
             raise UnknownKindError(
                 f"{what} is ambiguous: it matches {names} in {best[0].api_version}; use the plural of one of them"
             )
@@ -171,7 +173,7 @@ def _fitting(argument: ResourceArgument, candidates: Iterable[ServedResource]) -
     in_version = [candidate for candidate in candidates if argument.version in {None, candidate.gvr.version}]
     if argument.group is None:
         return in_version
-    exact = [each for each in in_version if each.gvr.group == argument.group]
+    exact = [resource for resource in in_version if resource.gvr.group == argument.group]
     if exact or not argument.group:
         return exact
-    return [each for each in in_version if each.gvr.group.startswith(argument.group)]
+    return [resource for resource in in_version if resource.gvr.group.startswith(argument.group)]

@@ -85,7 +85,7 @@ def read_groups(body: bytes) -> tuple[ServedGroup, ...]:
         DecodeError: If the body is invalid.
     """
     groups = _read(_decode_groups, body, "APIGroupList").groups or ()
-    return tuple(_group(each, each.versions) for each in groups if each.versions)
+    return tuple(_group(group, group.versions) for group in groups if group.versions)
 
 
 def read_resources(served: GroupVersion, body: bytes) -> tuple[ServedResource, ...]:
@@ -95,12 +95,12 @@ def read_resources(served: GroupVersion, body: bytes) -> tuple[ServedResource, .
         DecodeError: If the body is invalid.
     """
     given = _read(_decode_resources, body, "APIResourceList").resources or ()
-    owners = {each.name: each for each in given if "/" not in each.name and each.kind}
+    owners = {resource.name: resource for resource in given if "/" not in resource.name and resource.kind}
     parts: dict[str, list[_ApiResource]] = {name: [] for name in owners}
-    for each in given:
-        owner, slash, _ = each.name.partition("/")
-        if slash and each.kind:
-            parts.setdefault(owner, []).append(each)
+    for resource in given:
+        owner, slash, _ = resource.name.partition("/")
+        if slash and resource.kind:
+            parts.setdefault(owner, []).append(resource)
     return tuple(_resource(served, name, owners.get(name), belonging) for name, belonging in parts.items())
 
 
@@ -115,7 +115,7 @@ def _read(decoder: msgspec.json.Decoder[T], body: bytes, kind: str) -> T:
 
 
 def _group(given: _ApiGroup, versions: list[_GroupVersionForDiscovery]) -> ServedGroup:
-    names = tuple(each.version for each in versions)
+    names = tuple(group_version.version for group_version in versions)
     preferred = given.preferred_version.version if given.preferred_version else ""
     return ServedGroup(given.name, names, preferred if preferred in names else names[0])
 

@@ -60,7 +60,7 @@ class ServedResource:
 
     def subresource(self, name: str) -> Subresource | None:
         """Find a subresource by its name."""
-        return next((each for each in self.subresources if each.name == name), None)
+        return next((subresource for subresource in self.subresources if subresource.name == name), None)
 
 
 @set_module("masthead.discovery")
@@ -115,7 +115,7 @@ class DiscoveryResult:
         return DiscoveryResult(
             tuple(group for group in self.groups if group.name == served.group),
             tuple(resource for resource in self.resources if resource.gvr.group_version == served),
-            {each: error for each, error in self.failures.items() if each == served},
+            {group_version: error for group_version, error in self.failures.items() if group_version == served},
         )
 
     def preferred(self) -> DiscoveryResult:

@@ -110,10 +110,10 @@ class RestMapper:
         *,
         within: GroupVersion | None = None,
     ) -> T:
-        index = self._indexed(await self._discovery.resources())
+        index = self._build_index(await self._discovery.resources())
         found = look(index)
         if found is None:
-            index = self._indexed(await self._discovery.refresh())
+            index = self._build_index(await self._discovery.refresh())
             found = look(index)
         if found is not None:
             return found
@@ -123,7 +123,7 @@ class RestMapper:
             raise UnknownKindError(missing(index))
         raise copy.copy(failure)
 
-    def _indexed(self, found: DiscoveryResult) -> Index:
+    def _build_index(self, found: DiscoveryResult) -> Index:
         if self._index is None or self._index.found is not found:
             self._index = Index(found)
         return self._index

@@ -187,7 +187,7 @@ def refuse_unreadable(call: Call, response: Response) -> None:
         # The object is deleted: an error would have the caller delete it again.
         if call.method == "DELETE" and response.status == _NO_CONTENT:
             return
-        raise _unexpected(call, f"the response is empty (HTTP {response.status})")
+        raise _protocol_error(call, f"the response is empty (HTTP {response.status})")
     if response.content_type != JSON:
         refuse_other_content(call, response.content_type, body)
     # Searched for first: to decode every response as a Status would cost too much.
@@ -214,9 +214,9 @@ def refuse_other_content(call: Call, content_type: str, body: bytes | None) -> N
     if not content_type and (body is None or start[:1] in {b"{", b"["}):
         return
     # Anything but an HTML page may be an object with secrets: its bytes are not repeated in the message.
-    found = _page(content_type, start) or _shortened(_line(content_type)) or "of no content type"
+    found = _page(content_type, start) or _shorten(_line(content_type)) or "of no content type"
     advice = f'{_IN_FRONT} To request something other than JSON, set another accept, such as "*/*".'
-    raise _unexpected(call, f"the response is {found} instead of JSON. {advice}")
+    raise _protocol_error(call, f"the response is {found} instead of JSON. {advice}")
 
 
 def is_json(content_type: str) -> bool:
@@ -227,7 +227,7 @@ def is_json(content_type: str) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def _unexpected(call: Call, problem: str) -> ProtocolError:
+def _protocol_error(call: Call, problem: str) -> ProtocolError:
     return ProtocolError(f"{call.subject}: {problem}", verb=call.method, url=call.path)
 
 
@@ -259,7 +259,7 @@ def _message(content_type: str, body: bytes) -> str:
     if page := _page(content_type, body):
         return f"the response is {page}. {_IN_FRONT}"
     text = _line(body.decode("utf-8", "replace"))
-    return _shortened(text) or "the response is empty"
+    return _shorten(text) or "the response is empty"
 
 
 def _redirect(location: str) -> str:
@@ -269,7 +269,7 @@ def _redirect(location: str) -> str:
         where = f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else parts.path
     except ValueError:
         where = ""
-    to = f" to {_shortened(_line(where))}" if where else ""
+    to = f" to {_shorten(_line(where))}" if where else ""
     return f"the response is a redirect{to}; redirects are not followed, since they would leak credentials. {_IN_FRONT}"
 
 
@@ -278,7 +278,7 @@ def _page(content_type: str, body: bytes) -> str:
     if "html" not in content_type.lower() and body[:1] != b"<":
         return ""
     title = _title(body[:_STATUS_READ])
-    return f'an HTML page titled "{_shortened(title)}"' if title else "an HTML page"
+    return f'an HTML page titled "{_shorten(title)}"' if title else "an HTML page"
 
 
 def _title(page: bytes) -> str:
@@ -295,5 +295,5 @@ def _line(text: str) -> str:
     return " ".join(printable(text[:_STATUS_READ]).split())
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"

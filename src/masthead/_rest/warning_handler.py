@@ -41,9 +41,9 @@ class WarningHandler:
         if not values:
             return ()
         found = tuple(parse_warnings(values))
-        for each in found:
+        for warning in found:
             try:
-                self._handle(call, each)
+                self._handle(call, warning)
             except Exception:  # noqa: BLE001 - a failing callback must not fail the call
                 _log.exception("on_warning failed; the call goes on")
         return found

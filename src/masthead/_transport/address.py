@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from masthead.errors import ConfigError
 
-__all__ = ["ServerAddress", "bracketed"]
+__all__ = ["ServerAddress", "add_brackets"]
 
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -55,16 +55,16 @@ class ServerAddress:
     @property
     def place(self) -> str:
         """``host:port``."""
-        return f"{bracketed(self.host)}:{self.port}"
+        return f"{add_brackets(self.host)}:{self.port}"
 
     @property
     def authority(self) -> str:
         """The ``Host`` header: without the scheme's default port, and without the zone of an address."""
         scheme = "https" if self.is_secure else "http"
-        host = bracketed(self.host.partition("%")[0])
+        host = add_brackets(self.host.partition("%")[0])
         return host if self.port == _PORTS[scheme] else f"{host}:{self.port}"
 
 
-def bracketed(host: str) -> str:
+def add_brackets(host: str) -> str:
     """Format a host for a URL: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host

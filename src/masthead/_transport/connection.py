@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._meta.secret import reveal
 from masthead._transport.coalescer import ReadCoalescer, can_coalesce
-from masthead._transport.failures import LONGEST_PAUSE, TransportFault
+from masthead._transport.failures import MAX_PAUSE, TransportFault
 from masthead._transport.incoming_response import IncomingResponse
 from masthead._transport.parser import Parser
 from masthead._transport.sockets import has_unread, let_peer_pause, read_by_pausing_peer
@@ -47,11 +47,11 @@ _CAN_COALESCE: Final = can_coalesce()
 class ConnectionOwner(Protocol):
     """The owner of connections: the pool."""
 
-    def done(self, connection: Connection) -> None:
+    def release(self, connection: Connection) -> None:
         """An exchange is over. The connection can be reused if it is still open."""
         ...
 
-    def gone(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         """The connection is closed, or is about to be. May be called more than once."""
         ...
 
@@ -130,7 +130,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_first = False
         if transport is None or not self.is_open:
             response.fail(TransportFault.LOST if self._cause is not None else TransportFault.HUNG_UP, self._cause)
-            self._owner.done(self)
+            self._owner.release(self)
             return response
         self._response = response
         self._parser.begin(response, request.method, is_upgrade=request.is_upgrade)
@@ -184,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
         self._response = None
         self.abort()
         response.fail(fault, cause)
-        self._owner.done(self)
+        self._owner.release(self)
         # Also where the caller gave up: a short timeout or a cancellation proves little; seconds of silence do.
         is_unanswered = not response.is_begun and self._loop.time() - self._last_read >= _SUSPICIOUS_SILENCE
         if fault is TransportFault.READ_TIMEOUT or is_unanswered:
@@ -204,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._coalescer is not None:
             self._stop_coalescing(self._coalescer)
         self.resume_writing()
-        self._owner.gone(self)
+        self._owner.remove(self)
         if self._transport is not None:
             with suppress(AttributeError):  # early 3.11: a closed transport has lost its protocol
                 self._transport.abort()
@@ -288,7 +288,7 @@ class Connection(asyncio.BufferedProtocol):
                 self.give_up(response, _fault(response, exc), self._cause)
         self.is_open = False
         self._parser.close()
-        self._owner.gone(self)
+        self._owner.remove(self)
 
     def _finish(self, response: IncomingResponse) -> None:
         self._response = None
@@ -302,7 +302,7 @@ class Connection(asyncio.BufferedProtocol):
             self._last_read = self._loop.time()
             self._set_timer(self._last_read + self._idle)
         response.wake()
-        self._owner.done(self)
+        self._owner.release(self)
 
     def _stop_coalescing(self, coalescer: ReadCoalescer) -> None:
         coalescer.stop()
@@ -344,7 +344,7 @@ class Connection(asyncio.BufferedProtocol):
             self.give_up(response, TransportFault.LATE)
         elif (acknowledged := self._read_by_pausing_peer()) is None:
             self.give_up(response, TransportFault.READ_TIMEOUT)
-        elif acknowledged == self._acknowledged and now - self._paused_at >= LONGEST_PAUSE:
+        elif acknowledged == self._acknowledged and now - self._paused_at >= MAX_PAUSE:
             self.give_up(response, TransportFault.UNREAD)
         else:
             # Our pings are behind what it does not read, and so are their answers.

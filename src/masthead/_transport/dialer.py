@@ -10,7 +10,7 @@ import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from masthead._transport.address import bracketed
+from masthead._transport.address import add_brackets
 from masthead._transport.failures import DialError, detail, unreachable
 from masthead._transport.socks import connect_through_socks
 from masthead._transport.tunnel import Tunnel
@@ -101,11 +101,11 @@ class Dialer:
         raise DialError(f"the proxy {proxy.place} cannot be reached{detail(cause)}; check proxy-url", cause)
 
     async def _reach(self, host: str, port: int) -> socket.socket:
-        with _dial_errors(f"{bracketed(host)}:{port}"):
+        with _dial_errors(f"{add_brackets(host)}:{port}"):
             addresses = _literal(host, port) or await asyncio.get_running_loop().getaddrinfo(
                 host, port, type=socket.SOCK_STREAM
             )
-            return await self._race(_interleaved(addresses))
+            return await self._race(_interleave(addresses))
 
     async def _race(self, addresses: Sequence[AddressInfo]) -> socket.socket:
         """Connect to the address that accepts first, with a head start for earlier ones ("happy eyeballs")."""
@@ -140,12 +140,12 @@ class Dialer:
                     task.cancel()
         except BaseException:
             # Cancelled after one had connected: its socket has no other owner.
-            for each in won:
-                each.close()
+            for connection in won:
+                connection.close()
             raise
         # Two can connect in the same turn of the loop.
-        for each in won[1:]:
-            each.close()
+        for connection in won[1:]:
+            connection.close()
         if not won:
             # The first failure is most often that of the address which the resolver prefers.
             raise lost[0]
@@ -265,7 +265,7 @@ def _literal(host: str, port: int) -> list[AddressInfo]:
     return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", where)]
 
 
-def _interleaved(addresses: Sequence[AddressInfo]) -> list[AddressInfo]:
+def _interleave(addresses: Sequence[AddressInfo]) -> list[AddressInfo]:
     """Interleave the address families, so that an unreachable family costs one head start only."""
     families: dict[int, list[AddressInfo]] = {}
     for address in addresses:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from masthead._transport.proxy import Proxy
 
 __all__ = [
-    "LONGEST_PAUSE",
+    "MAX_PAUSE",
     "DialError",
     "ErrorFactory",
     "TransportFault",
@@ -41,7 +41,7 @@ __all__ = [
 
 _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
-LONGEST_PAUSE: Final = 600.0
+MAX_PAUSE: Final = 600.0
 """Seconds for which a live peer may read nothing behind an upgrade."""
 _BROKE_OFF: Final = "closed the connection during the handshake; check that the API server listens on that port"
 _BY_ERRNO: Final = {
@@ -167,7 +167,7 @@ class ErrorFactory:
         advice = "check the network, a VPN, or whether a proxy is needed; if the port is open, its TLS does not respond"
         return self._make(ConnectError, f"{waited}; {advice}", request)
 
-    def crowded(self, request: TransportRequest, connections: int) -> ConnectError:
+    def pool_exhausted(self, request: TransportRequest, connections: int) -> ConnectError:
         """The connect timeout expired while waiting for the pool."""
         return self._make(
             ConnectError,
@@ -226,7 +226,7 @@ class ErrorFactory:
         return self._make(DeadlineError, f"{waited}; the connection may be dead, so try again", request, cause)
 
     def _unread(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
-        problem = f"{self.server} has read nothing for {LONGEST_PAUSE:g} s of what waits for it"
+        problem = f"{self.server} has read nothing for {MAX_PAUSE:g} s of what waits for it"
         return self._make(
             DeadlineError,
             f"{problem}; look whether the process in the pod reads its input, or hangs",

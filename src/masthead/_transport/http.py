@@ -150,7 +150,7 @@ class HttpTransport:
         ):
             connection = await self._connect(request, context, deadline, anew=True)
             response = await _round_trip(connection, head, request, deadline)
-        return self._received(response, request, loop)
+        return self._build_response(response, request, loop)
 
     async def close(self) -> None:
         """Close all connections; pending reads fail with ClosedError. Closing twice does nothing."""
@@ -196,7 +196,7 @@ class HttpTransport:
             failure: Exception = self._failures.not_dialled(error, request)
         except TimeoutError:
             if is_waiting:
-                failure = self._failures.crowded(request, self._connections)
+                failure = self._failures.pool_exhausted(request, self._connections)
             elif deadline <= limit:
                 failure = self._failures.broken(TransportFault.LATE, None, request)
             else:
@@ -228,7 +228,7 @@ class HttpTransport:
         pool.add(connection)
         return connection
 
-    def _received(
+    def _build_response(
         self, response: IncomingResponse, request: TransportRequest, loop: asyncio.AbstractEventLoop
     ) -> HttpResponse:
         if not response.status:

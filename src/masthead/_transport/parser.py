@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Parser"]
 
-_LONGEST: Final = 2**17
+_MAX_HEAD_BYTES: Final = 2**17
 """The maximum size of a head, and of the framing between two pieces of a body, in bytes."""
 _HEADER: Final = 32
 """What each header counts besides its characters, so that there cannot be tens of thousands of empty ones."""
@@ -78,7 +78,7 @@ class Parser:
             return response.is_complete
         # Bounds what a server can send without getting any further.
         self._idle_bytes = 0 if self._has_moved else self._idle_bytes + len(data)
-        return self._idle_bytes <= _LONGEST
+        return self._idle_bytes <= _MAX_HEAD_BYTES
 
     def _begin_upgraded(self, response: IncomingResponse, data: bytes) -> bool:
         """Bytes that came with the head of a 101; returns whether such a response is valid."""
@@ -112,7 +112,7 @@ class Parser:
         """A header, or a trailer, which is ignored."""
         self._header_bytes += len(name) + len(value) + _HEADER
         # A server could otherwise fill the memory with headers.
-        if self._header_bytes > _LONGEST:
+        if self._header_bytes > _MAX_HEAD_BYTES:
             raise _RefusedError
         response = self._response
         if response is not None and not response.status:

@@ -62,7 +62,7 @@ class ConnectionPool:
 
         Returns:
             A connection that became idle during the wait; None if the caller must dial one. In both cases it
-            counts as in use until `done` or `leave` is called.
+            counts as in use until `release` or `leave` is called.
         """
         if counts:
             if self.is_full:
@@ -93,10 +93,10 @@ class ConnectionPool:
 
     def close(self) -> None:
         """Close all connections, even during exchanges."""
-        for each in list(self._open):
-            each.close()
+        for connection in list(self._open):
+            connection.close()
 
-    def done(self, connection: Connection) -> None:
+    def release(self, connection: Connection) -> None:
         """Keep a connection whose exchange is over."""
         if connection.is_open:
             if connection.context is self._context:
@@ -111,7 +111,7 @@ class ConnectionPool:
         else:
             self._in_use -= 1
 
-    def gone(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         """Remove a closed connection."""
         self._open.discard(connection)
         if connection in self._idle:

@@ -35,7 +35,7 @@ _USER_TIMEOUT_MS: Final = (_IDLE_S + _INTERVAL_S * _PROBES) * 1000
 _TCP_INFO: Final = struct.Struct("=56xI60xQ16xI")
 """Of Linux's ``struct tcp_info``: the milliseconds since the last acknowledgement, the acknowledged and the unsent
 bytes."""
-_LONGEST_PROBE_S: Final = 150
+_MAX_PROBE_SECONDS: Final = 150
 """The kernel probes a peer with a closed window at least every two minutes."""
 
 _TURNS: Final = 20
@@ -98,7 +98,7 @@ def read_by_pausing_peer(connected: socket.socket) -> int | None:
     if len(info) < _TCP_INFO.size:  # an old kernel
         return None
     silent_ms, acknowledged, unsent = _TCP_INFO.unpack(info)
-    return int(acknowledged) if unsent and silent_ms < 1000 * _LONGEST_PROBE_S else None
+    return int(acknowledged) if unsent and silent_ms < 1000 * _MAX_PROBE_SECONDS else None
 
 
 class SocketTracker:
@@ -136,13 +136,13 @@ class SocketTracker:
         An aborted TLS connection lingers until the peer has sent its close, which a hanging server never
         does.
         """
-        for each in self._open():
+        for opened in self._open():
             with suppress(OSError):  # it was never connected
-                each.shutdown(socket.SHUT_RDWR)
+                opened.shutdown(socket.SHUT_RDWR)
         for _ in range(_TURNS):
             if not self._open():
                 return
             await asyncio.sleep(0)
 
     def _open(self) -> list[socket.socket]:
-        return [each for each in self._opened if each.fileno() >= 0]
+        return [opened for opened in self._opened if opened.fileno() >= 0]

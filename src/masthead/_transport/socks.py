@@ -29,7 +29,7 @@ _IPV4: Final = 1
 _NAME: Final = 3
 _IPV6: Final = 4
 _ADDRESS_LENGTHS: Final = {_IPV4: 4, _IPV6: 16}
-_LONGEST: Final = 255
+_MAX_LENGTH: Final = 255
 _REFUSALS: Final = {
     1: "general failure",
     2: "its rules forbid it",
@@ -74,8 +74,8 @@ async def _greet(connection: socket.socket, proxy: Proxy) -> None:
             f"the proxy {proxy.place} requires authentication; write proxy-url as socks5://user:password@host:port"
         )
     # RFC 1929 has one byte for each length.
-    if max(len(each.reveal().encode()) for each in (proxy.user, proxy.password)) > _LONGEST:
-        raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
+    if max(len(secret.reveal().encode()) for secret in (proxy.user, proxy.password)) > _MAX_LENGTH:
+        raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_MAX_LENGTH} bytes)")
     await _send(connection, SecretValue(_password_message(proxy)))
     _, status = await _receive(connection, 2)
     if status != 0:
@@ -101,8 +101,8 @@ def _address(host: str) -> bytes:
     except ValueError:
         # Not resolved here: the proxy may know names that this host does not.
         name = host.encode("idna")
-        if len(name) > _LONGEST:
-            raise DialError(f"the server's name is longer than SOCKS5 allows ({_LONGEST} bytes)") from None
+        if len(name) > _MAX_LENGTH:
+            raise DialError(f"the server's name is longer than SOCKS5 allows ({_MAX_LENGTH} bytes)") from None
         return bytes([_NAME, len(name)]) + name
     return bytes([_IPV4 if address.version == 4 else _IPV6]) + address.packed
 

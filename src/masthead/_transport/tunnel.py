@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tunnel"]
 
-_LONGEST: Final = 2**16
+_MAX_HEAD_BYTES: Final = 2**16
 _END: Final = b"\r\n\r\n"
 _AUTHENTICATION_REQUIRED: Final = 407
 
@@ -48,7 +48,7 @@ class Tunnel(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Bytes of the proxy's response."""
         self._received += data
-        if _END in self._received or len(self._received) > _LONGEST:
+        if _END in self._received or len(self._received) > _MAX_HEAD_BYTES:
             self._end()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -65,7 +65,7 @@ class Tunnel(asyncio.Protocol):
         place = self._proxy.place
         version, _, after = head.partition(b" ")
         status = after[:3]
-        if not end and len(head) <= _LONGEST:
+        if not end and len(head) <= _MAX_HEAD_BYTES:
             error = self._error if isinstance(self._error, OSError) else None
             problem = f"the proxy {place} closed the connection{detail(error)}"
             raise DialError(f"{problem}; check that proxy-url is an HTTP proxy's", error)

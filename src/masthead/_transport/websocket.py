@@ -278,7 +278,7 @@ class WebSocket:
         if frames.close_rcvd is None:
             raise self._lost("the connection ended without a close")
         if frames.close_rcvd.code not in _NORMAL:
-            raise self._lost(f"the server closed the connection ({_described(frames.close_rcvd)})")
+            raise self._lost(f"the server closed the connection ({_describe(frames.close_rcvd)})")
 
     def _stop(self) -> None:
         self._timer.cancel()
@@ -315,7 +315,7 @@ class WebSocket:
                 self._upgraded.write(data)
 
 
-def _described(close: Close) -> str:
+def _describe(close: Close) -> str:
     return f"code {close.code}: {close.reason}" if close.reason else f"code {close.code}"
 
 

@@ -12,7 +12,7 @@ from masthead._auth.tokens import AnonymousCredentials
 from masthead._cache.informer.informer import SharedInformer
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
 from masthead.testing.virtual_time import in_virtual_time
@@ -43,7 +43,7 @@ class ForgetfulServer:
         self, *, checks: bool, transform: Callable[[ConfigMap], ConfigMap] | None = None
     ) -> SharedInformer[ConfigMap]:
         context = ClientContext(RestClient(self.network, AnonymousCredentials()), Defaults(check_watch_lists=checks))
-        return SharedInformer(ResourceClient(context, typed(ConfigMap), "default"), transform=transform)
+        return SharedInformer(ResourceClient(context, typed_target(ConfigMap), "default"), transform=transform)
 
     @property
     def lists(self) -> list[str]:

@@ -15,7 +15,7 @@ from masthead._client.base import ClientContext, Defaults
 from masthead._client.conflicts import retry_on, retry_on_conflict
 from masthead._client.create_or_update import apply_mutation, overlay, prepare_create, retry_schedule
 from masthead._client.resource import ResourceClient
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._meta.patch import Patch
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient
@@ -42,7 +42,7 @@ AT_ONCE = Attempts(count=3, first=0.0, factor=1.0, jitter=0.0)
 async def config_maps(server: Server, namespace: str | None = "default") -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
-        yield ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace)
+        yield ResourceClient(ClientContext(rest, Defaults()), typed_target(ConfigMap), namespace)
     finally:
         await rest.close()
 
@@ -227,7 +227,7 @@ async def test_an_unchanged_resource_version_means_unchanged_despite_server_defa
     wanted = Service.new("a", namespace="default", spec={"ports": [{"port": 80}]})
 
     async with config_maps(kube_server) as maps:
-        services = ResourceClient(maps._context, typed(Service), "default")
+        services = ResourceClient(maps._context, typed_target(Service), "default")
         assert (await services.create_or_update(wanted))[1] == "created"
         live, outcome = await services.create_or_update(wanted)
         assert outcome == "unchanged"

@@ -11,7 +11,7 @@ import pytest
 from masthead._auth.tokens import BearerToken
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient
 from masthead._sansio.backoff import Attempts
@@ -35,7 +35,7 @@ def config_maps(server: Server, namespace: str | None = "default") -> Iterator[R
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     portal.at_close(rest.close)
     try:
-        yield RetryVerbs(portal, ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace))
+        yield RetryVerbs(portal, ResourceClient(ClientContext(rest, Defaults()), typed_target(ConfigMap), namespace))
     finally:
         portal.close()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from masthead._client.cp.pack import Archive, file_chunks, sized
+from masthead._client.cp.pack import Archive, file_chunks, pad_chunks
 from masthead._client.cp.progress import CopyCounter
 from masthead.errors import CopyError
 
@@ -120,9 +120,9 @@ def test_a_file_that_has_become_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_an_announced_size_is_filled_up_and_never_exceeded() -> None:
-    assert b"".join(sized(iter([b"abc", b"d"]), 6)) == b"abcd\0\0"
+    assert b"".join(pad_chunks(iter([b"abc", b"d"]), 6)) == b"abcd\0\0"
     with pytest.raises(CopyError, match="changed"):
-        list(sized(iter([b"abc", b"d"]), 3))
+        list(pad_chunks(iter([b"abc", b"d"]), 3))
 
 
 def test_a_file_alone_is_packed_by_its_name(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from masthead._client.documents import ManifestSource, read_documents
 from masthead._client.dynamic import DynamicResource
 from masthead._client.install_order import installation_order
 from masthead._client.manifest_verbs import ManifestVerbs
-from masthead._client.resource_target import any_kind
+from masthead._client.resource_target import untyped_target
 from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.rest_mapper import RestMapper
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
@@ -135,7 +135,7 @@ class Cluster(ManifestVerbs):
         self.mapper = RestMapper(self.discovery)
 
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
-        return DynamicResource(self._context, any_kind(what, namespaced=None), namespace)
+        return DynamicResource(self._context, untyped_target(what, namespaced=None), namespace)
 
     @property
     def sent(self) -> list[str]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from masthead._client.resource_target import any_kind, typed
+from masthead._client.resource_target import typed_target, untyped_target
 from masthead._client.tables import read_page
 from masthead._meta.gvk import GroupVersionResource
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import DecodeError
 from masthead.meta import PartialObjectMetadata
 
-MAPS = typed(ConfigMap)
+MAPS = typed_target(ConfigMap)
 META = {"resourceVersion": "7", "continue": "next"}
 
 
@@ -55,7 +55,7 @@ def test_rows_may_have_no_objects_and_tables_no_rows() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [MAPS, any_kind(GroupVersionResource("", "v1", "configmaps"), namespaced=True)],
+    [MAPS, untyped_target(GroupVersionResource("", "v1", "configmaps"), namespaced=True)],
     ids=["typed", "any"],
 )
 def test_a_list_of_a_server_that_makes_no_tables_becomes_one(target: Any) -> None:

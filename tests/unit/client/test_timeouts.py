@@ -11,7 +11,7 @@ from tests.unit.client.scripted import FakeResponse, FakeTransport, SentRequest,
 from masthead._auth.tokens import AnonymousCredentials
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import DeadlineError, MastheadError
@@ -39,7 +39,7 @@ class SlowTransport(FakeTransport):
 
 def maps_over(network: FakeTransport) -> Maps:
     context = ClientContext(RestClient(network, AnonymousCredentials()), Defaults())
-    return ResourceClient(context, typed(ConfigMap), "default")
+    return ResourceClient(context, typed_target(ConfigMap), "default")
 
 
 async def consume(maps: Maps) -> None:

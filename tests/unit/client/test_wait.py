@@ -30,7 +30,7 @@ from masthead._client.conditions import (
     pod_ready,
 )
 from masthead._client.resource import ResourceClient
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._meta.patch import Patch
 from masthead._meta.secret import Secret
 from masthead._rest.client import RestClient
@@ -59,7 +59,7 @@ PATIENCE = 30.0
 async def config_maps(server: Server, namespace: str | None = "default") -> AsyncIterator[ResourceClient[ConfigMap]]:
     rest = RestClient(HttpTransport(server.url, tls=None), BearerToken(Secret(server.token or "")))
     try:
-        yield ResourceClient(ClientContext(rest, Defaults()), typed(ConfigMap), namespace)
+        yield ResourceClient(ClientContext(rest, Defaults()), typed_target(ConfigMap), namespace)
     finally:
         await rest.close()
 
@@ -175,7 +175,7 @@ def listed(*items: object, version: str = "7") -> FakeResponse:
 
 
 def pods(network: FakeTransport) -> ResourceClient[Pod]:
-    return ResourceClient(context_over(network), typed(Pod), "default")
+    return ResourceClient(context_over(network), typed_target(Pod), "default")
 
 
 async def test_a_timeout_names_the_condition_and_the_current_state() -> None:
@@ -256,7 +256,7 @@ async def test_a_server_that_finds_nothing_at_all_has_deleted_nothing(version: F
     def respond(request: SentRequest) -> FakeResponse:
         return version if request.path == "/version" else reply(failure(404, "NotFound"), 404)
 
-    maps = ResourceClient(context_over(FakeTransport(respond)), typed(ConfigMap), "default")
+    maps = ResourceClient(context_over(FakeTransport(respond)), typed_target(ConfigMap), "default")
 
     with pytest.raises(NotFoundError):
         await maps.wait_for("a", deleted(), timeout=seconds)
@@ -271,7 +271,7 @@ async def test_an_object_is_gone_whose_kind_is_not_watched_any_more() -> None:
             return reply({"major": "1", "gitVersion": "v1.36.0"})
         return reply(failure(404, "NotFound"), 404) if request.is_watch else reply({**listed, "items": [found]})
 
-    maps = ResourceClient(context_over(FakeTransport(respond)), typed(ConfigMap), "default")
+    maps = ResourceClient(context_over(FakeTransport(respond)), typed_target(ConfigMap), "default")
 
     assert await maps.wait_for("a", deleted(), timeout=PATIENCE) is None
 

@@ -14,7 +14,7 @@ from tests.unit.client.scripted import FakeResponse, FakeTransport, SentRequest,
 from masthead._auth.tokens import AnonymousCredentials
 from masthead._client.base import ClientContext, Defaults
 from masthead._client.resource import ResourceClient
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import ConnectError, DeadlineError, InternalServerError, ServiceUnavailableError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def maps_over(network: FakeTransport) -> ResourceClient[ConfigMap]:
     """The config maps behind a client with every default, retries of calls included."""
     return ResourceClient(
-        ClientContext(RestClient(network, AnonymousCredentials()), Defaults()), typed(ConfigMap), "default"
+        ClientContext(RestClient(network, AnonymousCredentials()), Defaults()), typed_target(ConfigMap), "default"
     )
 
 

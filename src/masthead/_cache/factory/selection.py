@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from masthead._client.options import list_query
-from masthead._client.resource_target import typed
+from masthead._client.resource_target import typed_target
 from masthead._meta import fields, labels, names
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._meta.object import Object
@@ -127,7 +127,7 @@ def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResour
             "masthead.GroupVersionResource('apps', 'v1', 'deployments')",
             value=what,
         )
-    return typed(given).resource
+    return typed_target(given).resource
 
 
 def parse_resource(
@@ -252,8 +252,8 @@ def _normalize(selectors: ListSelectors) -> tuple[tuple[str, str], ...]:
 def _is_namespaced(kind: type[Object] | GroupVersionResource) -> bool | None:
     """Whether a kind is namespaced; None for a resource without a class."""
     if not isinstance(kind, GroupVersionResource):
-        return typed(kind).namespaced
+        return typed_target(kind).namespaced
     try:
-        return typed(registry.object_class(registry.kind_of(kind))).namespaced
+        return typed_target(registry.object_class(registry.kind_of(kind))).namespaced
     except UnknownKindError:
         return None

@@ -18,7 +18,7 @@ __all__ = [
     "pack_directory",
     "pack_file",
     "probe",
-    "probed",
+    "parse_probe",
     "read",
     "unpack",
     "write",
@@ -59,7 +59,7 @@ class ProbedTarget:
 
 
 def probe(path: str, name: str = "") -> list[str]:
-    """Look at a path that is to be written; see `probed`.
+    """Look at a path that is to be written; see `parse_probe`.
 
     Args:
         path: The path.
@@ -76,7 +76,7 @@ def probe(path: str, name: str = "") -> list[str]:
     return ["sh", "-c", _PROBE, "sh", *arguments]
 
 
-def probed(printed: bytes) -> ProbedTarget:
+def parse_probe(printed: bytes) -> ProbedTarget:
     """What `probe` has printed to stdout."""
     words = printed.split()
     return ProbedTarget(

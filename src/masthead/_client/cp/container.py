@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Sender: TypeAlias = Callable[[RemoteInput], Coroutine[object, None, None]]
     Receiver: TypeAlias = Callable[[RemoteOutput], Coroutine[object, None, None]]
 
-__all__ = ["Container", "Ended", "confirmed"]
+__all__ = ["Container", "Ended", "check_confirmation"]
 
 _KEPT: Final = 2**14
 """The maximum size of the retained end of each output of a command."""
@@ -66,7 +66,7 @@ class Ended:
     def is_missing(self) -> bool:
         """Whether the image does not have the command."""
         if self.exit_code is None:
-            return any(each in self.problem for each in ("executable file not found", "no such file or directory"))
+            return any(phrase in self.problem for phrase in ("executable file not found", "no such file or directory"))
         return self.exit_code in _NOT_RUN
 
     def check(self, path: str) -> None:
@@ -86,7 +86,7 @@ class Ended:
             problem, advice = f"the image has no {self.command}", said
         else:
             problem = f"{self.command} ended with exit code {self.exit_code}{f': {said}' if said else ''}"
-            advice = next((each for words, each in _ADVICE if words in said), "")
+            advice = next((advice for words, advice in _ADVICE if words in said), "")
             if self.exit_code in _KILLED:
                 advice = "the container was stopped, or has run out of memory"
         raise CopyError(
@@ -124,7 +124,7 @@ class Container:
         """
         ended = await self.run(commands.probe(path, name))
         ended.check(path)
-        return commands.probed(ended.stdout)
+        return commands.parse_probe(ended.stdout)
 
     async def is_directory(self, path: str) -> bool | None:
         """Whether a path is a directory; None if the image has no command to tell.
@@ -167,7 +167,7 @@ class Container:
             return Ended(command[0], await process.wait(), "", bytes(stdout), bytes(stderr))
 
 
-def confirmed(ended: Ended) -> Ended:
+def check_confirmation(ended: Ended) -> Ended:
     """How a command ended that prints `commands.DONE` if it succeeds."""
     if ended.exit_code == 0 and commands.DONE not in ended.stdout:
         problem = "the server says that the command has succeeded, but the command does not; copy it again"

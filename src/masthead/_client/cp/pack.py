@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from masthead._client.cp.progress import CopyCounter
 
-__all__ = ["Archive", "ArchiveSize", "file_chunks", "sized"]
+__all__ = ["Archive", "ArchiveSize", "file_chunks", "pad_chunks"]
 
 _READ_SIZE: Final = 2**18
 _END: Final = bytes(2 * BLOCK)
@@ -129,7 +129,7 @@ class Archive:
 
 def _children(path: Path, name: str) -> Iterator[tuple[Path, str]]:
     """The paths of what a directory holds, and the names in the archive."""
-    return ((each, f"{name}/{each.name}" if name else each.name) for each in sorted(path.iterdir()))
+    return ((child, f"{name}/{child.name}" if name else child.name) for child in sorted(path.iterdir()))
 
 
 def file_chunks(path: Path, size: int, counter: CopyCounter) -> Generator[bytes]:
@@ -155,7 +155,7 @@ def file_chunks(path: Path, size: int, counter: CopyCounter) -> Generator[bytes]
     counter.files_done += 1
 
 
-def sized(chunks: Iterator[bytes], size: int) -> Generator[bytes]:
+def pad_chunks(chunks: Iterator[bytes], size: int) -> Generator[bytes]:
     """The bytes of an archive, filled up with zeros to the size that was announced.
 
     Raises:

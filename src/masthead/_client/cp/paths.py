@@ -104,7 +104,7 @@ def member_parts(name: bytes) -> tuple[bytes, ...]:
     """
     if name.startswith(b"/"):
         raise UnsafeNameError("its name is absolute")
-    parts = tuple(each for each in name.split(b"/") if each not in (b"", b"."))
+    parts = tuple(part for part in name.split(b"/") if part not in (b"", b"."))
     if b".." in parts:
         raise UnsafeNameError("its name leads upwards")
     return parts
@@ -120,6 +120,6 @@ def leads_out(link: bytes, depth: int) -> bool:
         link: What it points to.
         depth: How many directories of the copy it lies in.
     """
-    parts = [each for each in link.split(b"/") if each not in (b"", b".")]
-    climbs = next((at for at, each in enumerate(parts) if each != b".."), len(parts))
+    parts = [part for part in link.split(b"/") if part not in (b"", b".")]
+    climbs = next((at for at, part in enumerate(parts) if part != b".."), len(parts))
     return not link or link.startswith(b"/") or climbs > depth or b".." in parts[climbs:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 
-from masthead._client.cp.container import confirmed
+from masthead._client.cp.container import check_confirmation
 from masthead._client.cp.threads import in_thread
 from masthead.errors import ClosedError, CopyError, TransportError
 
@@ -75,7 +75,7 @@ async def send(
                 await stdin.close()
 
     async with aclosing(source):
-        ended = confirmed(await container.run(command, send=feed))
+        ended = check_confirmation(await container.run(command, send=feed))
     if ended.exit_code == 0:
         reporter.report(counter, is_last=True)
     return ended

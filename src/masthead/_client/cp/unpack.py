@@ -74,7 +74,7 @@ class TreeUnpacker:
 
     def __init__(self, root: Path, counter: CopyCounter, *, preserve: bool, skip_special: bool) -> None:
         self._root = root
-        self._is_new = _made(root, 0o700 if preserve else 0o777)
+        self._is_new = _make_directory(root, 0o700 if preserve else 0o777)
         self._tree = Tree(root)
         self._counter = counter
         self._preserve = preserve
@@ -332,7 +332,7 @@ class StreamWriter:
         """Nothing is to be removed."""
 
 
-def _made(path: Path, mode: int) -> bool:
+def _make_directory(path: Path, mode: int) -> bool:
     """Make a directory, if it is not there; returns whether it is new."""
     try:
         path.mkdir(mode)

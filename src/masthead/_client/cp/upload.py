@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from masthead._client.cp import commands
-from masthead._client.cp.pack import Archive, file_chunks, sized
+from masthead._client.cp.pack import Archive, file_chunks, pad_chunks
 from masthead._client.cp.paths import base_name, check_remote, remote_place
 from masthead._client.cp.progress import CopyCounter, Reporter
 from masthead._client.cp.threads import in_thread
@@ -106,7 +106,7 @@ async def _upload_archive(
     ended = await send(
         container,
         commands.unpack(place.directory, preserve=preserve, size=size),
-        batches(chunks if size is None else sized(chunks, size)),
+        batches(chunks if size is None else pad_chunks(chunks, size)),
         counter,
         reporter,
     )
@@ -154,11 +154,11 @@ async def write(container: Container, target: str, data: InputSource, *, progres
         )
     counter = CopyCounter(target, bytes_total=size)
     command = commands.write(target, size=None if container.can_close else size)
-    ended = await send(container, command, _counted(data, counter), counter, Reporter(progress))
+    ended = await send(container, command, _count_chunks(data, counter), counter, Reporter(progress))
     ended.check(target)
 
 
-async def _counted(data: InputSource, counter: CopyCounter) -> AsyncGenerator[bytes]:
+async def _count_chunks(data: InputSource, counter: CopyCounter) -> AsyncGenerator[bytes]:
     async with aclosing(input_chunks(data)) as chunks:
         async for chunk in chunks:
             counter.bytes_done += len(chunk)

@@ -195,18 +195,18 @@ def container_port(pod: PodState, port: int | str, title: str) -> int:
         PortForwardError: If no container has a port of that name, or it is declared for UDP only.
     """
     containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
-    declared = [each for container in containers for each in container.ports or ()]
+    declared = [port_spec for container in containers for port_spec in container.ports or ()]
     if isinstance(port, str):
-        number = next((each.container_port for each in declared if each.name == port), None)
+        number = next((port_spec.container_port for port_spec in declared if port_spec.name == port), None)
         if number is None:
-            named = ", ".join(each.name for each in declared if each.name) or "none"
+            named = ", ".join(port_spec.name for port_spec in declared if port_spec.name) or "none"
             raise PortForwardError(
                 f"port-forward {title}: pod {pod.key} has no port named {port!r} (named ports: {named})",
                 pod=pod.key,
             )
     else:
         number = port
-    _refuse_udp({each.protocol for each in declared if each.container_port == number}, port, title)
+    _refuse_udp({port_spec.protocol for port_spec in declared if port_spec.container_port == number}, port, title)
     return number
 
 
@@ -217,12 +217,14 @@ def target_port(service: Backend, pod: PodState, port: int | str, title: str) ->
         PortForwardError: If the service or the pod has no such port, or it is one for UDP.
     """
     ports = service.spec.ports or ()
-    matching = [each for each in ports if port in {each.port, each.name}]
+    matching = [port_spec for port_spec in ports if port in {port_spec.port, port_spec.name}]
     if not matching:
-        known = ", ".join(f"{each.port} ({each.name})" if each.name else str(each.port) for each in ports)
+        known = ", ".join(
+            f"{port_spec.port} ({port_spec.name})" if port_spec.name else str(port_spec.port) for port_spec in ports
+        )
         raise PortForwardError(f"port-forward {title}: the service has no port {port} (ports: {known or 'none'})")
-    _refuse_udp({each.protocol for each in matching}, port, title)
-    found = next(each for each in matching if each.protocol != "UDP")
+    _refuse_udp({port_spec.protocol for port_spec in matching}, port, title)
+    found = next(port_spec for port_spec in matching if port_spec.protocol != "UDP")
     # A headless service leads to the pod's own ports, untranslated.
     if service.spec.cluster_ip == "None":
         return found.port

@@ -77,7 +77,9 @@ class PortForward(Generic[LocalT_co]):
     def ports(self) -> tuple[ForwardedPort, ...]:
         """The forwarded ports, in the order in which they were asked for; empty until it is open."""
         numbers = self._dialer.target.ports if self._dialer is not None else ()
-        return tuple(ForwardedPort(each.port, number) for each, number in zip(self._listeners, numbers, strict=False))
+        return tuple(
+            ForwardedPort(listener.port, number) for listener, number in zip(self._listeners, numbers, strict=False)
+        )
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -157,8 +159,8 @@ class PortForward(Generic[LocalT_co]):
         try:
             async with asyncio.TaskGroup() as group:
                 for index, listener in enumerate(self._listeners):
-                    for each in listener.sockets:
-                        group.create_task(self._accept(group, dialer, each, index))
+                    for sock in listener.sockets:
+                        group.create_task(self._accept(group, dialer, sock, index))
                 group.create_task(dialer.run(group, spare))
         except* MastheadError as failures:
             self._error = failures.exceptions[0]

@@ -52,8 +52,8 @@ class Listener:
 
     def close(self) -> None:
         """Close the sockets, and remove the file of a Unix socket, unless another one has taken its place."""
-        for each in self.sockets:
-            each.close()
+        for sock in self.sockets:
+            sock.close()
         if self._path is not None:
             with suppress(OSError):
                 if self._path.stat().st_ino == self._inode:
@@ -107,8 +107,8 @@ def _listen_once(addresses: Sequence[ListenAddress], port: int) -> Listener:
         if failure is not None and not sockets:
             raise failure
     except BaseException:
-        for each in sockets:
-            each.close()
+        for sock in sockets:
+            sock.close()
         raise
     return Listener(sockets, port, bound)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from masthead._client.portforward.backends import PodState
 from masthead._client.read_verbs import ReadVerbs
-from masthead._client.resource_target import any_kind
+from masthead._client.resource_target import untyped_target
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.unstructured import Unstructured
@@ -27,7 +27,9 @@ _View = TypeVar("_View")
 
 PROTOCOL: Final = "SPDY/3.1+portforward.k8s.io"
 """SPDY inside of binary messages."""
-_PODS: Final = any_kind(GroupVersionResource("", "v1", "pods"), namespaced=True, gvk=GroupVersionKind("", "v1", "Pod"))
+_PODS: Final = untyped_target(
+    GroupVersionResource("", "v1", "pods"), namespaced=True, gvk=GroupVersionKind("", "v1", "Pod")
+)
 _MAX_PODS: Final = 500
 """How many pods of a workload are looked at; any of them will do."""
 

@@ -104,8 +104,8 @@ def parse_addresses(given: str | Sequence[str]) -> list[ListenAddress]:
     found: dict[str, ListenAddress] = {}
     for host in hosts:
         if host == "localhost":
-            for each in ("127.0.0.1", "::1"):
-                found.setdefault(each, ListenAddress(each, is_optional=True))
+            for loopback in ("127.0.0.1", "::1"):
+                found.setdefault(loopback, ListenAddress(loopback, is_optional=True))
         else:
             found[host] = ListenAddress(_checked_ip(host))
     return list(found.values())

@@ -25,7 +25,7 @@ async def run_all(
     """
     try:
         async with asyncio.TaskGroup() as tasks:
-            helpers = [tasks.create_task(_run(each)) for each in aside]
+            helpers = [tasks.create_task(_run(coroutine)) for coroutine in aside]
             await asyncio.wait([tasks.create_task(_run(coroutine)) for coroutine in coroutines])
             for helper in helpers:
                 helper.cancel()

@@ -33,4 +33,6 @@ def default_container(pod: Mapping[str, Any]) -> str:
 def container_named(pod: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """The description of one of a pod's containers, of whatever sort; None without a container of that name."""
     spec: Mapping[str, list[Mapping[str, Any]] | None] = pod.get("spec", {})
-    return next((each for key in _LISTS for each in spec.get(key) or [] if each.get("name") == name), None)
+    return next(
+        (container for key in _LISTS for container in spec.get(key) or [] if container.get("name") == name), None
+    )

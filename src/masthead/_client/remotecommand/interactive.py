@@ -51,7 +51,7 @@ async def converse(process: RemoteProcess, terminal: Terminal, *, redraw: bool =
 
 async def _send_typed(process: RemoteProcess, terminal: Terminal) -> None:
     with suppress(TransportError, ClosedError):  # the session ends with the reason
-        async for data in terminal.typed():
+        async for data in terminal.read_input():
             await process.stdin.write(data)
 
 

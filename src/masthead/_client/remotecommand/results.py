@@ -75,7 +75,7 @@ def not_run(about: str, status: ExitStatus, *, has_printed: bool) -> ExecError:
     if has_printed:
         what = "the container runtime failed after the command had begun to print"
         advice = "it may still be running in the container; see the events of the pod"
-    elif any(each in problem for each in _NOT_FOUND):
+    elif any(phrase in problem for phrase in _NOT_FOUND):
         what, advice = "the command could not be run", "check that the image has that command"
     else:
         what, advice = (

@@ -41,7 +41,7 @@ def file_pieces(file: IO[bytes]) -> Iterator[bytes]:
         # Its `read1` would block with its lock held, for which the end of the program does not wait: it aborts. Only
         # for these: what else has a descriptor may read something else from it, such as compressed bytes.
         source = file.raw
-        if held := _buffered(file):
+        if held := _take_buffered(file):
             yield held
     while True:
         piece = _read_some(source)
@@ -53,7 +53,7 @@ def file_pieces(file: IO[bytes]) -> Iterator[bytes]:
             return
 
 
-def _buffered(file: io.BufferedReader) -> bytes:
+def _take_buffered(file: io.BufferedReader) -> bytes:
     """Take what a file has read ahead for its program, without blocking.
 
     There is no way to ask how much that is: `peek` reads if the buffer is empty. So the raw file pretends that there is

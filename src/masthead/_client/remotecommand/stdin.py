@@ -39,7 +39,7 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
                 yield piece
     elif isinstance(source, AsyncIterable):
         async for sent in source:
-            yield _checked(sent)
+            yield _check_piece(sent)
     elif isinstance(cast("object", source), Iterable):
         async with aclosing(_read_in_thread(iter(cast("Iterable[object]", source)))) as pieces:
             async for piece in pieces:
@@ -61,12 +61,12 @@ async def _read_in_thread(remaining: Iterator[object]) -> AsyncGenerator[bytes]:
 
     try:
         while (piece := await loop.run_in_executor(thread, context.run, read)) is not _END:
-            yield _checked(piece)
+            yield _check_piece(piece)
     finally:
         thread.shutdown()
 
 
-def _checked(piece: object) -> bytes:
+def _check_piece(piece: object) -> bytes:
     if not isinstance(piece, bytes | bytearray | memoryview):
         raise ArgumentError(
             f"stdin takes bytes, and was given a {type(piece).__name__}; open files in binary mode",

@@ -99,7 +99,7 @@ class Terminal:
                 yield size
             await asyncio.sleep(_RESIZE_SECONDS)
 
-    async def typed(self) -> AsyncIterator[bytes]:
+    async def read_input(self) -> AsyncIterator[bytes]:
         """Read input until the terminal is closed."""
         loop = asyncio.get_running_loop()
         while True:
