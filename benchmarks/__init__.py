@@ -8,7 +8,8 @@
 * ``lookup``: reads from an informer's store.
 * ``scaling``: how an informer's cost grows with the number of objects.
 * ``stall``: the longest pause of the event loop during each step of an informer.
-* ``recovery``: how soon a change is seen after idle timeouts, outages and silent connections, beside client-go and kopf.
+* ``recovery``: how soon a change is seen after idle timeouts, outages and silent connections, beside client-go and
+  kopf.
 * ``schemas``: pruning, defaulting and validating custom resources.
 * ``server``: the embedded API server under load, beside kube-apiserver where that is at hand.
 

@@ -1,6 +1,7 @@
 """Run the Jobs of a folder one after the other, each once, such as the migrations of a database.
 
-Run it in as many replicas as you like: a lease lets one of them work. If that one dies, another continues where it stopped.
+Run it in as many replicas as you like: a lease lets one of them work. If that one dies, another continues where it
+stopped.
 """
 
 from __future__ import annotations

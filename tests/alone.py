@@ -1,8 +1,8 @@
 """Runs every test file alone, in a fresh process, its tests in random order: ``make test-alone``.
 
 It finds tests that pass only after another one has filled a cache, created a file or registered a class. The order of
-files and tests depends on a seed, which is printed; ``MASTHEAD_ALONE_SEED`` repeats it. ``MASTHEAD_ALONE_SECONDS`` limits
-the time (files that are not reached are counted), and arguments name the files, all of them by default.
+files and tests depends on a seed, which is printed; ``MASTHEAD_ALONE_SEED`` repeats it. ``MASTHEAD_ALONE_SECONDS``
+limits the time (files that are not reached are counted), and arguments name the files, all of them by default.
 """
 
 from __future__ import annotations

@@ -312,8 +312,8 @@ def _last_words(program: str, state: Path) -> str:
 def _free_port() -> int:
     """Return a free port below the ephemeral range.
 
-    An ephemeral port could be assigned to another connection while the server is stopped, or even to a client of it, which
-    would then be connected to itself.
+    An ephemeral port could be assigned to another connection while the server is stopped, or even to a client of it,
+    which would then be connected to itself.
     """
     while True:
         port = 20_000 + secrets.randbelow(12_000)

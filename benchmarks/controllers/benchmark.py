@@ -1,7 +1,7 @@
 """Work queues, no-op reconciles, and operators of many custom resources, with kopf beside them in one run.
 
-Each measurement has a process of its own, as has the embedded server that it talks to. CPU time and memory are those of the
-operator's process; memory grown is what all objects take beyond one.
+Each measurement has a process of its own, as has the embedded server that it talks to. CPU time and memory are those of
+the operator's process; memory grown is what all objects take beyond one.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
     python -m benchmarks.controllers.kopf_operator event KUBECONFIG COUNT      handles events, and writes nothing
     python -m benchmarks.controllers.kopf_operator handlers KUBECONFIG COUNT   handles creations and updates
 
-The second one is what kopf's users write. For it, kopf keeps the last handled configuration in an annotation of each object,
-and posts an Event for each handler that has succeeded. It prints what `benchmarks.controllers.observation` says.
+The second one is what kopf's users write. For it, kopf keeps the last handled configuration in an annotation of each
+object, and posts an Event for each handler that has succeeded. It prints what `benchmarks.controllers.observation`
+says.
 """
 
 # mypy: disable-error-code="import-not-found, import-untyped, attr-defined, no-any-return, misc, unused-ignore"

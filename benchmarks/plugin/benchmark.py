@@ -1,7 +1,8 @@
 """What the pytest plugin costs a small test, in CPU time of a whole pytest process.
 
-The metadata of a wheel is simulated: pytest rewrites the modules that an installed wheel lists, and an editable install lists
-none. Byte code is cached as pip does it; what pytest compiles is cached beside it, or not, as in a read-only container.
+The metadata of a wheel is simulated: pytest rewrites the modules that an installed wheel lists, and an editable install
+lists none. Byte code is cached as pip does it; what pytest compiles is cached beside it, or not, as in a read-only
+container.
 
 pytest is no dependency of `make bench`; run this with the interpreter of `make install`.
 """

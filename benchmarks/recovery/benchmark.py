@@ -1,9 +1,9 @@
 """How soon a change is seen after the connection to the API server has failed, beside client-go and kopf.
 
 Every watcher runs in a process of its own behind a TCP proxy of its own, which fails in one way; the server is never
-restarted. All scenarios of one watcher run side by side, since nearly all of their time is waiting. client-go is measured if
-``MASTHEAD_CLIENT_GO_BENCH`` names a program that was built on it (`benchmarks.recovery.watchers` has the protocol), kopf if
-this interpreter has it, or the one that ``PEERS_PYTHON`` names.
+restarted. All scenarios of one watcher run side by side, since nearly all of their time is waiting. client-go is
+measured if ``MASTHEAD_CLIENT_GO_BENCH`` names a program that was built on it (`benchmarks.recovery.watchers` has the
+protocol), kopf if this interpreter has it, or the one that ``PEERS_PYTHON`` names.
 """
 
 from __future__ import annotations

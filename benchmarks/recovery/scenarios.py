@@ -38,8 +38,8 @@ class Outcome:
     """The result of one scenario.
 
     Attributes:
-        late: Seconds from the moment at which the server could be reached, and the change had been made, until the watcher
-            saw it: one for each change; None for a change that was never seen.
+        late: Seconds from the moment at which the server could be reached, and the change had been made, until the
+            watcher saw it: one for each change; None for a change that was never seen.
         blind_percent: The percentage of the time without a watch at the proxy.
         watches: How many watches were opened a minute.
     """

@@ -1,7 +1,7 @@
 """What each of several replicas takes that share many objects: CPU, time and memory, selected by the server or here.
 
-Each replica has a process of its own, as has the embedded server. With shard selectors, a replica receives its share only;
-without, it receives everything, and drops what is not its share before it is kept.
+Each replica has a process of its own, as has the embedded server. With shard selectors, a replica receives its share
+only; without, it receives everything, and drops what is not its share before it is kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bar charts as SVG: the same figures give the same bytes, and they can be read on a light and on a dark page.
 
-A chart has one row for each contender and one panel for each figure, so that each figure has a scale of its own. Scales are
-linear and begin at zero, and every bar says its value.
+A chart has one row for each contender and one panel for each figure, so that each figure has a scale of its own. Scales
+are linear and begin at zero, and every bar says its value.
 """
 
 from __future__ import annotations

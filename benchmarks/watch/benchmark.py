@@ -1,7 +1,8 @@
 """Events a second through store, one index and one handler, beside the peers and client-go.
 
 The server is never the bottleneck: `benchmarks.watch.server` streams updates, written beforehand, as fast as the socket
-takes them. It and the client share this machine's cores. Peers and client-go are found as `benchmarks.sync.benchmark` says.
+takes them. It and the client share this machine's cores. Peers and client-go are found as `benchmarks.sync.benchmark`
+says.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
 writes a kubeconfig, prints where it listens, and runs until it is stopped. It lists its pods, all at once or in
 pages, and watches them, with or without initial events. Each watch stays silent until a client requests
 ``/go?events=N``: then N updates come as fast as the socket takes them, one pod after the other, each in a chunk of
-its own, as kube-apiserver sends them. ``/expire`` ends the watches that are open with 410 Gone. One namespace has just one pod, to try things with.
+its own, as kube-apiserver sends them. ``/expire`` ends the watches that are open with 410 Gone. One namespace has just
+one pod, to try things with.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The real server still responds as recorded, where there is one.
 
-The cases of custom resources wait for it, so that all of them take many minutes: a seventh is put to it, and all of them with
-``MASTHEAD_ALL_CASES=1``.
+The cases of custom resources wait for it, so that all of them take many minutes: a seventh is put to it, and all of
+them with ``MASTHEAD_ALL_CASES=1``.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 One-time initialisation can fail only once per process, and a test in a warm process never sees it. So this is a program
 that is started many times. The seed determines the number of threads, their actions and order, and the switch interval.
-It imports nothing of the project before the threads run (or only the package without its types). It prints every problem,
-and its exit status is 1 if there was one.
+It imports nothing of the project before the threads run (or only the package without its types). It prints every
+problem, and its exit status is 1 if there was one.
 """
 
 from __future__ import annotations

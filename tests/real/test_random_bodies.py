@@ -1,8 +1,8 @@
 """Random bodies of built-in kinds: the embedded server decodes them as a real one does.
 
-Nulls, values of the wrong type, unknown fields and duplicate keys, in creates, updates, patches and applies: the same status, the
-same message, the same warnings, and the same object and managers where both accept it. Rules about valid values are not compared here:
-where either server refuses an object for its contents, it has been decoded.
+Nulls, values of the wrong type, unknown fields and duplicate keys, in creates, updates, patches and applies: the same
+status, the same message, the same warnings, and the same object and managers where both accept it. Rules about valid
+values are not compared here: where either server refuses an object for its contents, it has been decoded.
 
 ``MASTHEAD_RANDOM_BODIES`` is the number of bodies of each kind, ``MASTHEAD_RANDOM_SEED`` what they are made from.
 """

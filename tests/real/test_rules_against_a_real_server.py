@@ -1,7 +1,7 @@
 """Validation rules: the real server and the embedded one say the same of objects, and what was recorded.
 
-A seeded sample of the expressions in ``tests/data/rules`` becomes the rules of one definition, each of a field of its own.
-``MASTHEAD_RANDOM_SEED`` is the seed, ``MASTHEAD_RANDOM_RULES`` the number of expressions.
+A seeded sample of the expressions in ``tests/data/rules`` becomes the rules of one definition, each of a field of its
+own. ``MASTHEAD_RANDOM_SEED`` is the seed, ``MASTHEAD_RANDOM_RULES`` the number of expressions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Scripts of scenarios: what a seed stands for, before anything happens.
 
-A scenario is plain data. Its repr is Python that recreates it, so that a failing one can be read, minimised by hand, and
-played again.
+A scenario is plain data. Its repr is Python that recreates it, so that a failing one can be read, minimised by hand,
+and played again.
 """
 
 from __future__ import annotations

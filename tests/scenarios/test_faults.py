@@ -99,7 +99,8 @@ async def test_a_quiet_watch_costs_about_two_requests_a_minute_and_keeps_the_cac
             await asyncio.sleep(30)
             assert harness.informer.health.staleness < 30
             assert harness.informer.health.is_healthy
-        # One check of the server, when the first watch turns out to be quiet; none where the server ends a watch in time.
+        # One check of the server, when the first watch turns out to be quiet; none where the server ends a watch in
+        # time.
         assert harness.requests[:3] == ["watch-list", "proof", "watch"]
         assert set(harness.requests[3:]) == {"watch"}
         assert 120 <= len(harness.requests) <= 190

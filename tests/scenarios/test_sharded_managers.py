@@ -1,7 +1,7 @@
 """Replicas of a manager that share objects, in random scenarios: they come, go, crash and pause while objects change.
 
-No object is reconciled by two at a time, and in the end every object is as it should be. ``MASTHEAD_SHARDED_MANAGERS=100``
-runs more scenarios.
+No object is reconciled by two at a time, and in the end every object is as it should be.
+``MASTHEAD_SHARDED_MANAGERS=100`` runs more scenarios.
 """
 
 from __future__ import annotations

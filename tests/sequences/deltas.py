@@ -1,7 +1,8 @@
 """Values as what they differ in from others: the responses of a sequence repeat most of the object.
 
-A delta is None for the same value, ``{"value": …}`` for another one, ``{"fields": {…}, "without": […]}`` for an object with
-the deltas of some fields, and ``{"items": […]}`` for a list whose items are deltas, or numbers of items of the old list.
+A delta is None for the same value, ``{"value": …}`` for another one, ``{"fields": {…}, "without": […]}`` for an object
+with the deltas of some fields, and ``{"items": […]}`` for a list whose items are deltas, or numbers of items of the old
+list.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A server in a process of its own that measures how long its event loop was blocked, and its memory.
 
-``python -m tests.server.metered_server`` runs one and answers on its own pipes: ``reset`` forgets, ``report`` prints what
-was measured since. Time is CPU time of the loop's thread, so that a busy machine does not count; memory is the peak of
-what is resident, which the kernel keeps.
+``python -m tests.server.metered_server`` runs one and answers on its own pipes: ``reset`` forgets, ``report`` prints
+what was measured since. Time is CPU time of the loop's thread, so that a busy machine does not count; memory is the
+peak of what is resident, which the kernel keeps.
 """
 
 from __future__ import annotations

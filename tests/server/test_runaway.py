@@ -1,7 +1,7 @@
 """No request holds the event loop for long, or takes far more memory than its own size.
 
-Time is CPU time of the loop's thread, and what costs too much is sent again a few times, of which the least counts: so a
-busy machine does not matter. A slow one does, which is what the margin is for; ``make soak`` has none.
+Time is CPU time of the loop's thread, and what costs too much is sent again a few times, of which the least counts: so
+a busy machine does not matter. A slow one does, which is what the margin is for; ``make soak`` has none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One object of every kind that can be created, in every version, with as little in it as the server takes.
 
-Custom resource definitions and what needs a kubelet are left out, and so is SelfSubjectRulesReview: the real server gives
-its rules in another order each time.
+Custom resource definitions and what needs a kubelet are left out, and so is SelfSubjectRulesReview: the real server
+gives its rules in another order each time.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ Mishap: TypeAlias = Literal[
 ]
 """What goes wrong in the operator's own code, or while it runs.
 
-Of those that need a word: in a ``race``, others write what the operator is about to write; a ``stubborn`` reconcile hangs, and
-takes a while to end when it is cancelled; ``map`` and ``cleanup`` raise there.
+Of those that need a word: in a ``race``, others write what the operator is about to write; a ``stubborn`` reconcile
+hangs, and takes a while to end when it is cancelled; ``map`` and ``cleanup`` raise there.
 """
 
 
@@ -114,8 +114,8 @@ class Meddle:
     """Do something to an owned object.
 
     Attributes:
-        how: ``delete`` it; ``edit`` what the operator decides; ``label`` it; ``steal`` the field by an apply; ``orphan``
-            it.
+        how: ``delete`` it; ``edit`` what the operator decides; ``label`` it; ``steal`` the field by an apply;
+            ``orphan`` it.
         which: Which one, of those that there are.
     """
 

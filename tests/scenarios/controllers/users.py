@@ -34,7 +34,8 @@ class Users:
     """Writes as users do: they try again if the server fails, but not for ever.
 
     Attributes:
-        writes: What the operator must look at: the resource, the key of the plot, and uid and version of what was written.
+        writes: What the operator must look at: the resource, the key of the plot, and uid and version of what was
+            written.
     """
 
     def __init__(self, client: Client) -> None:

@@ -112,8 +112,8 @@ class LeaseServer:
         lease: The Lease; None if it does not exist.
         ambush: What waits for a renewal, if anything does.
         ambushed: The processes that are cut off.
-        epochs: Of each Lease, by its uid: how often it was created until then by a process that had never seen it, though
-            there had been one.
+        epochs: Of each Lease, by its uid: how often it was created until then by a process that had never seen it,
+            though there had been one.
         writes: The times and holders of all writes.
     """
 

@@ -1,7 +1,7 @@
 """Random scenarios of leader election: never two that work at once, and always one in the end.
 
-Clocks drift within what is tolerated, networks split, messages are slow or lost, processes pause, crash and restart, the
-server fails. Work "runs" by what it does itself, whatever the electors believe. What is guaranteed:
+Clocks drift within what is tolerated, networks split, messages are slow or lost, processes pause, crash and restart,
+the server fails. Work "runs" by what it does itself, whatever the electors believe. What is guaranteed:
 
 * No two run at once, unless the process of one is paused: it cannot be cancelled. It ends as soon as it goes on.
 * Work that checks its leadership before each step takes no step after another has started, paused or not.

@@ -1,7 +1,7 @@
 """Expressions whose problems, values, errors and costs are recorded from the real server.
 
-``tests/data/rules`` has the schema, the objects and, line by line, what kube-apiserver 1.36.4 made of each expression: the
-problems of its definition, or the messages for each object. Costs are what its estimates come to.
+``tests/data/rules`` has the schema, the objects and, line by line, what kube-apiserver 1.36.4 made of each expression:
+the problems of its definition, or the messages for each object. Costs are what its estimates come to.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A simulation of replicas that share a collection: random delays, losses, partitions, pauses, crashes and clocks.
 
-A scenario is a seed. Replicas are generators, which yield `Sleep` and `Call`; the simulator runs them in virtual time, loses
-and delays their requests and responses, each by itself, and looks after every event for two that work on one slot.
+A scenario is a seed. Replicas are generators, which yield `Sleep` and `Call`; the simulator runs them in virtual time,
+loses and delays their requests and responses, each by itself, and looks after every event for two that work on one
+slot.
 """
 
 from __future__ import annotations

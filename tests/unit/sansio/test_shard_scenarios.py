@@ -1,7 +1,7 @@
 """The sharding protocol in random scenarios: no two replicas work on one slot, and in the end every slot is worked on.
 
-``MASTHEAD_SHARD_SCENARIOS=5000`` runs more of them, and ``MASTHEAD_SHARD_SEED=17`` one alone. Replicas that break a rule of
-the protocol are found out, each by itself: so the scenarios can fail.
+``MASTHEAD_SHARD_SCENARIOS=5000`` runs more of them, and ``MASTHEAD_SHARD_SEED=17`` one alone. Replicas that break a
+rule of the protocol are found out, each by itself: so the scenarios can fail.
 """
 
 from __future__ import annotations
