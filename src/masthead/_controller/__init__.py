@@ -1,16 +1,24 @@
-"""Controllers and what runs them.
+"""Controllers, and the manager that runs them.
 
 | module | contents |
 |---|---|
-| `bind_address`, `options` | how a manager runs, from code, environment and arguments |
-| `signals` | SIGTERM and SIGINT: a graceful stop, then an immediate one |
-| `log_values`, `logs`, `log_formatters` | controller, object and reconcile id in every log line; JSON and text |
-| `http_requests`, `http_server` | a small HTTP server: GET and HEAD, bounded |
-| `user_errors` | what the user's functions raise, and whom it concerns |
-| `main_loop` | the event loop of a program, to its end |
-| `catch_up` | caches that show what the server has, before anything is reconciled |
-| `daemon_threads`, `checks`, `metrics_page`, `stacks`, `debug_pages` | what it serves |
-| `permissions`, `rules` | what a manager may have to do, as RBAC rules |
-| `shard_group`, `shard_member` | replicas that share the objects: their leases, and who may work on what |
-| `probe_server` | ``/healthz``, ``/livez``, ``/readyz``, ``/metrics``, ``/debug`` |
+| `controller`, `declarations`, `predicates`, `requests` | declarations: controllers, watched kinds, filters, requests
+and results | | `manager`, `options`, `bind_address` | the manager and the options of its runs | | `runtime`,
+`replica_roles`, `controller_runner`, `manager_checks` | one run: caches, leadership, terms of controllers, checks | |
+`reconcile_loop` | a running controller, composed of the following | | `event_registrations`, `event_source`,
+`mapping_retries` | from events to requests: owners, mappers and their retries | | `request_processor`,
+`reconcile_queue`, `flights`, `flight` | from requests to reconciles: reasons, retries, reruns, held changes | |
+`worker_tasks`, `reconcile_runner`, `invocation`, `reconcile_logs` | workers, single reconciles and their outcomes | |
+`write_detection`, `unseen_writes`, `catch_up` | own writes, and caches that do not show them yet | | `shard_filter`,
+`sharded_run`, `shard_member`, `shard_group` | replicas that divide the objects | | `context`, `cache_reader`,
+`owner_index` | the context of a reconcile, reads from caches, the owner index | | `server_side_apply`,
+`applied_configurations`, `ownership` | `ctx.apply`: owners, and proof that nothing would change | | `primary_writer`,
+`status`, `finalization`, `deletion` | other writes of the context | | `sources`, `timers`, `client_arguments`,
+`thread_runner` | functions of the program beside reconcilers, and threads for plain ones | | `controller_services` |
+services that the controllers of a manager share | | `permissions`, `rbac_rules` | the RBAC rules that a manager needs |
+| `probe_server`, `checks`, `metrics_page`, `debug_pages`, `debug_snapshot`, `stacks` | ``/healthz``, ``/readyz``,
+``/metrics`` and ``/debug`` | | `http_server`, `http_requests` | a small HTTP server | | `logs`, `log_formatters`,
+`log_values` | log fields of a reconcile; JSON and text | | `user_errors` | errors of the user's functions | |
+`main_loop`, `signals`, `watchdog`, `daemon_threads`, `loop_metrics` | the process: event loop, signals, blocked loop,
+threads, metrics |
 """

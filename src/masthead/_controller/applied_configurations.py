@@ -1,4 +1,4 @@
-"""Applied configurations: whether applying one again would change nothing, so that it need not be sent."""
+"""Applied configurations: proof that another apply would change nothing, so that no request is needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["AppliedConfigurations", "Configuration"]
 
 _MAX_ENTRIES: Final = 100_000
-"""How many objects are remembered; others are compared field by field, or applied again."""
+"""Number of remembered objects; others are compared field by field, or applied again."""
 _DIGEST_BYTES: Final = 16
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _POD: Final = GroupVersionKind("", "v1", "Pod")
@@ -62,7 +62,7 @@ class Configuration:
         self._fields: FieldSet | None = None
 
     def is_comparable(self, live: Object) -> bool:
-        """Whether an object is of the same version, and has managed fields."""
+        """Whether an object has the same API version, and managed fields."""
         return live.gvk == self._gvk and bool(live.metadata.managed_fields)
 
     def is_proven(self, live: Object, *, allow_additions: bool = False) -> bool:
@@ -70,13 +70,13 @@ class Configuration:
 
         Args:
             live: The object.
-            allow_additions: Take additional fields for defaults: for the response to an apply.
+            allow_additions: Whether additional fields are defaults, as in the response to an apply.
         """
         if self._field_manager == "kubectl" and _LAST_APPLIED in live.metadata.annotations:
-            return False  # the server keeps the annotation up to date
+            return False  # the server updates the annotation
         try:
             plain = _to_plain(live)
-            # Values before owners: most configurations that change something change a value.
+            # Values before owners, because most changes are changes of a value.
             if self._class is not None and not self._is_contained(
                 plain, merge_type_of_class(self._class), allow_additions
             ):
@@ -142,13 +142,13 @@ class Configuration:
         ]
         if not entries:
             return FieldSet()
-        # One manager can have applied with several API versions, whose fields may differ.
+        # A manager may have applied several API versions with different fields.
         entry = next((entry for entry in entries if entry.get("apiVersion") == version), None)
         return None if entry is None else FieldSet.from_fields_v1(entry.get("fieldsV1") or {})
 
     def _applied_fields(self, of: MergeType) -> FieldSet:
         """Return the fields that the manager owns after applying the configuration."""
-        # The type of a custom kind follows from the managed fields, so it is not the same for every object.
+        # The merge type of a custom kind depends on the managed fields of the object.
         if self._class is None:
             return owned_fields_of(self._sent, of)
         if self._fields is None:
@@ -176,24 +176,24 @@ class _Applied(NamedTuple):
 
 
 class AppliedConfigurations:
-    """Remembers which configuration was applied to which version of an object.
+    """Remembers the configurations that were applied to objects, with the resulting versions.
 
-    The answer of the server to an apply shows what it makes of the configuration: defaults, rounded quantities, changes by
-    admission webhooks. As long as the same configuration is applied, and the object has these values and owners, nothing would
-    change. After a restart, the managed fields and values of the object have to prove it.
+    The response to an apply includes the effects of the server: defaults, rounded quantities, changes by admission
+    webhooks. As long as the configuration, and the values and owners of its fields, are the same, another apply would
+    change nothing. After a restart, the managed fields and values of the object have to prove it.
     """
 
     def __init__(self) -> None:
         self._known: OrderedDict[_Key, _Applied] = OrderedDict()
 
     def remember(self, config: Configuration, applied: Object, *, is_creation: bool) -> None:
-        """Remember the object that an apply has returned.
+        """Remember the response to an apply.
 
         Args:
             config: The configuration.
-            applied: The object.
-            is_creation: Whether the apply may have created it. Admission may change an object when it is created, and not when it
-                is updated: then the configuration has to be applied once more.
+            applied: The object in the response.
+            is_creation: Whether the apply may have created the object. Admission may change only new objects; then the
+                configuration has to be applied once more.
         """
         if is_creation and not config.is_proven(applied, allow_additions=True):
             self._known.pop(config.key, None)
@@ -201,7 +201,7 @@ class AppliedConfigurations:
             self._put(config, applied, config.state_of(applied))
 
     def covers(self, config: Configuration, live: Object) -> bool:
-        """Whether applying a configuration to an object would change nothing; False if that cannot be told."""
+        """Whether applying a configuration to an object would provably change nothing."""
         known = self._known.get(config.key)
         uid, version = live.metadata.uid, live.metadata.resource_version
         is_same = known is not None and known.digest == config.digest and known.uid == uid
@@ -232,11 +232,11 @@ def _digest(data: bytes) -> bytes:
 
 
 def _to_plain(live: Object) -> dict[str, Any]:
-    """Return an object as the server sent it, as plain data."""
+    """Return the plain data of an object in the server's response."""
     source = live.wire_bytes
     if source is None:
         return live.to_dict()
     # Much faster than `to_dict`, which compares all sections that were read with their bytes.
     plain: dict[str, Any] = msgspec.json.decode(source)
-    # The items of a list do not say what they are.
+    # The items of a list have neither apiVersion nor kind.
     return {"apiVersion": live.api_version, "kind": live.kind, **plain}

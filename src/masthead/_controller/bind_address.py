@@ -1,4 +1,4 @@
-"""Addresses that a server listens on, written as controller-runtime and Go's net package write them."""
+"""Addresses of servers, in the notation of controller-runtime and Go's net package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BindAddress:
 
     Attributes:
         host: A host name or IP address; empty for all interfaces.
-        port: The port; 0 for any that is free.
+        port: The port; 0 for any free port.
     """
 
     host: str
@@ -30,11 +30,11 @@ class BindAddress:
 
 
 def parse_bind_address(text: str, what: str = "bind address") -> BindAddress | None:
-    """Parse an address; None if it says that nothing listens.
+    """Parse an address; None for ``0``, which turns the server off.
 
     Args:
         text: ``HOST:PORT``, ``:PORT``, or ``0`` for off.
-        what: What the address is for, for the message.
+        what: The name of the option in messages.
 
     Raises:
         ArgumentError: If the address is invalid.
@@ -44,7 +44,7 @@ def parse_bind_address(text: str, what: str = "bind address") -> BindAddress | N
     host, colon, port = text.rpartition(":")
     is_bracketed = host.startswith("[") and host.endswith("]")
     is_port = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= _MAX_PORT
-    # A colon within the host is an IPv6 address, whose end is unclear without brackets.
+    # A host with a colon is an IPv6 address, which is ambiguous without brackets.
     if not colon or not is_port or (":" in host and not is_bracketed) or not host.isprintable():
         raise ArgumentError(f"{what}: {text!r} is not an address; write {_EXAMPLES}", value=text)
     return BindAddress(host.strip("[]"), int(port))

@@ -39,7 +39,7 @@ ListOf: TypeAlias = list[V]  # the class below has a method of that name
 
 
 def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInformer[Any]:
-    """The informer of a kind that a controller has declared, shared with all who have declared the same."""
+    """Return the shared informer of a declared kind. Equal declarations share one informer."""
     if isinstance(spec.kind, type):
         return factory.informer(spec.kind, **spec.selection)
     return factory.dynamic(spec.kind, **spec.selection).informer
@@ -47,9 +47,9 @@ def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInform
 
 @set_module("masthead.controller")
 class CacheReader:
-    """Reads the objects that a controller has in its caches; no request is sent.
+    """Reads objects from the caches of a controller, without requests.
 
-    The objects are shared: `copy` one before changing it. Safe to use from any thread.
+    Cached objects are shared: `copy` an object before changing it. Safe to use from any thread.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class CacheReader:
     @overload
     def get(self, kind: GroupVersionResource | str, name: str, namespace: str = "") -> Unstructured | None: ...
     def get(self, kind: KindLike, name: str, namespace: str = "") -> Object | None:
-        """Return an object, or None if the cache does not have it.
+        """Return a cached object, or None.
 
         Args:
             kind: The class, or the resource.
-            name: Its name.
+            name: The name of the object.
             namespace: Its namespace; empty for a cluster-scoped object.
 
         Raises:
@@ -123,8 +123,8 @@ class CacheReader:
 
         Args:
             kind: The class, or the resource.
-            namespace: Only those of a namespace; None for all.
-            label_selector: Only those with such labels.
+            namespace: Only objects of this namespace; None for all.
+            label_selector: Only objects with matching labels.
 
         Raises:
             NotCachedError: If the controller has not declared the kind.
@@ -136,7 +136,7 @@ class CacheReader:
             listed = (
                 lister.list(label_selector) if namespace is None else lister.namespace(namespace).list(label_selector)
             )
-            found |= {each.key: each for each in listed}
+            found |= {obj.key: obj for obj in listed}
         return list(found.values())
 
     @overload
@@ -144,20 +144,20 @@ class CacheReader:
     @overload
     def by_index(self, kind: GroupVersionResource | str, index: str, value: str) -> ListOf[Unstructured]: ...
     def by_index(self, kind: KindLike, index: str, value: str) -> Sequence[Object]:
-        """List the reconciled objects that an index has under a value.
+        """List the reconciled objects with a value of an index.
 
         Args:
-            kind: The kind that the controller reconciles.
+            kind: The reconciled kind.
             index: The name of the index, one of the controller's `indexers`.
             value: The value.
 
         Raises:
             NotCachedError: If the controller has not declared the kind.
-            UnknownIndexError: If no such index was declared, or the controller does not reconcile the kind.
+            UnknownIndexError: If the controller has not declared the index, or does not reconcile the kind.
         """
         self._of(kind)
         resource = self._resource(kind).group_resource
-        # Other caches of the kind may hold objects that are not reconciled, and the index is not of those.
+        # Other caches of the kind may contain objects that are not reconciled and not indexed.
         reconciled, informer = self._informers[0]
         if index not in self._indices or resource != reconciled.resource.group_resource:
             raise UnknownIndexError(self._unknown_index(index, str(resource)))
@@ -168,7 +168,7 @@ class CacheReader:
     @overload
     def owned(self, kind: GroupVersionResource | str, owner: Object) -> ListOf[Unstructured]: ...
     def owned(self, kind: KindLike, owner: Object) -> Sequence[Object]:
-        """List the objects that an object owns.
+        """List the objects of an owner.
 
         Raises:
             NotCachedError: If the controller has not declared that it owns the kind.
@@ -188,20 +188,20 @@ class CacheReader:
 
     @property
     def primary_kind(self) -> KindLike:
-        """The kind that the controller reconciles."""
+        """The reconciled kind."""
         return self._informers[0][0].kind
 
     def is_visible(self, write: OwnWrite) -> bool:
-        """Whether all caches that may select a written object, or hold it, are at least as new."""
-        return all(_shows(each, write) for each in self._by_resource.get(write.resource, ()))
+        """Whether all caches that may contain a written object are at least as new as the write."""
+        return all(_shows(informer, write) for informer in self._by_resource.get(write.resource, ()))
 
     def staleness(self, write: OwnWrite) -> float:
-        """For how many seconds a cache that should show a write, and does not, has had no contact to the server."""
-        behind = (each for each in self._by_resource.get(write.resource, ()) if not _shows(each, write))
-        return max((each.health.staleness for each in behind), default=0.0)
+        """Return the seconds without contact to the server of the caches that do not show a write yet."""
+        late = (informer for informer in self._by_resource.get(write.resource, ()) if not _shows(informer, write))
+        return max((informer.health.staleness for informer in late), default=0.0)
 
     def has_namespaces(self, kind: KindLike) -> bool:
-        """Whether the objects of a kind have namespaces; true if only the server knows."""
+        """Whether a kind is namespaced; true if only the server knows."""
         found = kind_of(kind)
         if not isinstance(found, type):
             with contextlib.suppress(UnknownKindError):
@@ -210,14 +210,14 @@ class CacheReader:
         return resource is None or bool(resource.namespaced)
 
     def holds(self, resource: str) -> bool:
-        """Whether there is a cache of a resource, such as ``deployments.apps``."""
+        """Whether a resource, such as ``deployments.apps``, is cached."""
         return resource in self._by_resource
 
     async def wait_for_write(self, write: OwnWrite, timeout: float) -> None:
-        """Wait until all caches that may select a written object, or hold it, are at least as new.
+        """Wait for all caches that may contain a written object to be at least as new as the write.
 
         Raises:
-            DeadlineError: If that takes longer than `timeout` seconds.
+            DeadlineError: If a cache takes longer than `timeout` seconds.
             ClosedError: If an informer has stopped.
         """
         for informer in self._by_resource.get(write.resource, ()):
@@ -228,13 +228,13 @@ class CacheReader:
         found = self._by_resource.get(str(resource))
         if not found:
             raise NotCachedError(
-                f"controller {self._name} has not declared {resource}, so that no cache has it; add reads=[...] to it, or "
-                "ask the server with ctx.client"
+                f"controller {self._name} has not declared {resource}, so that no cache has it; add reads=[...] to it, "
+                "or ask the server with ctx.client"
             )
         return found
 
     def _unknown_index(self, name: str, resource: str) -> str:
-        """Why there is no index of that name, and what to do."""
+        """Return the message about an undeclared index, with a remedy."""
         primary = str(self._informers[0][0].resource.group_resource)
         if resource != primary:
             return (
@@ -248,7 +248,7 @@ class CacheReader:
         )
 
     def _index(self, name: str) -> str:
-        # Controllers that share an informer may have different indexers of one name.
+        # Controllers that share an informer may use the same name for different indices.
         return f"{self._name}/{name}"
 
     def _resource(self, kind: KindLike) -> GroupVersionResource:
@@ -270,7 +270,7 @@ def _shows(informer: SharedInformer[Any], write: OwnWrite) -> bool:
 
 
 def _may_hold(informer: SharedInformer[Any], write: OwnWrite) -> bool:
-    """Whether a cache may hold a written object; also true if only the server knows."""
+    """Whether a cache may contain a written object; true if only the server knows."""
     return any(
         not isinstance(source, ListWatch) or may_select(write, source.namespace, source.selectors)
         for source in pipeline_of(informer).sources.values()

@@ -1,8 +1,8 @@
-"""Waits until caches show what the server has now, before anything is reconciled with them.
+"""Waits for caches to show the current state of the server, before any reconcile reads them.
 
-A replica that takes over, or that was restarted, has caches that may lag behind what its predecessor has written: it would
-make everything a second time. The versions of two watches do not help, because the predecessor's writes are on the server, and
-only a read without ``resourceVersion`` is sure to show them.
+The caches of a replica that takes over, or was restarted, may lag behind the writes of its predecessor, and it would
+repeat them. Resource versions of watches do not help, because only a read without ``resourceVersion`` is certain to
+include the predecessor's writes.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _log: Final = logging.getLogger("masthead.controller")
 _PAGE: Final = 500
 _READ_TIMEOUT: Final = 30.0
 _BRIEF: Final = 0.25
-"""Seconds that a large cache has to catch up by itself before everything is listed."""
+"""Seconds that a large cache has to catch up before all its objects are listed."""
 _PATIENCE: Final = (10.0, 20.0, 40.0, 60.0)
-"""Seconds after which a cache that lags is watched anew, and then listed again each time."""
+"""Seconds after which the watch of a late cache is restarted; after each further period, the cache is listed again."""
 
 
 class CatchUp:
-    """Waits until caches show the state that the server has; once for each cache, whoever asks.
+    """Waits for caches to show the state of the server, once per cache.
 
-    Each instance stands for one moment: make a new one when this replica begins to work on something.
+    An instance is for one point in time: create a new one when this replica gains objects.
     """
 
     def __init__(self) -> None:
@@ -51,9 +51,9 @@ class CatchUp:
         return informer in self._done
 
     async def wait(self, informer: SharedInformer[Any]) -> None:
-        """Wait until a cache that has synced shows what the server has now, or later.
+        """Wait for a synced cache to show the current state of the server, or a later one.
 
-        It never gives up: a server that cannot be read, and a cache that lags, are logged, and tried again.
+        There is no time limit: failed reads and late caches are logged and retried.
 
         Raises:
             ClosedError: If the informer or the client is closed.
@@ -67,7 +67,7 @@ class CatchUp:
 
 
 class _ScopeCatchUp:
-    """Waits for one namespace of a cache, or for all of them if they are watched together."""
+    """Waits for one namespace of a cache, or for all namespaces of one watch."""
 
     def __init__(self, informer: SharedInformer[Any], scope: str) -> None:
         pipeline = pipeline_of(informer)
@@ -83,11 +83,11 @@ class _ScopeCatchUp:
             state = await self._read_until_answered()
             if await self._shows_within(state, patience):
                 return
-            # The connection of the watch may be dead, or the server's own cache stale: then a new state helps.
+            # The connection of the watch may be dead, or the watch cache of the server stale; a new list solves both.
             relists = patience > _PATIENCE[0]
             _log.warning(
-                "the cache of %s is at version %s, and the server at %s; nothing is reconciled with it before it has caught up. "
-                "It is %s.",
+                "the cache of %s is at version %s, and the server at %s; nothing is reconciled with it before it has "
+                "caught up. It is %s.",
                 self._informer.name,
                 self._store.version_of(self._scope),
                 state.version,
@@ -104,8 +104,8 @@ class _ScopeCatchUp:
             except MastheadError as error:
                 delay = self._backoff.next(asyncio.get_running_loop().time(), random.random)
                 _log.warning(
-                    "whether the cache of %s is current cannot be told, so that nothing is reconciled with it: %s; asking "
-                    "again in %.0f s",
+                    "whether the cache of %s is current cannot be told, so that nothing is reconciled with it: %s; "
+                    "asking again in %.0f s",
                     self._informer.name,
                     error,
                     delay,
@@ -113,10 +113,10 @@ class _ScopeCatchUp:
                 await asyncio.sleep(delay)
 
     async def _read(self) -> ListedState:
-        """Read the server's state, as far as the cache does not show it meanwhile.
+        """Read the state of the server, unless the cache catches up earlier.
 
         Raises:
-            MastheadError: If the server does not answer, or refuses.
+            MastheadError: If the request fails.
         """
         listing = _Listing(self._source)
         await listing.read_page()
@@ -125,7 +125,7 @@ class _ScopeCatchUp:
         return listing.state()
 
     async def _read_rest(self, listing: _Listing) -> None:
-        """Read the other pages of a large collection, unless the cache catches up by itself."""
+        """Read the remaining pages of a large collection, unless the cache catches up earlier."""
         state = listing.state()
         await self._shows_within(state, _BRIEF)
         while not listing.is_complete and not self._shows(state):
@@ -144,12 +144,12 @@ class _ScopeCatchUp:
 
 
 class _Listing:
-    """The pages of a list without ``resourceVersion``: the newest state that there is."""
+    """The pages of a list without ``resourceVersion``, which is the newest state."""
 
     def __init__(self, source: Source[Any]) -> None:
         self._source = source
         selector = source.selectors.get("shardSelector") if isinstance(source, ListWatch) else None
-        # A server that does not select shards lists objects that the cache drops.
+        # A server without support for shard selectors lists objects that the cache drops.
         self._shards = ShardRanges.parse(selector) if selector else None
         self._objects: dict[str, str] = {}
         self._has_unknown = False
@@ -165,7 +165,7 @@ class _Listing:
         """Read the next page.
 
         Raises:
-            MastheadError: If the server does not answer, or refuses.
+            MastheadError: If the request fails.
         """
         options = ListWatchOptions(limit=_PAGE, continue_=self._continue or "", read_timeout=_READ_TIMEOUT)
         page = await self._source.list_page(options, self._note_broken)
@@ -177,9 +177,9 @@ class _Listing:
                 self._objects[obj.key] = about.resource_version
 
     def state(self) -> ListedState:
-        """The state, as far as it was read."""
+        """Return the state that was read."""
         if not self.is_complete:
-            # Without the other pages, only the version tells whether a cache has caught up.
+            # Without the other pages, only the version shows whether a cache has caught up.
             return ListedState(self._version, self._version, None)
         return ListedState.of(self._version, self._objects.items(), is_complete=not self._has_unknown)
 

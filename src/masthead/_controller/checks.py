@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "CheckGroup", "CheckResult"]
 
 Check: TypeAlias = "Callable[[], object]"
-"""A check: healthy if it returns, unhealthy if it raises. A plain function runs in a thread, a coroutine on the loop."""
+"""A check fails if it raises. A plain function runs in a thread, a coroutine function on the loop."""
 
 _log: Final = logging.getLogger("masthead.controller")
 CHECK_TIMEOUT: Final = 1.0
@@ -33,8 +33,8 @@ class CheckResult:
 
     Attributes:
         name: The name of the check.
-        problem: Why it failed; empty if it is healthy.
-        is_excluded: Whether it was left out by the request.
+        problem: The reason of its failure; empty if it is healthy.
+        is_excluded: Whether the request excluded it.
     """
 
     name: str
@@ -43,9 +43,9 @@ class CheckResult:
 
 
 class _RunningCheck:
-    """One check, which never runs twice at the same time.
+    """One check, which never runs concurrently with itself.
 
-    Requests that arrive while it runs share its result. One that hangs therefore costs one thread or task, and is
+    Requests that arrive while it runs share its result. A check that hangs therefore blocks one thread or task, and is
     reported as failed until it returns.
     """
 
@@ -64,7 +64,7 @@ class _RunningCheck:
             self._run = loop.create_task(self._call(), name=f"masthead check {self._name}")
         run = self._run
         left = self._started + CHECK_TIMEOUT - loop.time()
-        # Not wait_for: a check that ignores its cancellation would be waited for.
+        # Not wait_for, which would wait for a check that ignores its cancellation.
         await asyncio.wait([run], timeout=max(0.0, left))
         problem = self._problem(run, loop.time())
         if bool(problem) != self._has_failed:
@@ -81,7 +81,7 @@ class _RunningCheck:
 
     def _problem(self, run: asyncio.Task[None], now: float) -> str:
         if not run.done():
-            # A thread cannot be cancelled: the check counts as running until it returns.
+            # A thread cannot be cancelled, so the check counts as running until it returns.
             if not self._is_in_thread:
                 run.cancel()
             return f"no result after {now - self._started:.1f} s"
@@ -101,7 +101,7 @@ class _RunningCheck:
             if inspect.isawaitable(result):
                 await cast("Awaitable[object]", result)
         except (SystemExit, KeyboardInterrupt) as error:
-            # They would end the event loop.
+            # Some exceptions would end the event loop.
             raise RuntimeError(f"the check raised {type(error).__name__}") from error
 
     async def _call_in_thread(self, check: Check) -> object:
@@ -118,7 +118,7 @@ def _is_coroutine_function(check: Check) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """The message of an error, on one bounded line."""
+    """Format the message of an error as one line of limited length."""
     try:
         text = str(error) or type(error).__name__
     except Exception:  # noqa: BLE001 - an exception that cannot be shown
@@ -130,7 +130,7 @@ class CheckGroup:
     """Named checks, such as those of ``/readyz``.
 
     Args:
-        checks: The checks by name. Those that are added later are run too.
+        checks: The checks by name; checks may be added later.
     """
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
@@ -142,13 +142,13 @@ class CheckGroup:
         return sorted(self._checks)
 
     async def run(self, names: Iterable[str]) -> list[CheckResult]:
-        """Run checks at the same time; each is done after `CHECK_TIMEOUT`."""
-        return list(await asyncio.gather(*(self._running_check(each).result() for each in names)))
+        """Run checks concurrently; none takes longer than `CHECK_TIMEOUT`."""
+        return list(await asyncio.gather(*(self._running_check(name).result() for name in names)))
 
     def close(self) -> None:
-        """Cancel the checks that are running."""
-        for each in self._running.values():
-            each.cancel()
+        """Cancel the running checks."""
+        for check in self._running.values():
+            check.cancel()
 
     def _running_check(self, name: str) -> _RunningCheck:
         found = self._running.get(name)

@@ -1,4 +1,4 @@
-"""A controller, as it is declared: what it reconciles, on which changes, and how."""
+"""The declaration of a controller: its kind, the changes that reconcile it, and its options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead._controller.declarations import (
     read_specs,
     watched_specs,
 )
-from masthead._controller.permissions import checked_permissions
+from masthead._controller.permissions import check_permissions
 from masthead._controller.predicates import predicate_of
 from masthead._meta.names import check_qualified_name
 from masthead._meta.object import Object
@@ -75,60 +75,64 @@ class ControllerOptions(TypedDict, Generic[T], total=False):
 
 @set_module("masthead.controller")
 class Controller(Generic[T]):
-    """A controller, as it is declared; `Manager.controller` makes and registers one.
+    """A declared controller; `Manager.controller` creates and registers one.
 
     ::
 
         @app.controller(Website, owns=[Deployment, Service], watches={Secret: sites_using_secret}, workers=4)
-        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.controller.Result | None: ...
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.controller.Result |
+        None: ...
 
     The contract:
 
-     1. An object is reconciled after it, or something that maps to it, has changed; one that was there before, after the
-        start. Changes that arrive while it waits are one reconcile.
-     2. One object is never reconciled twice at once.
-     3. A reconcile never sees a cache that is older than what the reconcile of the same object has written before.
-     4. A reconcile that has changed something it watches runs again, until it changes nothing: once for all its writes,
-        when the caches show them. With `ignore_own_writes`, it does not run again unless something else has changed.
-     5. A reconcile that raises is repeated after a backoff, with its error as a reason. `PermanentError` is not repeated
-        before something changes, `TemporaryError` after its delay.
-     6. Nothing is lost when a watch breaks, a mapper or a reconcile raises, or the process is stopped: the next run begins
-        with all objects.
-     7. Reconciles begin when the caches show what the server has at the start, or when a lease or shards were acquired: what
-        another replica has written before is never unseen.
+     1. An object is reconciled after every change of the object itself or of an object that maps to it, and once after
+        the
+        start. Changes that arrive before the reconcile begins are coalesced into one reconcile.
+     2. An object is never reconciled concurrently with itself.
+     3. A reconcile sees the writes of earlier reconciles of the same object.
+     4. A reconcile that changes a watched object runs again until it changes nothing: once for all its writes, when the
+        caches show them. With `ignore_own_writes`, it runs again only after changes of others.
+     5. A reconcile that raises is retried after a backoff, with its error as a reason. After a `PermanentError` it
+        waits for
+        the next change, after a `TemporaryError` for the delay of the error.
+     6. No change is lost if a watch breaks, a mapper or a reconcile raises, or the process stops: the next run begins
+        with
+        all objects.
+     7. Reconciles begin when the caches show the state of the server at the start, or at the time when the lease or the
+        shards were acquired. So a reconcile sees all earlier writes of other replicas.
 
     Args:
-        function: The reconciler: a function ``(ctx)`` or ``(ctx, obj)``, or a class, or an object, with such a method
-            ``reconcile``. A coroutine function runs on the event loop, a plain one in a thread, with a context that blocks.
-            It is called with None, or with the context alone, when the object is gone; a function whose annotation of the
-            object does not allow None is not called then.
+        function: The reconciler: a function ``(ctx)`` or ``(ctx, obj)``, or a class or object with such a method
+            ``reconcile``. A coroutine function runs on the event loop, a plain one in a thread with a blocking context.
+            For a deleted object it is called with None, or with the context alone, unless its annotation of the object
+            excludes None.
         kind: The kind to reconcile: a class, or a resource such as ``apps/v1/deployments``.
-        name: What logs, metrics and managed fields call it; the plural of the kind by default.
-        owns: Kinds of objects that the reconciled ones own.
-        watches: Other kinds, each with a function that says which objects to reconcile when one of them changes.
+        name: The name in logs, metrics and managed fields; the plural of the kind by default.
+        owns: Kinds of owned objects; a change reconciles their owner.
+        watches: Other kinds, with functions that map a changed object to the objects to reconcile.
         reads: Kinds that are only read from the cache.
-        indexers: What the reconciled objects are indexed by, for `CacheReader.by_index`.
-        workers: How many objects are reconciled at once.
-        predicate: Which changes of the reconciled objects count; see `masthead.predicates`.
-        namespace: Only objects of one namespace or of several; None for those of the manager.
-        label_selector: Only objects with such labels.
-        field_selector: Only objects with such fields.
-        resync: Seconds after which each object is reconciled again even if nothing changes; 0 for never.
-        timeout: Seconds after which a reconcile is cancelled, and repeated after a backoff; None for never. A plain
-            function cannot be cancelled: the timeout is logged and counted, its object stays in flight, and another worker
-            takes the place of the one that waits for it.
-        rate_limiter: Makes the rate limiter of failed reconciles; None for client-go's default.
-        field_manager: Who owns the fields that it applies; the name by default.
+        indexers: Indices of the reconciled objects, for `CacheReader.by_index`.
+        workers: The number of concurrent reconciles.
+        predicate: A filter for changes of the reconciled objects; see `masthead.predicates`.
+        namespace: Only objects of one namespace or of several; None for the manager's namespaces.
+        label_selector: Only objects with matching labels.
+        field_selector: Only objects with matching fields.
+        resync: Seconds between reconciles of an unchanged object; 0 for none.
+        timeout: Seconds after which a reconcile is cancelled, and retried after a backoff; None for no limit. A plain
+            function cannot be cancelled: the timeout is logged and counted, its object stays in flight, and an
+            additional worker replaces the blocked one.
+        rate_limiter: Factory for the rate limiter of failed reconciles; None for client-go's default.
+        field_manager: The owner of applied fields; the name by default.
         finalizer: The finalizer of `ReconcileContext.finalize`, such as ``example.com/bucket``.
-        ignore_own_writes: Whether its own writes do not reconcile the object again. Then one change is one reconcile, and each
-            reconcile must do all that there is to do: see `docs/operators.md#own-writes`.
-        permissions: What it does beside what the other arguments imply, for ``masthead manifests``.
+        ignore_own_writes: Whether own writes do not reconcile the object again, so that every reconcile has to complete
+            its work: see `docs/operators.md#own-writes`.
+        permissions: Permissions beyond those that the other arguments imply, for ``masthead manifests``.
 
     Raises:
         ArgumentError: If an argument is invalid.
         NameFormatError: If the finalizer is not a qualified name.
         SelectorError: If a selector is invalid.
-        UnknownKindError: If a class does not say where it is served.
+        UnknownKindError: If a class has no resource.
     """
 
     def __init__(
@@ -192,11 +196,11 @@ class Controller(Generic[T]):
             check_qualified_name(finalizer)
         self._finalizer = finalizer
         self._ignore_own_writes = _flag("ignore_own_writes", ignore_own_writes)
-        self._permissions = checked_permissions(permissions)
+        self._permissions = check_permissions(permissions)
 
     @property
     def name(self) -> str:
-        """What logs, metrics and managed fields call it."""
+        """The name in logs, metrics and managed fields."""
         return self._name
 
     @property
@@ -206,37 +210,37 @@ class Controller(Generic[T]):
 
     @property
     def specs(self) -> tuple[WatchSpec, ...]:
-        """The kinds that it watches and reads; first the one that it reconciles."""
+        """All declared kinds, the reconciled kind first."""
         return self._specs
 
     @property
     def primary(self) -> WatchSpec:
-        """The kind that it reconciles."""
+        """The reconciled kind."""
         return self._specs[0]
 
     @property
     def indexers(self) -> Mapping[str, IndexFunc[Any]]:
-        """What the reconciled objects are indexed by."""
+        """The indices of the reconciled objects."""
         return self._indexers
 
     @property
     def workers(self) -> int:
-        """How many objects are reconciled at once."""
+        """The number of concurrent reconciles."""
         return self._workers
 
     @property
     def resync(self) -> float:
-        """Seconds after which each object is reconciled again even if nothing changes; 0 for never."""
+        """Seconds between reconciles of an unchanged object; 0 for none."""
         return self._resync
 
     @property
     def timeout(self) -> float | None:
-        """Seconds after which a reconcile is cancelled; None for never."""
+        """Seconds after which a reconcile is cancelled; None for no limit."""
         return self._timeout
 
     @property
     def field_manager(self) -> str:
-        """Who owns the fields that it applies."""
+        """The owner of applied fields."""
         return self._field_manager
 
     @property
@@ -246,16 +250,16 @@ class Controller(Generic[T]):
 
     @property
     def ignore_own_writes(self) -> bool:
-        """Whether its own writes do not reconcile the object again."""
+        """Whether own writes do not reconcile the object again."""
         return self._ignore_own_writes
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """What it does beside what the rest implies."""
+        """Permissions beyond those that the other arguments imply."""
         return self._permissions
 
     def make_rate_limiter(self) -> QueueRateLimiter[Request] | None:
-        """A new rate limiter of failed reconciles; None for the queue's default."""
+        """Create a rate limiter for failed reconciles; None for the queue's default."""
         return None if self._rate_limiter is None else self._rate_limiter()
 
     def __repr__(self) -> str:

@@ -30,8 +30,8 @@ __all__ = ["ControllerRunner", "wait_ended"]
 
 _log: Final = logging.getLogger("masthead.controller")
 _CANCEL_TIMEOUT: Final = 2.5
-"""Seconds that cancelled reconciles have to end when the process is asked to stop. With `_CALL_TIMEOUT` and the patience of
-`run_main` it is less than the five seconds after the graceful timeout that the documents promise."""
+"""Seconds that cancelled reconciles have to end when the process is asked to stop. With `_CALL_TIMEOUT` and the
+patience of `run_main` it is less than the five seconds after the graceful timeout that the documents promise."""
 _CALL_TIMEOUT: Final = 0.5
 """Seconds that the last calls of abandoned reconciles have to end."""
 

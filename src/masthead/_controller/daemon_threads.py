@@ -1,4 +1,4 @@
-"""Threads for work that may hang: they do not keep the process from exiting, and one place runs one at a time."""
+"""Daemon threads for calls that may hang: they do not delay the exit of the process."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 
 DAEMON_THREADS: Final = DaemonExecutor("masthead-probe", "check")
-"""Not the loop's own executor: its threads belong to reconciles, and the interpreter waits for them at exit."""
+"""Used instead of the loop's executor, whose threads are for reconciles, and delay the exit of the interpreter."""
 
 
 class BusyError(Exception):
-    """Too many wait for the thread, or it has not returned from a call whose caller has given up."""
+    """The thread still runs an abandoned call, or too many callers wait for it."""
 
 
 class ThreadSlot:
-    """Runs functions in threads, one after the other; a function that hangs costs one thread, and few wait for it."""
+    """Runs functions in threads, one at a time. A function that hangs blocks one thread and few callers."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -34,10 +34,10 @@ class ThreadSlot:
         self._running: asyncio.Future[object] | None = None
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Run a function in a thread when it is free.
+        """Run a function in a thread, after the calls before it.
 
         Raises:
-            BusyError: If the thread still runs an earlier call, whose caller was cancelled, or too many wait for it.
+            BusyError: If the thread still runs a call of a cancelled caller, or too many callers wait for it.
         """
         if self._waiting >= _MAX_WAITING:
             raise BusyError

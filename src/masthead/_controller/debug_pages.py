@@ -1,4 +1,4 @@
-"""``/debug``: what a manager does right now, for people and for machines."""
+"""``/debug``: the current state of a manager, as text and JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DebugPages:
     |---|---|
     | ``/debug`` | all sections, as text; as JSON with ``Accept: application/json`` or ``?format=json`` |
     | ``/debug/NAME`` | one section |
-    | ``/debug/tasks`` | where the tasks of the event loop wait |
+    | ``/debug/tasks`` | the stacks of the event loop's tasks |
     | ``/debug/threads`` | the stacks of all threads |
 
     Args:
@@ -42,7 +42,7 @@ class DebugPages:
         self._thread = ThreadSlot()
 
     async def respond(self, request: EndpointRequest) -> EndpointResponse:
-        """Answer a request; one of a browser on this machine, in the name of a web page, is refused."""
+        """Answer a request. Requests from a web page in a browser on this machine are rejected."""
         if request.is_from_loopback and not request.names_loopback:
             return text_response("use localhost or 127.0.0.1 as the host\n", HTTPStatus.FORBIDDEN)
         name = request.path.removeprefix("/debug").strip("/")
@@ -73,7 +73,7 @@ def _wants_json(request: EndpointRequest) -> bool:
 
 def format_sections(sections: Mapping[str, object]) -> str:
     """Format plain data for people: lists of similar dicts as tables, other data as lines."""
-    return "\n".join(f"{name}\n{_indented(_format(value))}\n" for name, value in sections.items())
+    return "\n".join(f"{name}\n{_indent(_format(value))}\n" for name, value in sections.items())
 
 
 def _format(value: object) -> str:
@@ -91,7 +91,7 @@ def _format(value: object) -> str:
 def _format_item(key: str, value: object) -> str:
     text = _format(value)
     is_nested = isinstance(value, dict | list) and text != "none"
-    return f"{key}:\n{_indented(text)}" if is_nested else f"{key}: {text}"
+    return f"{key}:\n{_indent(text)}" if is_nested else f"{key}: {text}"
 
 
 def _format_table(rows: list[object]) -> str:
@@ -115,5 +115,5 @@ def _scalar(value: object) -> str:
     return " ".join(printable(text).split("\n"))
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.split("\n"))

@@ -1,4 +1,4 @@
-"""What a running manager does right now, as plain data for the debug page."""
+"""A snapshot of a running manager, as plain data for the debug page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = dict[str, object]
 
 
 def describe_manager(name: str, runtime: ManagerRuntime) -> Mapping[str, object]:
-    """Describe a running manager; the work is bounded by the numbers of its controllers and informers.
+    """Describe a running manager. The cost is bounded by the numbers of its controllers and informers.
 
     Args:
         name: The name of the manager.

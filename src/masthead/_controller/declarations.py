@@ -1,4 +1,4 @@
-"""What a controller declares: the kinds that it watches, and the function that reconciles."""
+"""Declarations of a controller: the kinds that it watches, and its reconciler."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ T = TypeVar("T", bound=Object)
 KindLike: TypeAlias = type[Object] | GroupVersionResource | str
 """A class; or a resource, also written ``apps/v1/deployments``, whose objects are `Unstructured`."""
 Mapper: TypeAlias = Callable[..., object]
-"""Called with an object, and with the caches if it takes a second argument; returns what to reconcile."""
+"""Called with an object, and with the caches if it takes a second argument; returns the objects to reconcile."""
 Role: TypeAlias = Literal["for", "owns", "watches", "reads"]
 
 
 def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
-    """A class or a resource.
+    """Return the class or the resource of a kind.
 
     Raises:
-        ArgumentError: If it is neither.
-        UnknownKindError: If the class does not say where it is served.
+        ArgumentError: If it is neither a class nor a resource.
+        UnknownKindError: If the class has no resource.
     """
     if isinstance(given, str):
         version, slash, plural = given.rpartition("/")
@@ -66,9 +66,9 @@ class SelectionArguments(TypedDict, total=False):
     """The objects of a kind to list, watch and cache.
 
     Attributes:
-        namespace: Only objects of one namespace or of several; None for those of the manager.
-        label_selector: Only objects with such labels.
-        field_selector: Only objects with such fields.
+        namespace: Only objects of one namespace or of several; None for the manager's namespaces.
+        label_selector: Only objects with matching labels.
+        field_selector: Only objects with matching fields.
     """
 
     namespace: str | Sequence[str] | None
@@ -110,13 +110,13 @@ class WatchSpec:
 
     Attributes:
         kind: The class, or the resource.
-        role: ``for`` the kind that it reconciles; ``owns``, ``watches`` or ``reads``.
-        mapper: For ``watches``: which objects to reconcile when one of these changes.
-        predicate: Which changes count; None for all.
-        any_owner: For ``owns``: whether owners count that are not the controller.
-        namespace: Only objects of these namespaces; None for those of the manager.
-        label_selector: Only objects with such labels.
-        field_selector: Only objects with such fields.
+        role: ``for`` for the reconciled kind; ``owns``, ``watches`` or ``reads``.
+        mapper: For ``watches``: maps a changed object to the objects to reconcile.
+        predicate: A filter for changes; None for all changes.
+        any_owner: For ``owns``: whether to reconcile all owners instead of the controller alone.
+        namespace: Only objects of these namespaces; None for the manager's namespaces.
+        label_selector: Only objects with matching labels.
+        field_selector: Only objects with matching fields.
     """
 
     kind: type[Object] | GroupVersionResource
@@ -152,7 +152,7 @@ class Declaration(Generic[T]):
 
     @property
     def spec(self) -> WatchSpec:
-        """What is watched, and how."""
+        """The declared kind and its options."""
         return self._spec
 
     def __repr__(self) -> str:
@@ -161,18 +161,18 @@ class Declaration(Generic[T]):
 
 @set_module("masthead.controller")
 class Owns(Declaration[T]):
-    """A kind of objects that the reconciled objects own: a change of one reconciles its owner.
+    """A kind whose objects are owned by reconciled objects. A change of an object reconciles its owner.
 
     Args:
         kind: The class, or the resource.
-        predicate: Which changes count; see `masthead.predicates`.
-        any_owner: Whether every owner of the reconciled kind is reconciled; else only the controller.
+        predicate: A filter for changes; see `masthead.predicates`.
+        any_owner: Whether to reconcile all owners of the reconciled kind instead of the controller alone.
         selection: The objects to cache: ``namespace``, ``label_selector`` and ``field_selector``.
 
     Raises:
         ArgumentError: If an argument is invalid.
         SelectorError: If a selector is invalid.
-        UnknownKindError: If the class does not say where it is served.
+        UnknownKindError: If the class has no resource.
     """
 
     def __init__(
@@ -196,20 +196,20 @@ class Owns(Declaration[T]):
 
 @set_module("masthead.controller")
 class Watches(Declaration[T]):
-    """A kind of other objects, and which objects to reconcile when one of them changes.
+    """Another kind to watch, with a function that maps a changed object to the objects to reconcile.
 
     Args:
         kind: The class, or the resource.
-        mapper: A plain function that is called with an object, before and after a change, and returns the objects to
-            reconcile: requests, keys or objects, one or several, or None. If it takes a second argument, it gets the
-            controller's `CacheReader`. If it raises, the error is logged, and it is called again later.
-        predicate: Which changes count; see `masthead.predicates`.
+        mapper: A plain function. It is called with the object before and after a change, and returns the objects to
+            reconcile: requests, keys or objects, one or several, or None. A second argument receives the controller's
+            `CacheReader`. Errors are logged, and the call is retried.
+        predicate: A filter for changes; see `masthead.predicates`.
         selection: The objects to cache: ``namespace``, ``label_selector`` and ``field_selector``.
 
     Raises:
         ArgumentError: If an argument is invalid.
         SelectorError: If a selector is invalid.
-        UnknownKindError: If the class does not say where it is served.
+        UnknownKindError: If the class has no resource.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class Watches(Declaration[T]):
 
 @set_module("masthead.controller")
 class Reads(Declaration[T]):
-    """A kind of objects that a controller reads from the cache; their changes do not reconcile anything.
+    """A kind that a controller only reads from the cache. Changes do not reconcile anything.
 
     Args:
         kind: The class, or the resource.
@@ -244,7 +244,7 @@ class Reads(Declaration[T]):
     Raises:
         ArgumentError: If an argument is invalid.
         SelectorError: If a selector is invalid.
-        UnknownKindError: If the class does not say where it is served.
+        UnknownKindError: If the class has no resource.
     """
 
     def __init__(self, kind: type[T] | GroupVersionResource | str, **selection: Unpack[SelectionArguments]) -> None:
@@ -258,28 +258,28 @@ class Reads(Declaration[T]):
 
 
 def owned_specs(owns: Iterable[KindLike | Owns[Any]]) -> list[WatchSpec]:
-    """The specs of owned kinds.
+    """Return the specs of owned kinds.
 
     Raises:
-        ArgumentError: If one is neither a kind nor an `Owns`.
+        ArgumentError: If an item is neither a kind nor an `Owns`.
     """
     return [(item if isinstance(item, Owns) else Owns[Any](item)).spec for item in _items("owns", owns)]
 
 
 def read_specs(reads: Iterable[KindLike | Reads[Any]]) -> list[WatchSpec]:
-    """The specs of kinds that are only read.
+    """Return the specs of kinds to read.
 
     Raises:
-        ArgumentError: If one is neither a kind nor a `Reads`.
+        ArgumentError: If an item is neither a kind nor a `Reads`.
     """
     return [(item if isinstance(item, Reads) else Reads[Any](item)).spec for item in _items("reads", reads)]
 
 
 def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> list[WatchSpec]:
-    """The specs of watched kinds, given as a dict from kinds to mappers, or as a list.
+    """Return the specs of watched kinds: a dict from kinds to mappers, or a list.
 
     Raises:
-        ArgumentError: If it is neither.
+        ArgumentError: If the argument is neither.
     """
     if isinstance(watches, Mapping):
         mappers = cast("Mapping[Any, Mapper]", watches)
@@ -322,7 +322,7 @@ def _items(name: str, given: Iterable[Any]) -> list[Any]:
 
 @set_module("masthead.controller")
 class Reconciler(Protocol):
-    """An object that reconciles by its method ``reconcile``, plain or async: ``reconcile(ctx)`` or ``(ctx, obj)``."""
+    """An object with a plain or async method ``reconcile(ctx)`` or ``reconcile(ctx, obj)``."""
 
     @property
     def reconcile(self) -> Callable[..., object]:
@@ -333,13 +333,13 @@ class Reconciler(Protocol):
 @set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class ReconcileFunction:
-    """The function that reconciles, or the class that has it as a method.
+    """A reconciler: a function, or a class or object with a method ``reconcile``.
 
     Attributes:
         given: The function, the class, or an object with a method ``reconcile``.
-        is_async: Whether it is a coroutine function; a plain one is called in a thread.
-        takes_object: Whether it takes the object beside the context.
-        takes_missing: Whether it is called for objects that are gone.
+        is_async: Whether it is a coroutine function; a plain function runs in a thread.
+        takes_object: Whether it takes the object in addition to the context.
+        takes_missing: Whether it is called for deleted objects.
     """
 
     given: object
@@ -349,11 +349,11 @@ class ReconcileFunction:
 
     @classmethod
     def of(cls, given: object) -> ReconcileFunction:
-        """Look at a function, a class, or an object with a method ``reconcile``.
+        """Inspect a function, a class, or an object with a method ``reconcile``.
 
         Raises:
-            ArgumentError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, or yields; or
-                if it is a class whose constructor needs arguments.
+            ArgumentError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, is a generator
+                function, or is a class whose constructor needs arguments.
         """
         function = _function_of(given)
         if isinstance(given, type):
@@ -375,7 +375,7 @@ class ReconcileFunction:
         return cls(given, is_coroutine_function(function), takes_object, takes_missing)
 
     def bind(self) -> Callable[..., object]:
-        """What is called for each reconcile; a class is instantiated.
+        """Return the function to call for each reconcile; a class is instantiated.
 
         Raises:
             Exception: Whatever the constructor of the class raises.
@@ -430,18 +430,18 @@ def _parameters_of(function: Callable[..., object], *, is_method: bool) -> list[
 
 
 def _accepts_none(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter says that it may be None; one without annotation does."""
+    """Whether the annotation of a parameter allows None; a missing annotation does."""
     annotation = parameter.annotation
     if annotation is parameter.empty:
         return True
     if isinstance(annotation, str):
-        # Evaluating it could fail: names that are imported for type checkers only.
+        # Not evaluated, because names that are imported for type checkers only would fail.
         return "None" in annotation or "Optional" in annotation or annotation in {"Any", "object"}
     return annotation in {Any, object, None} or type(None) in getattr(annotation, "__args__", ())
 
 
 def positional_count(function: Callable[..., object]) -> int:
-    """How many arguments a function requires by position."""
+    """Return the number of required positional arguments of a function."""
     try:
         return len(_parameters_of(function, is_method=False))
     except ValueError:  # some functions written in C have no signature

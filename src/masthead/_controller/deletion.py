@@ -1,4 +1,4 @@
-"""Deletion of an object by a reconcile: never one of another owner than the reconcile has seen."""
+"""Deletion of an object by a reconcile, unless its owner has changed since it was cached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["delete_object"]
 
 _MAX_ATTEMPTS: Final = 5
-"""How often a child is deleted while others write it at the same time."""
+"""Number of attempts to delete a child that others write concurrently."""
 
 
 async def delete_object(
@@ -26,22 +26,23 @@ async def delete_object(
     owner: Object | None,
     confirm_owner: Callable[[], Awaitable[bool]],
 ) -> bool:
-    """Delete an object, if it still exists.
+    """Delete an object if it still exists.
 
-    A child of the reconciled object is deleted at the version that was seen: a later one may have another controller.
+    A child of the reconciled object is deleted with its cached version as a precondition, because a later version may
+    have another controller.
 
     Args:
         resource: The client of its resource, in its namespace.
-        obj: The object as the cache has it, or only its name.
-        owner: The reconciled object as the cache has it; None if it is gone.
+        obj: The cached object, or an object with only a name.
+        owner: The cached reconciled object; None if it was deleted.
         confirm_owner: Asks the server whether the cache is right about the reconciled object.
 
     Returns:
-        Whether it is gone or being deleted; False if it is another object now, or another's.
+        Whether the object is deleted or being deleted; False if it was recreated or has another owner.
 
     Raises:
         StaleObjectError: If the cache is wrong about the reconciled object, and the object may belong to its successor.
-        ConflictError: If others keep writing the object.
+        ConflictError: If other clients keep changing the object.
     """
     is_namesakes = owner is not None and is_held_by_namesake(obj, owner)
     if (is_namesakes or not obj.metadata.uid) and not await confirm_owner():
@@ -73,7 +74,7 @@ async def delete_object(
 
 
 async def _read_version(resource: ResourceClient[Any], child: Object) -> str | None:
-    """The newest version of a child; None if it is gone, or no longer the same child of the same owner."""
+    """Read the newest version of a child; None if it was deleted or recreated, or has another owner."""
     try:
         found: Object = await resource.get(child.metadata.name)
     except NotFoundError:

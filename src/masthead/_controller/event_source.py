@@ -1,4 +1,4 @@
-"""From the events of an informer to requests: predicates, owners and mappers."""
+"""Turns the events of informers into requests, by predicates, owners and mappers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Enqueue(Protocol):
     """Called with the requests of events."""
 
     def __call__(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
-        """Enqueue a request; None as its change for another reason than a change of an object."""
+        """Enqueue a request. The change is None for a reason other than a change of an object."""
         ...
 
 
@@ -42,17 +42,17 @@ class MappingFailureHandler(Protocol):
     """Called with the errors of mappers."""
 
     def __call__(self, source: EnqueueHandler, key: str, old: Object | None, error: Exception) -> None:
-        """Handle the error of a mapper for an object and its state before the change; None if it was added."""
+        """Handle the error of a mapper for an object, and for its old state; None if the object was added."""
         ...
 
 
 class EnqueueHandler(EventHandler[Object]):
-    """Receives the events of one informer, and enqueues the requests that they lead to.
+    """Receives the events of one informer, and enqueues the resulting requests.
 
     Args:
         controller: The name of the controller, for logs.
-        spec: What is watched.
-        primary: The resource that is reconciled, and its kind and scope.
+        spec: The watched kind.
+        owner: The reconciled kind.
         reader: The caches, for mappers.
         enqueue: Called with the requests.
         on_mapping_failure: Called with the errors of the mapper.
@@ -81,23 +81,23 @@ class EnqueueHandler(EventHandler[Object]):
 
     @property
     def resource(self) -> GroupVersionResource:
-        """The resource that is watched."""
+        """The watched resource."""
         return self.spec.resource
 
     def on_add(self, obj: Object, is_initial: bool) -> None:
-        """An object was added."""
+        """Handle a new object."""
         self.observe(ChangeEvent(None, obj, is_initial=is_initial))
 
     def on_update(self, old: Object, new: Object) -> None:
-        """An object has changed, or is resynced."""
+        """Handle a change of an object, or its resync."""
         self.observe(ChangeEvent(old, new, is_resync=old is new))
 
     def on_delete(self, obj: Object, final_state_known: bool) -> None:  # noqa: ARG002 - either way it is gone
-        """An object is gone."""
+        """Handle the deletion of an object."""
         self.observe(ChangeEvent(obj, None))
 
     def observe(self, event: ChangeEvent) -> None:
-        """Enqueue what an event leads to."""
+        """Enqueue the requests of an event."""
         if self.spec.predicate is not None and not self._passes(event):
             return
         obj = event.object
@@ -115,19 +115,19 @@ class EnqueueHandler(EventHandler[Object]):
             "" if event.old is None else event.old.metadata.resource_version,
             "" if event.new is None else event.new.metadata.resource_version,
         )
-        # A resync is no change, and so no echo either.
+        # A resync is not a change, so it cannot be the event of an own write.
         counted = None if event.is_resync else change
         priority = LOW_PRIORITY if event.is_initial or event.is_resync else 0
         for request in requests:
             self._enqueue(request, counted, self._reason(event), priority)
 
     def observe_again(self, key: str, objects: Iterable[Object]) -> None:
-        """Enqueue what an object leads to, or has led to, for which the mapper has raised before.
+        """Enqueue the requests of an object and its old states after an error of the mapper.
 
         Raises:
             Exception: Whatever the mapper raises.
         """
-        requests = {request for each in objects for request in self._mapped(each)}
+        requests = {request for obj in objects for request in self._map(obj)}
         for request in requests:
             self._enqueue(request, None, f"{self._resource} {key} mapped again", 0)
 
@@ -152,13 +152,13 @@ class EnqueueHandler(EventHandler[Object]):
     def _requests(self, event: ChangeEvent) -> set[Request] | tuple[Request]:
         if self.spec.role == "for":
             return (Request.of(event.object),)
-        # Before and after: an object may change hands.
-        objects = [each for each in (event.old, event.new) if each is not None]
+        # Both states, because the object may have changed its owner.
+        objects = [obj for obj in (event.old, event.new) if obj is not None]
         if event.is_resync:
             objects = objects[:1]
-        return {request for each in objects for request in self._mapped(each)}
+        return {request for obj in objects for request in self._map(obj)}
 
-    def _mapped(self, obj: Object) -> Iterator[Request]:
+    def _map(self, obj: Object) -> Iterator[Request]:
         if self.spec.role == "owns":
             yield from self._owner.requests(obj, any_owner=self.spec.any_owner)
         elif self.spec.mapper is not None:
@@ -181,12 +181,12 @@ class EnqueueHandler(EventHandler[Object]):
 
 
 class OwnerKind:
-    """The reconciled kind, as owner references name it.
+    """The reconciled kind in owner references.
 
     Args:
         group: Its group.
-        kind: Its kind; None if it is not known, so that any kind of the group counts that the cache has.
-        namespaced: Whether its objects are namespaced.
+        kind: Its kind; None if it is unknown.
+        namespaced: Whether it is namespaced.
     """
 
     def __init__(self, group: str, kind: str | None, *, namespaced: bool) -> None:
@@ -195,7 +195,7 @@ class OwnerKind:
         self.namespaced = namespaced
 
     def requests(self, obj: Object, *, any_owner: bool) -> Iterator[Request]:
-        """The owners of an object that are of this kind."""
+        """Yield requests for the owners of an object that have this kind."""
         for owner_reference in obj.metadata.owner_references:
             if not any_owner and not owner_reference.controller:
                 continue
@@ -207,14 +207,14 @@ class OwnerKind:
 
 
 def requests_of(found: object, *, namespaced: bool) -> Iterator[Request]:
-    """The requests that a mapper or a source has returned: requests, keys or objects, one or several, or None.
+    """Yield the requests in the result of a mapper or a source: requests, keys or objects, one or several, or None.
 
     Args:
-        found: What was returned.
-        namespaced: Whether the reconciled kind is namespaced, so that keys have a namespace.
+        found: The result.
+        namespaced: Whether the reconciled kind is namespaced, so that keys include a namespace.
 
     Raises:
-        ArgumentError: If it is something else, or a key of the other scope.
+        ArgumentError: If the result has another type, or a key has the wrong scope.
     """
     if found is None:
         return
@@ -229,8 +229,8 @@ def requests_of(found: object, *, namespaced: bool) -> Iterator[Request]:
             yield from requests_of(item, namespaced=namespaced)
     else:
         raise ArgumentError(
-            f"{found!r} does not say what to reconcile; return masthead.controller.Request(namespace, name), a key such as "
-            "'namespace/name', an object, several of them, or None",
+            f"{found!r} does not say what to reconcile; return masthead.controller.Request(namespace, name), a key "
+            "such as 'namespace/name', an object, several of them, or None",
             value=found,
         )
 

@@ -1,7 +1,7 @@
-"""A reconcile in flight: its own writes, and the changes that arrive meanwhile.
+"""A reconcile in flight: its own writes, and the changes that arrive before the caches show them.
 
-A key stays in flight until the caches show everything that its reconcile has written. Changes that arrive before that are
-held, because it is not known yet whose they are: a watch may deliver the event of a write before its response is read.
+A key stays in flight until the caches show all writes of its reconcile. Changes that arrive earlier are held, because
+their author is unknown: a watch may deliver the event of a write before the response to the write.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["Flight", "HeldChanges"]
 
 _MAX_UNDECIDED: Final = 1_000
-"""How many changes are held before those are dropped that responses account for."""
+"""Number of held changes at which proven own writes are dropped."""
 _MAX_REASONS: Final = 5
-"""How many reasons to reconcile again are kept."""
+"""Number of reasons to reconcile again."""
 VISIBLE_WITHIN: Final = 60.0
-"""Seconds until a cache must show an own write. Bookmarks come once a minute."""
+"""Seconds until a cache must show an own write. Bookmarks arrive once a minute."""
 
 
 class HeldChanges(NamedTuple):
-    """Changes that have arrived during a reconcile, as reasons to reconcile again.
+    """Changes that arrived during a reconcile, as reasons to reconcile again.
 
     Attributes:
-        proven: Own writes, and nothing else.
-        likely: Changes whose versions are results of own writes, which may hide changes of others.
+        proven: Own writes.
+        likely: Changes to the version of an own write, which may include changes of others.
         foreign: Changes of others.
     """
 
@@ -51,12 +51,12 @@ class Flight:
     Attributes:
         request: The object.
         id: The id of the reconcile, for logs.
-        started: When it began, in seconds of the loop's clock.
-        attempt: How often the reconcile has failed since it last succeeded.
-        reasons: Why it runs.
-        writes: What it has written, as far as a cache shows it.
-        is_reconciling: Whether the reconciler has not returned yet.
-        is_failed: Whether the reconciler has raised.
+        started: Its start time on the loop's clock.
+        attempt: The number of failures since the last success.
+        reasons: The reasons to reconcile.
+        writes: Its writes of cached resources.
+        is_reconciling: Whether the reconciler is still running.
+        is_failed: Whether the reconciler raised.
     """
 
     __slots__ = (
@@ -101,14 +101,14 @@ class Flight:
         self._foreign: list[str] = []
 
     def observe(self, rest: RestClient, call: Call, response: Response) -> None:
-        """Note the writes of a request of this reconcile."""
-        # A client of another cluster has other versions.
+        """Record the writes of a request of this reconcile."""
+        # The versions of another cluster are not comparable.
         if rest is not self._rest:
             return
         self.writes.extend(write for write in own_writes_of(call, response) if self._reader.holds(write.resource))
 
     def hold(self, change: ObjectChange | None, reason: str) -> None:
-        """Keep a change until it is known whether it is an own write; None for another reason to rerun."""
+        """Hold a change until its author is known. None stands for a reason to rerun other than a change."""
         if change is None:
             _keep(self._foreign, reason)
             return
@@ -117,10 +117,10 @@ class Flight:
             self._thin_out()
 
     def sort_changes(self, always_counts: Callable[[ObjectChange], bool]) -> HeldChanges:
-        """Sort the changes that have arrived meanwhile by whose they are.
+        """Sort the held changes by their author.
 
         Args:
-            always_counts: Whether a change is a reason to reconcile again whoever has made it.
+            always_counts: Whether a change is a reason to reconcile again regardless of its author.
         """
         found = HeldChanges(list(self._own), [], list(self._foreign))
         for change, reason in self._undecided:
@@ -135,14 +135,14 @@ class Flight:
         return found
 
     def _thin_out(self) -> None:
-        """Decide about the changes that responses account for, so that any number of own writes can be held."""
+        """Drop proven own writes, so that a reconcile can make any number of writes."""
         unproven: list[tuple[ObjectChange, str]] = []
         for change, reason in self._undecided:
             if self.writes.is_echo(change):
                 _keep(self._own, reason)
             else:
                 unproven.append((change, reason))
-        # So many responses are never outstanding: most of these changes are of others, and one of them is enough.
+        # So many responses are never outstanding: most of these changes are foreign, and one is enough as a reason.
         if len(unproven) > _MAX_UNDECIDED // 2:
             _keep(self._foreign, unproven[0][1])
             unproven.clear()
@@ -154,23 +154,23 @@ class Flight:
 
     @property
     def is_visible(self) -> bool:
-        """Whether the caches show everything that was written."""
+        """Whether the caches show all writes."""
         return all(map(self._reader.is_visible, self.writes))
 
     def is_refuted(self, elapsed: float) -> bool:
-        """Whether what is not visible will never be: the server has lost it.
+        """Whether the server has lost a write, so that no cache will ever show it.
 
-        A cache that has no contact to the server is behind, and is waited for. One that has had contact for longer than
-        the time between two bookmarks is not.
+        A cache without contact to the server is only late. A cache that has had contact for longer than the interval of
+        bookmarks is not.
 
         Args:
-            elapsed: The seconds since the last write.
+            elapsed: Seconds since the last write.
         """
         silence = [self._reader.staleness(write) for write in self.writes if not self._reader.is_visible(write)]
-        return all(elapsed - each >= VISIBLE_WITHIN for each in silence)
+        return all(elapsed - seconds >= VISIBLE_WITHIN for seconds in silence)
 
     async def wait_for_writes(self) -> None:
-        """Wait until the caches show everything that was written.
+        """Wait for the caches to show all writes.
 
         Raises:
             DeadlineError: If a cache does not catch up within a minute.
@@ -180,8 +180,8 @@ class Flight:
             await self._reader.wait_for_write(unseen, VISIBLE_WITHIN)
 
     def _newest_unseen(self) -> OwnWrite | None:
-        # Newest first: usually, the others are visible then. But a cache that does not have an object shows that it is
-        # deleted, or not selected any more, and ceases to when it shows an earlier write of it.
+        # Newest first, because the earlier writes are usually visible by then. All are checked again: a cache without
+        # the object shows its deletion, but no longer does so once it shows an earlier write of the object.
         return next((write for write in reversed(self.writes) if not self._reader.is_visible(write)), None)
 
 

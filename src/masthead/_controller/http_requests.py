@@ -1,4 +1,4 @@
-"""The head of an HTTP/1.x request without a body, and the bytes of a response: pure functions."""
+"""Pure functions that parse the head of an HTTP/1.x request and format a response."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXT: Final = "text/plain; charset=utf-8"
 
 
 class RequestError(Exception):
-    """A request that is answered with an error, after which the connection is closed.
+    """An invalid request. The response is an error, and the connection is closed.
 
     Attributes:
         status: The status code.
@@ -48,8 +48,8 @@ class EndpointRequest:
     Attributes:
         method: ``GET`` or ``HEAD``.
         path: The path, unescaped.
-        query: The parameters, with all values of each.
-        headers: The headers, by lower-case names; several of one name are joined by commas.
+        query: The parameters with all their values.
+        headers: The headers by lower-case name; repeated headers are joined by commas.
         keeps_alive: Whether the client may send another request on this connection.
         peer: The IP address of the client.
     """
@@ -68,7 +68,7 @@ class EndpointRequest:
 
     @property
     def names_loopback(self) -> bool:
-        """Whether ``Host`` is this machine's own name; a web page reaches a local port under its own name (DNS rebinding)."""
+        """Whether ``Host`` is a name of this machine, and not that of a web page that uses DNS rebinding."""
         return is_loopback(_host_name(self.headers.get("host", "")))
 
 
@@ -114,7 +114,7 @@ def parse_request(head: bytes, peer: str = "") -> EndpointRequest:
     if target.startswith("/"):
         path_and_query = target
     else:
-        # The absolute form, which clients send to proxies.
+        # Clients send the absolute form to proxies.
         scheme, _, rest = target.partition("://")
         if scheme.lower() not in {"http", "https"}:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request target must be a path")
@@ -128,7 +128,7 @@ def parse_request(head: bytes, peer: str = "") -> EndpointRequest:
 
 
 def _host_name(host: str) -> str:
-    """The name in a Host header, without port and brackets; empty if the header is invalid."""
+    """Return the name in a Host header, without port and brackets; empty if the header is invalid."""
     found = _HOST.fullmatch(host)
     return "" if found is None else found[1] or found[2]
 
@@ -153,7 +153,7 @@ def _parse_headers(lines: list[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        # A line that begins with a space would continue the previous header, which HTTP/1.1 no longer allows.
+        # HTTP/1.1 no longer allows a line with leading space, which would continue the previous header.
         if not colon or not _TOKEN.fullmatch(name) or "\n" in value or "\0" in value:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has an invalid header")
         key = name.lower()
@@ -162,7 +162,7 @@ def _parse_headers(lines: list[str]) -> dict[str, str]:
 
 
 def _keeps_alive(version: str, headers: dict[str, str]) -> bool:
-    wanted = {each.strip().lower() for each in headers.get("connection", "").split(",")}
+    wanted = {option.strip().lower() for option in headers.get("connection", "").split(",")}
     return "close" not in wanted and version == "HTTP/1.1"
 
 

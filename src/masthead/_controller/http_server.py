@@ -1,12 +1,12 @@
 """A small HTTP/1.1 server for probes and scrapes: GET and HEAD only, bounded in every direction.
 
-Written over asyncio's streams because a full web framework would cost an operator 15 MiB and 0.4 s at start, for four
-paths without bodies.
+It uses asyncio's streams, because a web framework would cost an operator 15 MiB and 0.4 s at start, for four paths
+without bodies.
 
-| limit | value | what happens |
+| limit | value | consequence |
 |---|---|---|
-| connections | `FEW_CONNECTIONS` | the one that has waited longest for its client is closed, after `PATIENCE` |
-| connections | `MAX_CONNECTIONS` | the same at once; if none waits: 503 |
+| connections | `FEW_CONNECTIONS` | the longest idle connection is closed, once it was idle for `PATIENCE` |
+| connections | `MAX_CONNECTIONS` | the longest idle connection is closed immediately; 503 if none is idle |
 | head of a request | `MAX_HEAD` bytes, `MAX_HEADERS` lines | 431 |
 | time for a head | `HEAD_TIMEOUT` | closed |
 | time between requests | `IDLE_TIMEOUT` | closed |
@@ -47,7 +47,7 @@ _log: Final = logging.getLogger("masthead.controller")
 
 FEW_CONNECTIONS: Final = 64
 MAX_CONNECTIONS: Final = 256
-"""More than the hundred connections that an event loop accepts at once, before it reads from any of them."""
+"""More than the hundred connections that an event loop accepts before it reads from any of them."""
 PATIENCE: Final = 1.0
 MAX_HEAD: Final = 16_384
 MAX_REQUESTS: Final = 1_000
@@ -66,9 +66,9 @@ class _Connection:
     """A client's connection.
 
     Attributes:
-        task: What serves it.
-        writer: Where responses go.
-        waits_since: Since when it waits for its client to send or to read; None while a request is handled.
+        task: The task that serves it.
+        writer: The output stream.
+        waits_since: The time since which it waits for its client; None while a request is handled.
     """
 
     __slots__ = ("task", "waits_since", "writer")
@@ -80,12 +80,12 @@ class _Connection:
 
 
 class EndpointServer:
-    """Serves GET and HEAD requests on one address while it is entered: ``async with EndpointServer(...)``.
+    """Serves GET and HEAD requests on one address during a block: ``async with EndpointServer(...)``.
 
     Args:
         handler: Returns the response to a request. If it raises, the response is 500 and the error is logged.
         bind: The address to listen on.
-        what: What is served, for the error if that is impossible.
+        what: The name of the endpoint in error messages.
     """
 
     def __init__(
@@ -95,16 +95,16 @@ class EndpointServer:
         self._bind = bind
         self._what = what
         self._servers: list[asyncio.Server] = []
-        # Ordered, so that the first of several that have waited equally long is closed.
+        # Ordered, so that the oldest of several equally idle connections is closed.
         self._connections: dict[_Connection, None] = {}
         self._is_closing = False
         self.port: int = bind.port
 
     async def __aenter__(self) -> Self:
-        """Begin to listen.
+        """Start to listen.
 
         Raises:
-            ConfigError: If it cannot listen on the address.
+            ConfigError: If the address is unavailable.
         """
         for listener in await _listen(self._bind, self._what):
             self.port = listener.getsockname()[1]
@@ -135,7 +135,7 @@ class EndpointServer:
         task = asyncio.current_task()
         assert task is not None
         connection = _Connection(task, writer, asyncio.get_running_loop().time())
-        # Drain then waits until everything is sent, so that a client that does not read is noticed.
+        # With this limit, `drain` waits until all bytes are sent, so that a client that does not read is detected.
         writer.transport.set_write_buffer_limits(high=0)
         try:
             if self._is_closing or not self._has_room():
@@ -145,9 +145,9 @@ class EndpointServer:
                 await self._serve_requests(connection, reader)
             writer.close()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # the client is gone, or too slow
+            pass  # the client has closed the connection, or is too slow
         except asyncio.CancelledError:
-            pass  # nobody awaits this task, and the stream's callback would log it
+            pass  # raised further, the error would be logged by the stream's callback
         except Exception:  # noqa: BLE001 - one connection must not cost the server
             _log.exception("%s: serving a connection failed", self._what)
         finally:
@@ -156,7 +156,7 @@ class EndpointServer:
                 writer.transport.abort()
 
     def _has_room(self) -> bool:
-        """Make room for a connection: clients that send or read nothing must not keep out others."""
+        """Make room for a connection, so that idle clients do not lock out others."""
         count = len(self._connections)
         if count < FEW_CONNECTIONS:
             return True
@@ -190,7 +190,7 @@ class EndpointServer:
             await _write(writer, encode_response(response, has_body=has_body, keeps_alive=keeps_alive))
             if not keeps_alive:
                 return
-            # Requests that came together must not keep the loop from others.
+            # Pipelined requests must not starve the event loop.
             await asyncio.sleep(0)
 
     async def _respond(self, request: EndpointRequest) -> EndpointResponse:
@@ -206,16 +206,16 @@ class EndpointServer:
 
 
 def _peer_of(writer: asyncio.StreamWriter) -> str:
-    """The IP address of a client; empty if it is gone already."""
+    """Return the IP address of a client; empty if it has closed the connection."""
     address = writer.get_extra_info("peername")
     return str(address[0]) if address else ""
 
 
 async def _read_head(reader: asyncio.StreamReader, idle: float) -> bytes | None:
-    """The head of the next request, without the empty line; None if the client has closed the connection.
+    """Read the head of the next request, without the empty line; None if the client has closed the connection.
 
     Raises:
-        TimeoutError: If it does not come in time.
+        TimeoutError: If it does not arrive in time.
         RequestError: If it is too long.
     """
     async with asyncio.timeout(idle):
@@ -233,7 +233,11 @@ async def _read_head(reader: asyncio.StreamReader, idle: float) -> bytes | None:
 
 
 async def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
-    """Send data; raises TimeoutError if the client does not read it in time."""
+    """Send data.
+
+    Raises:
+        TimeoutError: If the client does not read it in time.
+    """
     async with asyncio.timeout(WRITE_TIMEOUT):
         writer.write(data)
         await writer.drain()
@@ -246,10 +250,10 @@ def _refusal(status: HTTPStatus, message: str) -> bytes:
 
 
 async def _listen(bind: BindAddress, what: str) -> list[socket.socket]:
-    """Sockets that listen on an address, all on one port.
+    """Open sockets on all addresses of a host, with one port.
 
     Raises:
-        ConfigError: If there is no such address, or it is in use.
+        ConfigError: If the address does not exist, or is in use.
     """
     try:
         if not bind.host:
@@ -261,8 +265,8 @@ async def _listen(bind: BindAddress, what: str) -> list[socket.socket]:
         raise _unavailable(bind, what, error) from None
     listeners: list[socket.socket] = []
     port, problem = bind.port, OSError(errno.EADDRNOTAVAIL, "no such address")
-    # A name such as localhost has an address of IPv4 and one of IPv6, and perhaps the machine has only one of them.
-    for family, address in dict.fromkeys((each[0], each[4][0]) for each in found):
+    # A name such as localhost has an IPv4 and an IPv6 address, but the machine may support only one of them.
+    for family, address in dict.fromkeys((info[0], info[4][0]) for info in found):
         try:
             listeners.append(socket.create_server((str(address), port), family=family))
         except OSError as error:
@@ -285,7 +289,7 @@ def _listen_everywhere(port: int) -> socket.socket:
         try:
             return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
         except OSError as error:
-            # A container without IPv6 may still know the family.
+            # A container without IPv6 addresses may still support the address family.
             if error.errno == errno.EADDRINUSE:
                 raise
     return socket.create_server(("", port))

@@ -1,4 +1,4 @@
-"""Calls a reconciler: with a timeout, on the loop or in a thread, and makes an outcome of whatever it does."""
+"""Calls a reconciler with a timeout, on the loop or in a thread, and returns its outcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOTHING: Final = Result()
 
 
 class ReconcilePanicError(ReconcileError):
-    """A reconciler raised what is no Exception, as ``sys.exit`` does, was cancelled, or returned no valid result."""
+    """A reconciler raised a BaseException, as ``sys.exit`` does, was cancelled, or returned an invalid result."""
 
 
 class ReconcileTimeoutError(ReconcileError, DeadlineError):
@@ -34,11 +34,11 @@ class ReconcileTimeoutError(ReconcileError, DeadlineError):
 
 @dataclass(frozen=True, slots=True)
 class ReconcileOutcome:
-    """How a reconcile has ended.
+    """The outcome of a reconcile.
 
     Attributes:
-        result: What it returned.
-        error: What it raised; None if it succeeded.
+        result: Its result.
+        error: Its error; None after a success.
     """
 
     result: Result = field(default=_NOTHING)
@@ -55,17 +55,17 @@ class ReconcileOutcome:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether repeating it would not help."""
+        """Whether a retry would not help."""
         return isinstance(self.error, PermanentError)
 
     @property
     def is_panic(self) -> bool:
-        """Whether the reconciler did what it must not do, such as to return something else than a Result."""
+        """Whether the reconciler broke its contract, for example by an invalid result."""
         return isinstance(self.error, ReconcilePanicError)
 
     @property
     def is_timeout(self) -> bool:
-        """Whether it took too long."""
+        """Whether the reconcile exceeded its timeout."""
         return isinstance(self.error, ReconcileTimeoutError)
 
 
@@ -90,14 +90,14 @@ class Invocation:
         self._function = controller.function.bind()
 
     async def call(self, context: ReconcileContext[Any], obj: Object | None) -> ReconcileOutcome:
-        """Reconcile an object. Whatever the reconciler raises is the outcome's error.
+        """Reconcile an object. Errors of the reconciler are part of the outcome.
 
         Raises:
             asyncio.CancelledError: If the caller is cancelled.
         """
         try:
             returned = await self._call_in_time(context, obj)
-            return SUCCESS if returned is None else ReconcileOutcome(_checked(returned))
+            return SUCCESS if returned is None else ReconcileOutcome(_check_result(returned))
         except Exception as error:  # noqa: BLE001 - the reconciler is the user's
             return ReconcileOutcome(error=error)
         except BaseException as error:
@@ -120,17 +120,17 @@ class Invocation:
             timeout = ReconcileTimeoutError(
                 f"the reconcile of {context.request} took longer than {limit:g} s, and was cancelled"
             )
-            # The cancellation has the line at which the reconciler was waiting.
+            # The traceback of the cancellation ends at the line where the reconciler was waiting.
             cancelled = error.__cause__
             raise timeout.with_traceback(None if cancelled is None else cancelled.__traceback__) from None
 
 
 def _panic(error: BaseException) -> ReconcilePanicError:
-    """What is no Exception, as one: it must not end the worker."""
+    """Turn a BaseException into an Exception, so that it does not end the worker."""
     if isinstance(error, SystemExit):
         panic = ReconcilePanicError(f"the reconcile called sys.exit({error.code!r})")
     elif isinstance(error, asyncio.CancelledError):
-        # The reconciler awaited something that others have cancelled.
+        # The reconciler awaited a task or future that others cancelled.
         reason = describe_error(error)
         panic = ReconcilePanicError(f"the reconcile was cancelled from within{reason and f': {reason}'}")
     else:
@@ -141,8 +141,8 @@ def _panic(error: BaseException) -> ReconcilePanicError:
     return panic
 
 
-def _checked(returned: object) -> Result:
-    """What a reconciler has returned.
+def _check_result(returned: object) -> Result:
+    """Check the result of a reconciler.
 
     Raises:
         ReconcilePanicError: If it is not a Result.

@@ -1,4 +1,4 @@
-"""Formatters of log records: JSON for machines, text for terminals. Both name the reconcile that logs."""
+"""Formatters of log records, with the fields of the reconcile: JSON for machines, text for terminals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STANDARD: Final = frozenset(
         *("message", "asctime", "taskName", "controller", "object", "reconcile_id"),
     }
 )
-"""What every record has, or what the formatters show in another place."""
+"""Attributes of every record, and attributes that the formatters render separately."""
 _RESERVED: Final = frozenset(
     {"ts", "level", "logger", "msg", "controller", "namespace", "name", "reconcileID", "error", "stacktrace"}
 )
@@ -43,11 +43,11 @@ class JsonFormatter(logging.Formatter):
     """Formats a record as one JSON object on one line.
 
     Keys: ``ts`` (RFC 3339, UTC), ``level``, ``logger``, ``msg``; within a reconcile ``controller``, ``namespace``,
-    ``name`` and ``reconcileID``; then what `extra` adds, and ``error`` and ``stacktrace`` of an exception. The keys are
-    those of operators that log with controller-runtime.
+    ``name`` and ``reconcileID``; then the fields of `extra`, and ``error`` and ``stacktrace`` of an exception.
+    Operators that log with controller-runtime use the same keys.
 
-    It formats every record: a value that JSON cannot express is shown by its repr, long ones are shortened, and values
-    of keys such as ``token`` and ``password``, bytes, and ``Authorization`` headers are hidden.
+    All records can be formatted: other values than those of JSON are replaced by their reprs, long values are
+    shortened, and values of keys such as ``token`` and ``password``, bytes, and ``Authorization`` headers are hidden.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -71,20 +71,20 @@ class JsonFormatter(logging.Formatter):
             line["error"] = plain_value(record.exc_info[1])
         if stack := _stack(self, record):
             line["stacktrace"] = stack
-        # Plain values are all that JSON can express. Escapes make lone surrogates valid as well.
+        # ASCII escapes make lone surrogates valid as well.
         return json.dumps(line, separators=(",", ":"))
 
 
 @set_module("masthead.controller")
 class TextFormatter(logging.Formatter):
-    """Formats a record for people: time, level, what is reconciled, the message, and what `extra` adds.
+    """Formats a record for people: time, level, reconcile, message, and the fields of `extra`.
 
     ::
 
         15:04:05.123 INFO    website default/web 5f0c2a9e-1  created the Deployment  replicas=3
 
-    Further lines of a message and tracebacks are indented, and control characters are removed, so that no message passes
-    for another line.
+    Further lines of a message and tracebacks are indented, and control characters are removed, so that no message can
+    fake another line.
 
     Args:
         color: Whether to use the colours of a terminal.
@@ -120,7 +120,7 @@ def _timestamp(record: logging.LogRecord) -> str:
     try:
         return f"{datetime.fromtimestamp(record.created, UTC).isoformat(timespec='milliseconds')[:23]}Z"
     except (ValueError, OverflowError, OSError, TypeError):
-        # A record that was made by hand, with a time that no calendar has.
+        # A hand-made record may have a time outside of the calendar.
         return "0001-01-01T00:00:00.000Z"
 
 
@@ -134,7 +134,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _fields(record: logging.LogRecord) -> ReconcileFields | None:
-    """What is reconciled: as a filter has noted it in the thread that logs, or as it is here."""
+    """Return the fields of the reconcile: from the filter of the logging thread, or of the current context."""
     controller = getattr(record, "controller", None)
     if controller is None:
         return current_reconcile()
@@ -152,7 +152,7 @@ def _extras(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
 
 
 def _stack(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    """The traceback of the exception, and the stack if it was asked for."""
+    """Format the traceback of the exception, and the stack of a record with `stack_info`."""
     parts: list[str] = []
     try:
         if record.exc_info and record.exc_info[1] is not None:
@@ -169,6 +169,6 @@ def _stack(formatter: logging.Formatter, record: logging.LogRecord) -> str:
 def _shown(value: object, key: str) -> str:
     plain = plain_value(value, key)
     if isinstance(plain, str):
-        is_word = bool(plain) and plain.isprintable() and not any(each in plain for each in ' "=')
+        is_word = bool(plain) and plain.isprintable() and not any(character in plain for character in ' "=')
         return plain if is_word else json.dumps(plain, ensure_ascii=False)
     return json.dumps(plain, ensure_ascii=False)

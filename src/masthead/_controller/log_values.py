@@ -1,4 +1,4 @@
-"""Values of log records as plain data: bounded, printable in JSON whatever they are, and without secrets."""
+"""Values of log records as plain data: bounded, encodable as JSON, and without secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["HIDDEN", "hide_credentials", "plain_value", "shortened"]
 
 HIDDEN: Final = "<hidden>"
 MAX_TEXT: Final = 32_768
-"""Characters of a text; container runtimes split lines into chunks of half of that."""
+"""Maximum number of characters in a text; container runtimes split lines into chunks of half that size."""
 _MAX_ITEMS: Final = 100
 _MAX_DEPTH: Final = 6
 _MAX_REPR: Final = 1_000
@@ -45,7 +45,7 @@ def shortened(text: str, limit: int = MAX_TEXT) -> str:
 
 def hide_credentials(text: str) -> str:
     """Replace ``Authorization`` headers and JSON web tokens in a text."""
-    # Most texts contain neither, and looking for that is much faster than the expression.
+    # Most texts contain neither, and a substring search is much faster than the expression.
     lowered = text.lower()
     if "bearer" in lowered or "basic" in lowered or "eyj" in lowered:
         return _CREDENTIALS.sub(_hidden, text)
@@ -60,13 +60,13 @@ def _hidden(found: re.Match[str]) -> str:
 def plain_value(value: object, key: str = "", depth: int = 0) -> object:
     """Return a value as strings, numbers, booleans, None, lists and dicts, bounded and without secrets.
 
-    Never raises: what cannot be shown is shown as its type. Objects of the API are shown by their reprs, which hide
-    the data of a Secret.
+    It never raises: a value without a valid repr is replaced by its type. API objects are replaced by their reprs,
+    which hide the data of a Secret.
 
     Args:
         value: Any value.
-        key: The key it has in a dict or a record; values of keys such as ``token`` are hidden.
-        depth: How many containers it is in.
+        key: Its key in a dict or a record; values of keys such as ``token`` are hidden.
+        depth: The number of enclosing containers.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -94,10 +94,10 @@ def _plain(value: object, depth: int) -> object:
 
 def _text(value: object) -> str:
     if isinstance(value, str):
-        # Not str(): a subclass may have overridden it.
+        # Not str(), which a subclass may have overridden.
         return shortened(str.__str__(value))
     if isinstance(value, bytes | bytearray):
-        # Mostly keys and passwords.
+        # Bytes are mostly keys and passwords.
         return f"<{len(value)} bytes>"
     if isinstance(value, datetime | date):
         return value.isoformat()

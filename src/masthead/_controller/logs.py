@@ -1,10 +1,10 @@
-"""Logging that names the reconcile: controller, object and reconcile id in every line, from any logger and thread.
+"""Log fields of a reconcile: controller, object and reconcile id in every line, from any logger and thread.
 
-What is reconciled is a context variable. It reaches coroutines, tasks and ``asyncio.to_thread`` by itself; a thread that
-is started in another way needs ``contextvars.copy_context().run``.
+The fields are in a context variable. Coroutines, tasks and ``asyncio.to_thread`` inherit it; other threads need
+``contextvars.copy_context().run``.
 
-No logger and no factory is replaced: a handler that has a `ReconcileFilter`, such as that of `setup_logging`, adds the
-fields to each record it handles, whoever logs it.
+No logger or factory is replaced: a handler with a `ReconcileFilter`, such as that of `setup_logging`, adds the fields
+to every record, from any logger.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class ReconcileFields(NamedTuple):
-    """What names a reconcile in log lines.
+    """The log fields of a reconcile.
 
     Attributes:
         controller: The name of the controller.
@@ -64,12 +64,12 @@ _CURRENT: Final[ContextVar[ReconcileFields | None]] = ContextVar("masthead_recon
 
 
 def current_reconcile() -> ReconcileFields | None:
-    """Return what is reconciled here; None outside of a reconcile."""
+    """Return the log fields of the current reconcile; None outside of a reconcile."""
     return _CURRENT.get()
 
 
 class reconcile_fields:  # noqa: N801 - used as a function, and faster than a generator
-    """Name a reconcile in all lines that are logged within: ``with reconcile_fields(controller=..., ...)``.
+    """Add the fields of a reconcile to all log lines of a block: ``with reconcile_fields(controller=..., ...)``.
 
     Args:
         controller: The name of the controller.
@@ -100,9 +100,9 @@ class reconcile_fields:  # noqa: N801 - used as a function, and faster than a ge
 
 @set_module("masthead.controller")
 class ReconcileFilter(logging.Filter):
-    """Adds ``controller``, ``object`` and ``reconcile_id`` to each record; empty outside of a reconcile. Passes all.
+    """Adds ``controller``, ``object`` and ``reconcile_id`` to all records; empty outside of a reconcile. It drops none.
 
-    Add it to a handler of your own, whose format can then have ``%(controller)s %(object)s %(reconcile_id)s``::
+    Add it to a handler, whose format can then use ``%(controller)s %(object)s %(reconcile_id)s``::
 
         import logging
 
@@ -111,7 +111,7 @@ class ReconcileFilter(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add the fields, unless the record has them from another handler."""
+        """Add the fields, unless another handler has added them."""
         if not hasattr(record, "controller"):
             fields = _CURRENT.get()
             record.controller, record.object, record.reconcile_id = fields or ("", "", "")
@@ -119,11 +119,11 @@ class ReconcileFilter(logging.Filter):
 
 
 class ReconcileLogger(logging.LoggerAdapter[logging.Logger]):
-    """A logger whose records name a reconcile, also for handlers without `ReconcileFilter`.
+    """A logger that adds the fields of a reconcile, also for handlers without `ReconcileFilter`.
 
     Args:
-        logger: Where records go.
-        fields: What is reconciled.
+        logger: The underlying logger.
+        fields: The fields.
     """
 
     def __init__(self, logger: logging.Logger, fields: ReconcileFields) -> None:
@@ -131,19 +131,19 @@ class ReconcileLogger(logging.LoggerAdapter[logging.Logger]):
         self._fields = fields
 
     def process(self, msg: object, kwargs: MutableMapping[str, object]) -> tuple[object, MutableMapping[str, object]]:
-        """Add the fields to `extra`; what the caller gives stays."""
+        """Add the fields to `extra`. The caller's fields take precedence."""
         extra = kwargs.get("extra")
         kwargs["extra"] = {**self._fields._asdict(), **(extra if isinstance(extra, dict) else {})}
         return msg, kwargs
 
 
 def _may_color() -> bool:
-    """Whether a terminal has colours, and the user wants them."""
+    """Whether the terminal supports colours, and the user has not disabled them."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
 
 
 class _MastheadHandler(logging.StreamHandler["TextIO"]):
-    """The handler of `setup_logging`, so that another call finds it."""
+    """The handler of `setup_logging`; a separate class, so that another call finds it."""
 
 
 @set_module("masthead.controller")
@@ -153,20 +153,21 @@ def setup_logging(
     *,
     stream: TextIO | None = None,
 ) -> None:
-    """Log to the error output, with the controller, the object and the reconcile id in each line of a reconcile.
+    """Log to standard error, with the controller, the object and the reconcile id in every line of a reconcile.
 
-    It adds one handler to the root logger and sets its level; calling it again replaces that handler. Handlers of others
-    stay.
+    The function adds a handler to the root logger and sets its level. Another call replaces this handler; other
+    handlers are unchanged.
 
     Args:
-        format: ``json`` for one JSON object per line, ``text`` for people; empty for text on a terminal, otherwise JSON.
+        format: ``json`` for one JSON object per line, ``text`` for people; empty for text on a terminal, otherwise
+            JSON.
         level: The level of the root logger, as a name or a number.
-        stream: Where to write; ``sys.stderr`` if None.
+        stream: The output; ``sys.stderr`` if None.
 
     Raises:
         ArgumentError: If the format or the level is invalid.
     """
-    # Not at the top: the formatters need the fields of this module.
+    # Imported here, because the formatters import the fields of this module.
     from masthead._controller.log_formatters import JsonFormatter, TextFormatter
 
     if format not in {"", "text", "json"}:

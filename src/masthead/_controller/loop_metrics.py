@@ -1,4 +1,4 @@
-"""What a controller counts, by controller-runtime's names, and its slowest reconciles."""
+"""The metrics of a controller, under controller-runtime's names, and its slowest reconciles."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopMetrics"]
 
-_SLOWEST: Final = 10
-_RECENT: Final = 1_000
-"""How many reconciles are remembered, to find an object that is reconciled again and again."""
+_MAX_SLOW: Final = 10
+_MAX_RECENT: Final = 1_000
+"""Number of recent reconciles, for the detection of hot loops."""
 
 
 class LoopMetrics:
-    """The instruments of one controller.
+    """The metrics of one controller.
 
     Attributes:
         counts: Reconciles by result.
-        recent: The objects reconciled last, and when.
+        recent: The recently reconciled objects, with their times.
         mapping_errors: Counts the errors of mappers.
     """
 
     def __init__(self, metrics: Metrics, controller: str, workers: int) -> None:
         self.counts: Counter[str] = Counter()
-        self.recent: Final[deque[tuple[float, Request]]] = deque(maxlen=_RECENT)
+        self.recent: Final[deque[tuple[float, Request]]] = deque(maxlen=_MAX_RECENT)
         self.mapping_errors: Final = metrics.counter(names.MAPPING_ERRORS, controller=controller)
         self._totals = {
             result: metrics.counter(names.RECONCILE_TOTAL, controller=controller, result=result)
@@ -49,12 +49,12 @@ class LoopMetrics:
         self._slowest: list[tuple[float, str, str]] = []
 
     def begin(self) -> None:
-        """A reconcile begins."""
+        """Count the start of a reconcile."""
         self._running += 1
         self._active.set(self._running)
 
     def end(self, flight: Flight, outcome: ReconcileOutcome, duration: float) -> None:
-        """A reconcile has ended."""
+        """Count the end of a reconcile."""
         result = outcome.label
         self._running -= 1
         self._active.set(self._running)
@@ -71,12 +71,12 @@ class LoopMetrics:
             if outcome.is_timeout:
                 self._timeouts.inc()
         slow = (duration, flight.request.key, flight.id)
-        if len(self._slowest) < _SLOWEST:
+        if len(self._slowest) < _MAX_SLOW:
             heapq.heappush(self._slowest, slow)
         elif duration > self._slowest[0][0]:
             heapq.heapreplace(self._slowest, slow)
 
     @property
     def slowest(self) -> list[tuple[float, str, str]]:
-        """The slowest reconciles: seconds, object and id of each."""
+        """The slowest reconciles, as seconds, object and id."""
         return self._slowest

@@ -1,4 +1,4 @@
-"""Runs a program's event loop to its end, which tasks that ignore their cancellation do not delay."""
+"""Runs a program's event loop, and does not wait forever for tasks that ignore their cancellation."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["StopTimeoutError", "run_main"]
 
 _log: Final = logging.getLogger("masthead.controller")
 _left_behind: Final[list[asyncio.Task[Any]]] = []
-"""Tasks that ignore their cancellation: collected, they would run on in a loop that is closed."""
+"""Tasks that ignore their cancellation; garbage collection would resume them in a closed loop."""
 
 
 class StopTimeoutError(DeadlineError):
-    """A manager stopped although something of it goes on."""
+    """A manager stopped although some of its work continues."""
 
 
 def run_main(main: Coroutine[object, None, None], *, patience: float = 0.5) -> None:
-    """Run a coroutine in an event loop of its own, as ``asyncio.run`` does, but do not wait forever for tasks that are left.
+    """Run a coroutine in a new event loop, as ``asyncio.run`` does, but with a time limit for remaining tasks.
 
     Args:
         main: The coroutine.
-        patience: Seconds in which tasks that are left are to end after they are cancelled.
+        patience: Seconds that remaining tasks have to end after their cancellation.
 
     Raises:
         BaseException: Whatever the coroutine raises.
@@ -40,7 +40,7 @@ def run_main(main: Coroutine[object, None, None], *, patience: float = 0.5) -> N
         stubborn = runner.run(_cancel_others(patience))
         if stubborn:
             _log.error("left behind at the end: %s", ", ".join(stubborn))
-            # Not `runner.close`, which would wait for them.
+            # Not `runner.close`, which would wait for the tasks.
             runner.get_loop().close()
             asyncio.set_event_loop(None)
         else:
@@ -48,7 +48,7 @@ def run_main(main: Coroutine[object, None, None], *, patience: float = 0.5) -> N
 
 
 async def _cancel_others(patience: float) -> list[str]:
-    """Cancel all other tasks of the loop; returns those that go on."""
+    """Cancel all other tasks of the loop; return the tasks that ignore it."""
     others: set[asyncio.Task[Any]] = asyncio.all_tasks() - {asyncio.current_task()}
     if not others:
         return []

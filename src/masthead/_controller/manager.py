@@ -1,7 +1,7 @@
-"""The manager: the controllers of a program, and how they run.
+"""The manager: the controllers of a program, and its options.
 
-A manager is a declaration. Each run has a `ManagerRuntime` of its own, so that one manager may run several times, one after
-the other or at once, as tests with several replicas do.
+A manager is a declaration. Each run has a separate `ManagerRuntime`, so that one manager can run several times, also
+concurrently, as in tests with several replicas.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from masthead._controller.declarations import kind_of
 from masthead._controller.logs import setup_logging
 from masthead._controller.main_loop import StopTimeoutError, run_main
 from masthead._controller.options import RunOptions
-from masthead._controller.permissions import checked_permissions
+from masthead._controller.permissions import check_permissions
 from masthead._controller.runtime import ManagerRuntime, default_metrics
 from masthead._controller.signals import stop_on_signals
 from masthead._controller.sources import SourceSpec
@@ -61,35 +61,39 @@ class Manager:
         app = masthead.Manager(leader_election="website-operator")
 
         @app.controller(Website, owns=[Deployment, Service])
-        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.controller.Result | None: ...
+        async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> masthead.controller.Result |
+        None: ...
 
         if __name__ == "__main__":
             app.run()
 
-    The same manager serves blocking and async programs: `run` blocks until the process is asked to stop, `serve` is its
-    coroutine. Reconcilers and timers may be coroutine functions or plain ones, which run in threads with blocking clients.
+    The same manager serves blocking and async programs: `run` blocks until the process is asked to stop, `serve` is the
+    coroutine for async programs. Reconcilers and timers are coroutine functions, or plain functions that run in threads
+    with blocking clients.
 
     Args:
-        name: What events and the user agent call the program; the name of the lease, or ``masthead``, by default.
+        name: The name of the program in Events and the user agent; the name of the lease, or ``masthead``, by default.
         namespaces: The namespaces to watch, for all controllers; None for all.
         leader_election: The name of a Lease: controllers run only in the replica that holds it. None for no election.
-        sharding: The name of a group of replicas that share the objects: each is reconciled by one of them at a time. None
-            for no sharding. Timers and sources run in every replica.
-        shard_by: What the share of an object follows from: its ``uid``, or its ``namespace``; the same in all replicas.
-        options: How it runs; the environment and the arguments of `run` take precedence.
+        sharding: The name of a group of replicas that divide the objects among them: one replica reconciles an object
+            at a time. None for no sharding. Timers and sources run in every replica.
+        shard_by: The property that assigns an object to a replica: its ``uid`` or its ``namespace``; the same in all
+            replicas.
+        options: The options of its runs. Environment variables and the arguments of `run` take precedence.
         client_options: Further arguments of the client, such as ``rate``.
-        metrics: Where to count; by default Prometheus, if that is installed and ``metrics_bind`` is not ``0``.
-        permissions: What sources and timers do, for ``masthead manifests``.
-        hold: How the caches hold objects: ``lazy`` decodes a section when it is first read, ``eager`` at once, and
-            ``compact`` compresses them and decodes them again at each read, which takes several times less memory.
-        transform: What is done to each object before it is cached, such as `drop_managed_fields`.
+        metrics: The metrics registry; by default Prometheus, if it is installed and ``metrics_bind`` is not ``0``.
+        permissions: Permissions for sources and timers, for ``masthead manifests``.
+        hold: The representation of cached objects: ``lazy`` decodes a section on its first read, ``eager`` decodes all
+            sections immediately, and ``compact`` compresses objects and decodes them at every read, which takes several
+            times less memory.
+        transform: A function that changes objects before they are cached, such as `drop_managed_fields`.
 
     Raises:
         ArgumentError: If an argument is invalid.
     """
 
     _THREADS: ClassVar[type[ThreadRunner]] = NoThreads
-    """What runs plain reconcilers and timers."""
+    """Runs plain reconcilers and timers."""
 
     def __init__(
         self,
@@ -125,7 +129,7 @@ class Manager:
         self._options = base
         self._client_options = dict(client_options or {})
         self._metrics = metrics
-        self._permissions = checked_permissions(permissions)
+        self._permissions = check_permissions(permissions)
         self._cache_options: InformerOptions[Object] = InformerOptions(hold=hold, transform=transform)
         self._controllers: list[Controller[Any]] = []
         self._sources: list[SourceSpec] = []
@@ -134,16 +138,14 @@ class Manager:
         self._ready_checks: dict[str, Callable[[], object]] = {}
         self._runtimes: list[ManagerRuntime] = []
 
-    # What is declared.
-
     @property
     def name(self) -> str:
-        """What events and the user agent call the program."""
+        """The name of the program in Events and the user agent."""
         return self._name
 
     @property
     def options(self) -> RunOptions:
-        """How it runs, as far as the code says."""
+        """The options in the code, without environment variables and arguments."""
         return self._options
 
     @property
@@ -158,7 +160,7 @@ class Manager:
 
     @property
     def timers(self) -> Sequence[TimerSpec]:
-        """The functions that are called periodically."""
+        """The periodic functions."""
         return tuple(self._timers)
 
     @property
@@ -168,17 +170,17 @@ class Manager:
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """What sources and timers do."""
+        """Permissions for sources and timers."""
         return self._permissions
 
     @property
     def cache_options(self) -> InformerOptions[Object]:
-        """How its caches hold objects."""
+        """The options of its caches."""
         return self._cache_options
 
     @property
     def shard_by(self) -> ShardKey:
-        """What the share of an object follows from."""
+        """The property that assigns an object to a replica."""
         return self._shard_by
 
     @property
@@ -204,9 +206,10 @@ class Manager:
             ArgumentError: If an argument is invalid, or there is a controller of that name.
             NameFormatError: If the finalizer is not a qualified name.
             SelectorError: If a selector is invalid.
-            UnknownKindError: If a class does not say where it is served.
+            UnknownKindError: If a class has no resource.
         """
-        # At once: `@app.controller` without a kind would register nothing, and replace the function.
+        # Checked before the decorator is called: `@app.controller` without a kind would replace the function by a
+        # decorator.
         kind_of(kind)
 
         def register(function: R) -> R:
@@ -221,7 +224,7 @@ class Manager:
         Raises:
             ArgumentError: If there is a controller of that name.
         """
-        if any(each.name == controller.name for each in self._controllers):
+        if any(other.name == controller.name for other in self._controllers):
             raise ArgumentError(
                 f"there is a controller {controller.name!r} already; give this one another name=...",
                 value=controller.name,
@@ -236,7 +239,7 @@ class Manager:
     def source(
         self, function: F | None = None, /, *, controller: str | Callable[..., object] = ""
     ) -> F | Callable[[F], F]:
-        """Register a source of external events: an async generator function, which yields what to reconcile.
+        """Register a source of external events: an async generator function that yields objects to reconcile.
 
         ::
 
@@ -246,32 +249,34 @@ class Manager:
                     name = await messages.get()
                     yield masthead.controller.Request("default", name)
 
-        It may take the client as an argument. It runs while the controllers do; if it raises, it is started again after a
-        backoff.
+        The function may take the client as an argument. It runs as long as the controllers, and restarts after a
+        backoff if it raises.
 
         Args:
             function: The generator function.
-            controller: The controller that reconciles what it yields, by its name or its reconciler; may be left out if
-                there is only one.
+            controller: The name or the reconciler of the controller; optional if there is only one.
 
         Raises:
-            ArgumentError: If it is not an async generator function, requires more than the client, or there is no such
-                controller.
+            ArgumentError: If the function is not an async generator function or requires more than the client, or the
+                controller does not exist.
         """
-        if function is not None and any(function in (each.name, each.function.given) for each in self._controllers):
+        is_reconciler = any(
+            function in (controller.name, controller.function.given) for controller in self._controllers
+        )
+        if function is not None and is_reconciler:
             raise ArgumentError(
                 "that is a controller, not a source: write @manager.source(controller=...) above the source",
                 value=function,
             )
 
         def register(given: F) -> F:
-            self._sources.append(SourceSpec(cast("Callable[..., Any]", given), self._named(controller)))
+            self._sources.append(SourceSpec(cast("Callable[..., Any]", given), self._find_controller(controller)))
             return given
 
         return register if function is None else register(function)
 
     def timer(self, seconds: float) -> Callable[[F], F]:
-        """Register a function that is called periodically, while the controllers run.
+        """Register a function to call periodically while the controllers run.
 
         ::
 
@@ -281,8 +286,9 @@ class Manager:
             @app.timer(60)
             def collect(client: masthead.Client) -> None: ...
 
-        It may take the client as an argument. A plain function runs in a thread, with a blocking client. An error is logged; the
-        next call comes at its time. Calls never overlap. One that is running at the stop has the graceful timeout to finish.
+        The function may take the client as an argument; a plain function runs in a thread, with a blocking client.
+        Errors are logged and do not change the schedule. Calls never overlap. At the stop, a running call has the
+        graceful timeout to finish.
 
         Args:
             seconds: The time between the end of one call and the next.
@@ -290,7 +296,7 @@ class Manager:
         Raises:
             ArgumentError: If the time is not positive, or the function requires more than the client.
         """
-        # At once: `@app.timer` without a time would register nothing, and replace the function.
+        # Checked before the decorator is called: `@app.timer` without a time would replace the function by a decorator.
         check_interval(seconds)
 
         def register(given: F) -> F:
@@ -308,7 +314,7 @@ class Manager:
         _check_name("health_check", name)
 
         def register(given: F) -> F:
-            self._health_checks[name] = _checked_check(given)
+            self._health_checks[name] = _require_function(given)
             return given
 
         return register
@@ -322,24 +328,22 @@ class Manager:
         _check_name("ready_check", name)
 
         def register(given: F) -> F:
-            self._ready_checks[name] = _checked_check(given)
+            self._ready_checks[name] = _require_function(given)
             return given
 
         return register
-
-    # How it runs.
 
     def run(self, config: Config | None = None, **overrides: Unpack[RunOverrides]) -> None:
         """Run until the process receives SIGTERM or SIGINT, or `stop` is called.
 
         Args:
-            config: The cluster; None to find it as kubectl does, or as the options say.
-            overrides: What takes precedence over the environment and the code; see `RunOptions`.
+            config: The cluster; None for the kubeconfig of the options, or the cluster that kubectl would use.
+            overrides: Options that take precedence over the environment and the code; see `RunOptions`.
 
         Raises:
             ManagerStateError: If there is no controller, source or timer, or an event loop is running already.
             ConfigError: If there is no configuration of a cluster, or an environment variable is invalid.
-            DeadlineError: If a reconcile, source or timer went on after the stop, and was abandoned.
+            DeadlineError: If a reconcile, source or timer ignored its cancellation, and was abandoned.
             MastheadError: If the manager cannot be started.
         """
         try:
@@ -357,8 +361,8 @@ class Manager:
         """Run until `stop` is called, or the task is cancelled. Signals and environment variables are not handled.
 
         Args:
-            client: The client to use, which is not closed at the end; or the configuration of one.
-            overrides: What takes precedence over the code; see `RunOptions`.
+            client: A client, which is not closed at the end, or the configuration of one.
+            overrides: Options that take precedence over the code; see `RunOptions`.
 
         Raises:
             ManagerStateError: If there is no controller, source or timer.
@@ -379,11 +383,11 @@ class Manager:
         """Run while a block is executed, in the running event loop.
 
         Args:
-            client: The client to use, which is not closed at the end; or the configuration of one.
-            clock: The time that is written to the API.
-            detect_mutations: Whether to look for changes of cached objects, for tests; None for what the environment
-                variable ``MASTHEAD_MUTATION_DETECTOR`` says.
-            overrides: What takes precedence over the code; see `RunOptions`.
+            client: A client, which is not closed at the end, or the configuration of one.
+            clock: The clock for timestamps in the API.
+            detect_mutations: Whether to detect mutations of cached objects, for tests; None for the value of the
+                environment variable ``MASTHEAD_MUTATION_DETECTOR``.
+            overrides: Options that take precedence over the code; see `RunOptions`.
 
         Raises:
             ManagerStateError: If there is no controller, source or timer.
@@ -415,11 +419,11 @@ class Manager:
     def running_in_thread(
         self, config: Config | None = None, **overrides: Unpack[RunOverrides]
     ) -> Generator[ManagerRuntime]:
-        """Run while a block is executed, with an event loop in a thread of its own; for blocking programs and tests.
+        """Run while a block is executed, with an event loop in a separate thread; for blocking programs and tests.
 
         Args:
-            config: The cluster; None to find it as kubectl does.
-            overrides: What takes precedence over the code; see `RunOptions`.
+            config: The cluster; None for the cluster that kubectl would use.
+            overrides: Options that take precedence over the code; see `RunOptions`.
 
         Raises:
             ManagerStateError: If there is no controller, source or timer.
@@ -427,12 +431,12 @@ class Manager:
         """
         self._check_runnable()
         started = threading.Event()
-        found: list[ManagerRuntime] = []
+        runtimes: list[ManagerRuntime] = []
         errors: list[BaseException] = []
 
         async def main() -> None:
             async with self.running(config, **overrides) as runtime:
-                found.append(runtime)
+                runtimes.append(runtime)
                 started.set()
                 await runtime.wait_for_stop()
 
@@ -452,35 +456,34 @@ class Manager:
             thread.join()
             raise errors[0]
         try:
-            yield found[0]
+            yield runtimes[0]
         finally:
-            found[0].stop()
+            runtimes[0].stop()
             thread.join()
         if errors:
             raise errors[0]
 
     def stop(self) -> None:
-        """Ask all runs to stop gracefully; from any thread."""
+        """Ask all runs to stop gracefully, from any thread."""
         for runtime in list(self._runtimes):
             runtime.stop()
 
     def make_client(self, config: Config | None, options: RunOptions) -> Client:
-        """The client of a run.
+        """Create the client of a run.
 
         Raises:
             ConfigError: If there is no configuration of a cluster.
         """
         metrics = default_metrics(options) if self._metrics is None else self._metrics
-        found = {"user_agent": self._name, "metrics": metrics, **self._client_options}
+        # Options of the program take precedence over ours.
+        arguments = {"user_agent": self._name, "metrics": metrics, **self._client_options}
         if config is not None:
-            return Client(config, **cast("Any", found))
-        return Client(kubeconfig=options.kubeconfig or None, context=options.context or None, **cast("Any", found))
+            return Client(config, **cast("Any", arguments))
+        return Client(kubeconfig=options.kubeconfig or None, context=options.context or None, **cast("Any", arguments))
 
     def __repr__(self) -> str:
-        names = ", ".join(each.name for each in self._controllers)
+        names = ", ".join(controller.name for controller in self._controllers)
         return f"<Manager {self._name}: {names or 'no controllers'}>"
-
-    # Inside.
 
     async def _run(self, config: Config | None, options: RunOptions) -> None:
         self._check_runnable()
@@ -503,27 +506,25 @@ class Manager:
         if not (self._controllers or self._timers or self._sources):
             raise ManagerStateError("there is nothing to run; register a controller with @manager.controller(Kind)")
 
-    def _named(self, controller: str | Callable[..., object]) -> Controller[Any]:
-        """The controller of a name or of a reconciler; the only one if neither is given."""
-        if not controller and len(self._controllers) == 1:
+    def _find_controller(self, wanted: str | Callable[..., object]) -> Controller[Any]:
+        """Find a controller by its name or its reconciler; without either, return the only one."""
+        if not wanted and len(self._controllers) == 1:
             return self._controllers[0]
-        for each in self._controllers:
-            if controller and controller in {each.name, each.function.given}:
-                return each
-        known = ", ".join(each.name for each in self._controllers) or "none"
-        raise ArgumentError(
-            f"say which controller a source is for: controller=...; there are: {known}", value=controller
-        )
+        for controller in self._controllers:
+            if wanted and wanted in {controller.name, controller.function.given}:
+                return controller
+        known = ", ".join(controller.name for controller in self._controllers) or "none"
+        raise ArgumentError(f"say which controller a source is for: controller=...; there are: {known}", value=wanted)
 
 
 def _check_name(decorator: str, name: object) -> None:
-    # At once: a decorator without its name would register nothing, and replace the function.
+    # Checked before the decorator is called: without its name, it would replace the function by a decorator.
     if not isinstance(name, str) or not name:
         given = getattr(name, "__qualname__", repr(name))
         raise ArgumentError(f"a check needs a name, not {given}: write @manager.{decorator}('database')", value=name)
 
 
-def _checked_check(given: object) -> Callable[[], object]:
+def _require_function(given: object) -> Callable[[], object]:
     if isinstance(given, type) or not callable(given):
         raise ArgumentError(f"a check is a function, not {given!r}", value=given)
     return given

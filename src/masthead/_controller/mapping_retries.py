@@ -1,4 +1,4 @@
-"""Mappers that have raised are called again: later, and for all that they have missed."""
+"""Retries of mappers that raised, for all states of an object that they missed."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 __all__ = ["MappingRetries"]
 
 _FIRST_RETRY: Final = 1.0
-_LONGEST_RETRY: Final = 300.0
-"""Seconds until a mapper that has raised is called again."""
-_STATES: Final = 100
-"""How many former states of an object are kept."""
+_MAX_RETRY: Final = 300.0
+"""Maximum delay of a retry in seconds."""
+_MAX_STATES: Final = 100
+"""Number of old states per object."""
 
 
 class Retrier(Protocol):
-    """Is called when a mapping has failed."""
+    """Called after an error of a mapper."""
 
     def __call__(self, source: EnqueueHandler, key: str, delay: float, error: Exception) -> None:
-        """A mapper has raised for an object, and is called again after a delay."""
+        """Handle the error of a mapper, which is retried after a delay."""
         ...
 
 
 @dataclass(slots=True)
 class _FailedMapping:
-    """A mapper that has raised for an object.
+    """A mapper that raised for an object.
 
     Attributes:
-        source: Whose mapper.
-        states: What the object was before its changes: whoever it led to must hear of them.
-        failure: Its failures so far.
-        timer: When it is called again.
+        source: The handler with the mapper.
+        states: Old states of the object, whose requests must be enqueued as well.
+        failure: Its failures.
+        timer: The timer of the next retry.
     """
 
     source: EnqueueHandler
@@ -49,11 +49,11 @@ class _FailedMapping:
 
 
 class MappingRetries:
-    """Remembers failed mappings, one for each object and source.
+    """Retries failed mappings, per object and handler.
 
     Args:
-        current: Returns an object as the cache has it; None if it is gone.
-        on_failure: Is called when a mapper has raised.
+        current: Returns the cached object; None if it was deleted.
+        on_failure: Called after every error of a mapper.
     """
 
     def __init__(self, current: Callable[[EnqueueHandler, str], Object | None], on_failure: Retrier) -> None:
@@ -62,42 +62,42 @@ class MappingRetries:
         self._failed: dict[tuple[int, str], _FailedMapping] = {}
 
     def add(self, source: EnqueueHandler, key: str, old: Object | None, error: Exception) -> None:
-        """Call a mapper again later that has raised.
+        """Retry a mapper that raised.
 
         Args:
-            source: Whose mapper.
-            key: The object.
-            old: What the object was before the change; None if it was added.
-            error: What was raised.
+            source: The handler with the mapper.
+            key: The key of the object.
+            old: The object before the change; None if it was added.
+            error: The error.
         """
         failed = self._failed.setdefault((id(source), key), _FailedMapping(source))
         if old is not None:
             failed.states.append(old)
-            del failed.states[:-_STATES]
-        # One is on its way, and will map this change as well.
+            del failed.states[:-_MAX_STATES]
+        # A retry that is scheduled already maps this change as well.
         if failed.timer is None:
             self._schedule(failed, key, error)
 
     def is_due(self, by: float) -> bool:
-        """Whether a mapper is called again by a time of the loop's clock."""
-        return any(each.timer is not None and each.timer.when() <= by for each in self._failed.values())
+        """Whether a retry is due by a time of the loop's clock."""
+        return any(failed.timer is not None and failed.timer.when() <= by for failed in self._failed.values())
 
     def failing(self) -> dict[str, RepeatedFailure]:
-        """Return the mappers that are to be retried, with the object of each, and their failures."""
+        """Return the failures of mappers that are to be retried, by mapper and object."""
         return {
             f"mapper of {failed.source.resource.group_resource} {key}": failed.failure
             for (_, key), failed in self._failed.items()
         }
 
     def clear(self) -> None:
-        """Call no mapper again."""
-        for each in self._failed.values():
-            if each.timer is not None:
-                each.timer.cancel()
+        """Cancel all retries."""
+        for failed in self._failed.values():
+            if failed.timer is not None:
+                failed.timer.cancel()
         self._failed.clear()
 
     def _schedule(self, failed: _FailedMapping, key: str, error: Exception) -> None:
-        delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2**failed.failure.times)
+        delay = min(_MAX_RETRY, _FIRST_RETRY * 2**failed.failure.times)
         failed.failure = failed.failure.followed_by(error)
         self._on_failure(failed.source, key, delay, error)
         failed.timer = asyncio.get_running_loop().call_later(delay, self._retry, key, failed)

@@ -22,19 +22,19 @@ __all__ = ["MetricsPage"]
 
 _WORTH_COMPRESSING: Final = 1024
 _FAST: Final = 1
-"""The level of compression: metrics shrink to a tenth, and higher levels take several times as long for little more."""
+"""The compression level. It shrinks metrics to a tenth; higher levels take several times longer and gain little."""
 
 
 class MetricsPage:
-    """Answers scrapes, in Prometheus' text format or in OpenMetrics as the client asks.
+    """Answers scrapes in Prometheus' text format, or in OpenMetrics if the client asks for it.
 
-    The exposition is made in a thread: thousands of time series take longer than the loop may be held.
+    A thread renders the exposition, because thousands of time series would block the event loop.
 
     Args:
         registry: The registry; None if no metrics are recorded.
 
     Attributes:
-        problem: Why there are no metrics, and what to do; empty if there are.
+        problem: The reason why there are no metrics, with a remedy; empty if there are metrics.
     """
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
@@ -67,8 +67,8 @@ def _expose(registry: CollectorRegistry, accepted: str, names: Sequence[str]) ->
 
 
 def _accepts_gzip(request: EndpointRequest) -> bool:
-    for each in request.headers.get("accept-encoding", "").split(","):
-        coding, _, weight = each.partition(";")
+    for element in request.headers.get("accept-encoding", "").split(","):
+        coding, _, weight = element.partition(";")
         if coding.strip().lower() == "gzip":
             return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
     return False

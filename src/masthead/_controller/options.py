@@ -1,4 +1,4 @@
-"""How a manager runs, from its code, from the environment and from arguments; the later ones take precedence."""
+"""Options of a manager's run: from the code, the environment and arguments, in order of increasing precedence."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["ALL_NAMESPACES", "ENVIRONMENT", "LogFormat", "RunOptions", "RunOverrides"]
 
 LogFormat: TypeAlias = Literal["", "text", "json"]
-"""How log lines look; empty to leave logging as the program has set it up."""
+"""The format of log lines; empty to leave the program's logging unchanged."""
 
 ALL_NAMESPACES: Final = "*"
-"""What stands for all namespaces in arguments and in the environment."""
+"""All namespaces, in arguments and in the environment."""
 
 _LOG_FORMATS: Final = ("", "text", "json")
 _SECONDS: Final = ("graceful_timeout", "lease_duration", "renew_deadline", "retry_period")
@@ -29,7 +29,7 @@ _SECONDS: Final = ("graceful_timeout", "lease_duration", "renew_deadline", "retr
 
 @set_module("masthead.controller")
 class RunOverrides(TypedDict, total=False):
-    """The arguments of `Manager.run`: what takes precedence over the environment and the code. See `RunOptions`."""
+    """The arguments of `Manager.run`, which take precedence over the environment and the code. See `RunOptions`."""
 
     namespaces: tuple[str, ...]
     kubeconfig: str
@@ -53,31 +53,31 @@ class RunOverrides(TypedDict, total=False):
 @set_module("masthead.controller")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a manager runs.
+    """The options of a manager's run.
 
-    Each attribute can be set in the code, by an environment variable and by an argument of ``masthead run``; an argument
-    takes precedence over the environment, and the environment over the code.
+    Each option can be set in the code, by an environment variable, and by an argument of ``masthead run``. Arguments
+    take precedence over the environment, and the environment over the code.
 
     Attributes:
         namespaces: The namespaces to watch; empty for all.
-        kubeconfig: The path of the kubeconfig; empty to find the cluster as kubectl does.
-        context: The context of the kubeconfig; empty for the current one.
-        identity: The name of this process among its replicas; empty for the host name and a random part.
+        kubeconfig: The path of the kubeconfig; empty for the cluster that kubectl would use.
+        context: The context of the kubeconfig; empty for the current context.
+        identity: The unique name of this replica; empty for the host name and a random part.
         leader_election: Whether controllers run only while this process is the leader.
         leader_election_id: The name of the Lease.
         leader_election_namespace: The namespace of the Lease; empty for the client's.
-        lease_duration: Seconds after which the lease of a leader that does not renew it expires.
-        renew_deadline: Seconds in which a leader must renew the lease, or stop.
+        lease_duration: Seconds after the last renewal at which the lease expires.
+        renew_deadline: Seconds after the last renewal at which a leader stops.
         retry_period: Seconds between attempts to acquire or renew the lease.
-        sharding: Whether replicas share the keys.
+        sharding: Whether replicas divide the objects among them.
         metrics_bind: The address of ``/metrics``; ``0`` for off, ``:0`` for any free port.
         probe_bind: The address of ``/healthz``, ``/readyz`` and ``/livez``; ``0`` for off.
-        debug_bind: The address of ``/debug``; ``0`` for off. It shows names of objects and stacks, and asks nobody for a
-            password: bind it to ``127.0.0.1``, and use ``kubectl port-forward``.
-        graceful_timeout: Seconds that running reconciles and timers have to finish when the process is asked to stop. With
-            the default, a process has ended before a kubelet kills its pod after 30 seconds.
-        log_format: ``text`` or ``json``; empty to leave logging as the program has set it up.
-        log_level: The level of logging, such as ``INFO``; empty as `log_format`.
+        debug_bind: The address of ``/debug``; ``0`` for off. The page contains object names and stacks, and has no
+            authentication: bind it to ``127.0.0.1``, and use ``kubectl port-forward``.
+        graceful_timeout: Seconds that running reconciles and timers have to finish when the process is asked to stop.
+            With the default, the process ends before the kubelet kills its pod after 30 seconds.
+        log_format: ``text`` or ``json``; empty to leave the program's logging unchanged.
+        log_level: The log level, such as ``INFO``; empty to leave the program's logging unchanged.
 
     Raises:
         ArgumentError: If an option is invalid.
@@ -128,21 +128,21 @@ class RunOptions:
             raise ArgumentError(f"log_format must be 'text' or 'json', not {self.log_format!r}", value=self.log_format)
 
     def overridden(self, **overrides: Unpack[RunOverrides]) -> RunOptions:
-        """Return these options with others in their place.
+        """Return a copy with some options replaced.
 
         Raises:
             ArgumentError: If an option is invalid.
-            TypeError: If there is no such option.
+            TypeError: If an option does not exist.
         """
         return replace(self, **overrides)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], base: RunOptions | None = None) -> RunOptions:
-        """Return options with those in their place that environment variables set; empty variables set nothing.
+        """Return options with the values of environment variables. Empty variables are ignored.
 
         Args:
             environment: The variables, usually ``os.environ``.
-            base: What the code says; the defaults if None.
+            base: The options in the code; None for the defaults.
 
         Raises:
             ConfigError: If a variable is invalid.
@@ -161,15 +161,15 @@ class RunOptions:
 
 def _check_seconds(name: str, seconds: object) -> None:
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    # Not a number compares as false.
+    # The negated comparison rejects NaN, which compares as false.
     if not is_number or not cast("float", seconds) >= 0:
         raise ArgumentError(f"{name} must be a number of seconds, not {seconds!r}", value=seconds)
 
 
 def parse_namespaces(text: str) -> tuple[str, ...]:
-    """Parse names that are separated by commas; ``*`` stands for all namespaces, as an empty tuple does."""
-    found = tuple(dict.fromkeys(part for each in text.split(",") if (part := each.strip())))
-    return () if ALL_NAMESPACES in found else found
+    """Parse comma-separated names; ``*`` means all namespaces, and gives an empty tuple."""
+    namespaces = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+    return () if ALL_NAMESPACES in namespaces else namespaces
 
 
 def _parse_bool(text: str) -> bool:
@@ -199,4 +199,4 @@ ENVIRONMENT: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
     _VARIABLES.get(field.name, f"MASTHEAD_{field.name.upper()}"): (field.name, _PARSERS.get(field.name, str))
     for field in fields(RunOptions)
 }
-"""The environment variables: the option that each sets, and the function that parses it."""
+"""Environment variables with the name and the parser of their option."""

@@ -1,4 +1,4 @@
-"""Ownership of applied objects: who may control an object, and when its owner has to be confirmed first."""
+"""Ownership of applied objects: owner references, and checks of the controller."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def prepare_configuration(obj: Object, owner: Object | None, namespace: str) -> 
     if namespace and not metadata.get("namespace"):
         metadata["namespace"] = namespace
     if owner is not None:
-        # As plain data: to set the reference on a copy and encode it again takes several times longer.
+        # As plain data, because changing and encoding a copy of the object takes several times longer.
         check_ownable(obj.kind, obj.metadata.name, metadata.get("namespace", ""), owner)
         metadata["ownerReferences"] = [_controller_reference(owner)]
     return plain
@@ -62,8 +62,8 @@ def _controller_reference(owner: Object) -> dict[str, object]:
 def _encode_string_data(secret: dict[str, Any]) -> None:
     """Move the ``stringData`` of a Secret to ``data``, as the server stores it.
 
-    A manager that applies ``stringData`` owns a field that no Secret has when it is read, so nothing shows whether it has
-    changed, and keys that are no longer applied stay.
+    A manager that applies ``stringData`` owns a field that no Secret has when it is read, so nothing shows whether it
+    has changed, and keys that are no longer applied stay.
     """
     texts = secret.get("stringData")
     if is_object(texts) and all(isinstance(text, str) for text in texts.values()):
@@ -94,10 +94,10 @@ def check_controllable(live: Object, owner: Object) -> None:
 
 
 def gains_controller(live: Object | None, owner: Object) -> bool:
-    """Whether an owner that controls an object from now on has not controlled it before.
+    """Whether an owner becomes the controller of an object.
 
     Args:
-        live: The object; None if it is to be created.
+        live: The current object; None for a new one.
         owner: The owner.
     """
     standing = None if live is None else controller_of(live)
@@ -105,7 +105,7 @@ def gains_controller(live: Object | None, owner: Object) -> bool:
 
 
 def is_held_by_namesake(obj: Object, owner: Object) -> bool:
-    """Whether the controller of an object has the kind and name of an owner, and another uid."""
+    """Whether the controller of an object has the kind and name of an owner, but another UID."""
     standing = controller_of(obj)
     return (
         standing is not None and standing.uid != owner.metadata.uid and is_same_owner(standing, owner_reference(owner))

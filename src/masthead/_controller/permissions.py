@@ -1,4 +1,4 @@
-"""What a program does beside what its controllers declare, for `masthead manifests`."""
+"""Permissions that a program needs in addition to those of its controllers, for `masthead manifests`."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
 
-__all__ = ["Permission", "checked_permissions"]
+__all__ = ["Permission", "check_permissions"]
 
 _VERB: Final = re.compile(r"[a-z]+|\*")
 
 
 @set_module("masthead.controller")
 class Permission:
-    """A permission that a program needs beside those that its controllers imply.
+    """A permission in addition to those that the declarations of controllers imply.
 
     ::
 
         @app.controller(Website, permissions=[masthead.controller.Permission(Secret, "get", names=["tls"])])
         async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None: ...
 
-    ``masthead manifests`` adds it to the rules of the program's service account; nothing is checked when the program runs.
+    ``masthead manifests`` adds it to the rules of the program's service account. It has no effect at run time.
 
     Args:
         kind: The class, or the resource, such as ``v1/secrets``.
-        verbs: What is done: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete`` and so on.
-        subresource: Of which subresource, such as ``log``; empty for the object itself.
-        names: Only objects of these names; empty for all.
-        namespace: Only objects of one namespace or of several; None for those of the manager.
+        verbs: The verbs: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete`` and so on.
+        subresource: The subresource, such as ``log``; empty for the object itself.
+        names: Only objects with these names; empty for all.
+        namespace: Only objects of one namespace or of several; None for the manager's namespaces.
 
     Attributes:
         kind: The class, or the resource.
-        verbs: What is done.
-        subresource: Of which subresource; empty for the object itself.
-        names: Only objects of these names; empty for all.
-        namespaces: Only objects of these namespaces; None for those of the manager.
+        verbs: The verbs.
+        subresource: The subresource; empty for the object itself.
+        names: Only objects with these names; empty for all.
+        namespaces: Only objects of these namespaces; None for the manager's namespaces.
 
     Raises:
         ArgumentError: If an argument is invalid.
-        UnknownKindError: If the class does not say where it is served.
+        UnknownKindError: If the class has no resource.
     """
 
     __slots__ = ("kind", "names", "namespaces", "subresource", "verbs")
@@ -85,19 +85,19 @@ class Permission:
         return f"<Permission to {', '.join(self.verbs)} {self.resource.group_resource}{slash}>"
 
 
-def checked_permissions(given: Iterable[Permission]) -> tuple[Permission, ...]:
-    """Permissions, if they are.
+def check_permissions(permissions: Iterable[Permission]) -> tuple[Permission, ...]:
+    """Check that all items are permissions, and return them.
 
     Raises:
-        ArgumentError: If one is something else.
+        ArgumentError: If an item is not a `Permission`.
     """
-    found = tuple(given)
-    for each in found:
-        if not isinstance(cast("object", each), Permission):
+    checked = tuple(permissions)
+    for permission in checked:
+        if not isinstance(cast("object", permission), Permission):
             raise ArgumentError(
-                f"permissions has {each!r}; write masthead.controller.Permission(Kind, 'get')", value=each
+                f"permissions has {permission!r}; write masthead.controller.Permission(Kind, 'get')", value=permission
             )
-    return found
+    return checked
 
 
 def _title(kind: KindLike) -> str:

@@ -1,4 +1,4 @@
-"""Predicates: which changes of watched objects lead to a reconcile.
+"""Predicates: filters for changes of watched objects.
 
 ::
 
@@ -7,7 +7,7 @@
     @app.controller(Website, predicate=spec_or_annotations)
     async def reconcile(ctx: masthead.aio.ReconcileContext[Website], site: Website) -> None: ...
 
-A predicate does not shrink the cache: the objects are still listed, watched and stored. For that, use selectors.
+Predicates do not shrink the cache: the objects are still listed, watched and stored. Selectors do.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class ChangeEvent:
     Attributes:
         old: The object before; None if it was added.
         new: The object after; None if it was deleted.
-        is_initial: Whether it was there before the controller was.
-        is_resync: Whether nothing has changed, and a resync delivers the object again.
+        is_initial: Whether the object existed before the controller started.
+        is_resync: Whether the object is unchanged and delivered by a resync.
     """
 
     old: Object | None
@@ -58,20 +58,20 @@ class ChangeEvent:
 
     @property
     def object(self) -> Object:
-        """The object as it is now, or was last."""
+        """The object after the change, or before its deletion."""
         return cast("Object", self.new if self.new is not None else self.old)
 
 
 @set_module("masthead.predicates")
 class Predicate:
-    """Decides whether a change leads to a reconcile; combined with ``&``, ``|`` and ``~``.
+    """A filter for changes. Combine predicates with ``&``, ``|`` and ``~``.
 
     Args:
-        test: Is called with each change. It must neither block nor change the objects. If it raises, the change
-            counts, and the error is logged.
+        test: Called with every change. It must neither block nor mutate the objects. If it raises, the error is logged,
+            and the change passes.
 
     Raises:
-        ArgumentError: If it is no plain function.
+        ArgumentError: If the test is not a plain function.
     """
 
     __slots__ = ("_test",)
@@ -85,15 +85,15 @@ class Predicate:
         return bool(self._test(event))
 
     def __and__(self, other: Predicate) -> Predicate:
-        """Both."""
+        """Combine two predicates: both must pass."""
         return Predicate(lambda event: self(event) and other(event))
 
     def __or__(self, other: Predicate) -> Predicate:
-        """At least one of them."""
+        """Combine two predicates: one must pass."""
         return Predicate(lambda event: self(event) or other(event))
 
     def __invert__(self) -> Predicate:
-        """Not this."""
+        """Negate the predicate."""
         return Predicate(lambda event: not self(event))
 
 
@@ -102,21 +102,21 @@ PredicateLike: TypeAlias = Predicate | Callable[[ChangeEvent], bool]
 
 
 def predicate_of(given: PredicateLike | None) -> Predicate | None:
-    """A predicate, of one or of a function.
+    """Turn a predicate or a function into a predicate.
 
     Raises:
-        ArgumentError: If it is neither.
+        ArgumentError: If the argument is neither.
     """
     return given if given is None or isinstance(given, Predicate) else Predicate(given)
 
 
 def _on_update(differs: Callable[[Object, Object], bool]) -> Predicate:
-    """Passes adds, deletes and resyncs, and the updates that differ."""
+    """Return a predicate for adds, deletes, resyncs, and updates that differ."""
 
     def test(event: ChangeEvent) -> bool:
         if event.old is None or event.new is None or event.is_resync:
             return True
-        # A recreated object is another one, even if it looks the same.
+        # A recreated object is a different object even if all fields are equal.
         return event.old.metadata.uid != event.new.metadata.uid or differs(event.old, event.new)
 
     return Predicate(test)
@@ -131,7 +131,7 @@ generation_changed: Final = _on_update(
         or (old.metadata.deletion_timestamp is None) != (new.metadata.deletion_timestamp is None)
     )
 )
-"""Updates of the spec, and the begin of a deletion; not those of status, labels or annotations. Adds and deletes pass."""
+"""Updates of the spec and the start of a deletion; not of status, labels or annotations. Adds and deletes pass."""
 
 labels_changed: Final = _on_update(lambda old, new: old.metadata.labels != new.metadata.labels)
 """Updates that change labels. Adds and deletes pass."""
@@ -150,32 +150,32 @@ metadata_changed: Final = (
 
 @set_module("masthead.predicates")
 def fields_changed(*paths: str) -> Predicate:
-    """Updates that change one of some fields. Adds and deletes pass.
+    """Return a predicate for updates that change at least one of several fields. Adds and deletes pass.
 
     Args:
         paths: Fields by their wire names, such as ``spec.replicas`` or ``data``.
 
     Raises:
-        ArgumentError: If there is no path, or one is empty.
+        ArgumentError: If there is no path, or a path is empty.
     """
     if not paths or not all(paths):
         raise ArgumentError("name the fields, such as fields_changed('spec.replicas')", value=paths)
     split = [path.split(".") for path in paths]
-    return _on_update(lambda old, new: any(_at(old, each) != _at(new, each) for each in split))
+    return _on_update(lambda old, new: any(_value_at(old, path) != _value_at(new, path) for path in split))
 
 
 @set_module("masthead.predicates")
 def when(test: Callable[[ChangeEvent], bool]) -> Predicate:
-    """A predicate of your own: ``when(lambda event: event.object.metadata.name != "ignored")``.
+    """Return a predicate for a function: ``when(lambda event: event.object.metadata.name != "ignored")``.
 
     Raises:
-        ArgumentError: If it is no plain function.
+        ArgumentError: If the argument is not a plain function.
     """
     return Predicate(test)
 
 
-def _at(obj: Object, path: Sequence[str]) -> object:
-    """The value at a path of wire names; None if it is unset."""
+def _value_at(obj: Object, path: Sequence[str]) -> object:
+    """Return the value at a path of wire names; None if it is unset."""
     value: object = obj.to_dict()
     for name in path:
         if not isinstance(value, dict):

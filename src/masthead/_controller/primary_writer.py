@@ -1,4 +1,4 @@
-"""Writes to the reconciled object: each names the version that it changes, and is made again on the newest one."""
+"""Writes to the reconciled object, with optimistic locking and retries on the newest version."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = ["ObjectTarget", "PrimaryWriter", "open_resource", "resource_client", 
 T = TypeVar("T", bound=Object)
 
 _ATTEMPTS: Final = 5
-"""How often a write is tried when others write the object at the same time."""
+"""Number of attempts of a write that conflicts with concurrent writes."""
 
 
 class ObjectTarget(NamedTuple):
-    """Where an object is served."""
+    """The resource of an object, and its scope."""
 
     resource: GroupVersionResource
     namespaced: bool
 
 
 async def target_of(client: Client, obj: Object) -> ObjectTarget:
-    """Where an object is served; for an untyped one, the server says it.
+    """Return the resource of an object; for an untyped object, ask the server.
 
     Raises:
         UnknownKindError: If the server does not serve the kind of an untyped object.
@@ -55,7 +55,7 @@ def resource_client(client: Client, obj: Object, target: ObjectTarget, namespace
 
 
 def open_resource(client: Client, kind: KindLike, namespace: str) -> ResourceClient[Any]:
-    """The client of a kind that a controller has declared, in a namespace; empty for a cluster-scoped kind."""
+    """Return the client of a declared kind in a namespace; empty for a cluster-scoped kind."""
     found = kind_of(kind)
     if isinstance(found, type):
         return client.resource(found, namespace or None)
@@ -68,11 +68,11 @@ class PrimaryWriter(Generic[T]):
     Args:
         resource: The client of its resource, in its namespace.
         name: The name of the object.
-        obj: The object as the cache has it; None if it is gone.
-        field_manager: Who owns the fields that are written.
+        obj: The cached object; None if it was deleted.
+        field_manager: The owner of the written fields.
 
     Attributes:
-        latest: The newest version that is known; None if the object is gone.
+        latest: The newest known version; None if the object was deleted.
     """
 
     def __init__(self, resource: ResourceClient[Any], name: str, obj: T | None, field_manager: str) -> None:
@@ -83,41 +83,41 @@ class PrimaryWriter(Generic[T]):
         self._name = name
         self._field_manager = field_manager
 
-    async def confirm(self, *, anew: bool = True) -> bool:
+    async def confirm(self, *, again: bool = True) -> bool:
         """Ask the server whether the cache is right about the object.
 
         Args:
-            anew: Whether to ask again, although an answer or a write of this reconcile has confirmed it.
+            again: Whether to ask even if an earlier request of this reconcile has confirmed the object.
 
         Returns:
-            Whether the object exists with the uid that the cache has; if the cache does not have it, whether it is gone.
+            Whether the object exists with the cached UID; without a cached object, whether the server has none either.
 
         Raises:
-            StatusError: If the server refuses it.
+            StatusError: If the server rejects the request.
         """
-        if self._is_confirmed and not anew:
+        if self._is_confirmed and not again:
             return True
         if self.latest is not None:
             self.latest = await self._read_again(self.latest)
             self._is_confirmed = self.latest is not None
         else:
-            # A write may have found already that a cached object is gone.
+            # A write may have found the deletion of a cached object already.
             self._is_confirmed = not self._was_cached and await self._read() is None
         return self._is_confirmed
 
     async def patch(self, change: Callable[[Object], Mapping[str, object] | None], subresource: str = "") -> bool:
-        """Patch the object, with a merge patch that is made of its newest version.
+        """Patch the object with a merge patch that is computed from its newest version.
 
         Args:
-            change: Makes the patch, which names the version; None if there is nothing to change.
+            change: Computes the patch, which includes the version; returns None if there is nothing to change.
             subresource: The subresource to patch; empty for the object itself.
 
         Returns:
-            Whether anything was written; False as well if the object is gone.
+            Whether a patch was sent and accepted; False if the object was deleted.
 
         Raises:
-            ConflictError: If others keep writing the object.
-            StatusError: If the server refuses it.
+            ConflictError: If other clients keep changing the object.
+            StatusError: If the server rejects the request.
         """
         for attempt in range(_ATTEMPTS):
             current = self.latest
@@ -146,7 +146,7 @@ class PrimaryWriter(Generic[T]):
         return False
 
     async def _read_again(self, known: T) -> T | None:
-        """The newest version from the server; None if the object is gone, or another one has its name."""
+        """Read the newest version from the server; None if the object was deleted or recreated."""
         found = await self._read()
         return found if found is not None and found.metadata.uid == known.metadata.uid else None
 

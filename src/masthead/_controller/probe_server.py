@@ -32,30 +32,31 @@ __all__ = ["ProbeServer", "respond_checks"]
 
 _log: Final = logging.getLogger("masthead.controller")
 _WITHHELD: Final = "reason withheld"
-"""What clients on other machines read in place of the text of an exception."""
+"""The message for clients on other machines, instead of the text of an exception."""
 
 
 @set_module("masthead.controller")
 class ProbeServer:
-    """Serves ``/healthz``, ``/livez``, ``/readyz``, ``/metrics`` and ``/debug`` while it is entered.
+    """Serves ``/healthz``, ``/livez``, ``/readyz``, ``/metrics`` and ``/debug`` during a block.
 
     ::
 
         async with ProbeServer({"ping": lambda: None}, {"synced": check_synced}, probe_bind="127.0.0.1:0") as probes:
             print(probes.probe_port)
 
-    A check is a function or coroutine function that raises if something is wrong; one that takes longer than a second counts
-    as failed. A plain function runs in a thread, a coroutine function on the event loop. The reason of a failure is logged, and
-    shown with ``?verbose`` to clients on this machine. Endpoints whose addresses are equal share one listener.
+    A check is a function or coroutine function that raises if it fails; after a second it counts as failed. A plain
+    function runs in a thread, a coroutine function on the event loop. The reason of a failure is logged, and included
+    in responses with ``?verbose`` to clients on this machine. Endpoints with equal addresses share one listener.
 
     Guarantees:
-        A check that raises or hangs affects no other, and no check runs twice at the same time. Slow, hostile or many clients
-        do not hold the event loop, and clients that wait are closed in favour of those that send.
+        A check that raises or hangs does not affect other checks, and no check runs concurrently with itself. Slow,
+        hostile or numerous clients do not block the event loop, and idle clients are disconnected in favour of active
+        ones.
 
     Args:
-        checks_health: The checks of ``/healthz`` and ``/livez`` by name; those that are added later are run too.
+        checks_health: The checks of ``/healthz`` and ``/livez`` by name; checks may be added later.
         checks_ready: The checks of ``/readyz`` by name.
-        metrics_registry: What ``/metrics`` shows; None if no metrics are recorded.
+        metrics_registry: The registry of ``/metrics``; None if no metrics are recorded.
         debug: Returns the sections of ``/debug`` as plain data by name; None for none. It is called on the event loop.
         probe_bind: The address of probes, such as ``:8081``; ``0`` for off, ``:0`` for any free port.
         metrics_bind: The address of ``/metrics``.
@@ -111,10 +112,10 @@ class ProbeServer:
         return self._port(self._debug)
 
     async def __aenter__(self) -> Self:
-        """Begin to listen.
+        """Start to listen.
 
         Raises:
-            ConfigError: If it cannot listen on an address.
+            ConfigError: If an address is unavailable.
         """
         async with AsyncExitStack() as stack:
             stack.callback(self._health.close)
@@ -164,7 +165,7 @@ def _join_paths(names: Iterable[str]) -> str:
 
 
 class _Router:
-    """Finds the handler of a request by the first part of its path."""
+    """Finds the handler of a request by the first segment of its path."""
 
     def __init__(self, routes: Mapping[str, _Handler]) -> None:
         self._routes = routes
@@ -179,10 +180,10 @@ class _Router:
 
 
 async def respond_checks(checks: CheckGroup, request: EndpointRequest) -> EndpointResponse:
-    """Answer a probe of all checks, or of one: ``/readyz`` or ``/readyz/NAME``, as Kubernetes' own components do."""
+    """Answer a probe of all checks, ``/readyz``, or of one, ``/readyz/NAME``, in the format of Kubernetes' components."""
     endpoint, _, name = request.path.strip("/").partition("/")
     is_verbose = "verbose" in request.query
-    # Exceptions tell names, addresses and more, and probes are open to the whole network.
+    # Exceptions contain names and addresses, and probes are open to the whole network.
     shows_reasons = is_verbose and request.is_from_loopback and request.names_loopback
     names = checks.names()
     if name:
@@ -195,15 +196,15 @@ async def respond_checks(checks: CheckGroup, request: EndpointRequest) -> Endpoi
             return text_response(f"{reason}\n", HTTPStatus.INTERNAL_SERVER_ERROR)
         return text_response("ok")
     excluded = set(request.query.get("exclude", ()))
-    results = await checks.run(each for each in names if each not in excluded)
-    has_failed = any(each.problem for each in results)
+    results = await checks.run(name for name in names if name not in excluded)
+    has_failed = any(result.problem for result in results)
     if not has_failed and not is_verbose:
         return text_response("ok")
-    results += [CheckResult(each, is_excluded=True) for each in names if each in excluded]
+    results += [CheckResult(name, is_excluded=True) for name in names if name in excluded]
     results.sort(key=lambda result: result.name)
     lines = [_format_result(result, shows_reason=shows_reasons) for result in results]
     if unknown := excluded.difference(names):
-        quoted = ", ".join(f'"{each}"' for each in sorted(unknown))
+        quoted = ", ".join(f'"{name}"' for name in sorted(unknown))
         lines.append(f"warn: there is nothing to exclude under the name of {quoted}")
     lines.append(f"{endpoint} check {'failed' if has_failed else 'passed'}")
     status = HTTPStatus.INTERNAL_SERVER_ERROR if has_failed else HTTPStatus.OK

@@ -1,6 +1,6 @@
-"""What a manager may have to do, as RBAC rules: from what its controllers declare.
+"""The RBAC rules that a manager needs, from the declarations of its controllers.
 
-Each request of the package itself has its place in here; what a program does beside that, it says with `Permission`.
+All requests of the package are covered here. Programs declare their other requests with `Permission`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["Grant", "RbacRule", "grants_of", "is_granted", "rules_of"]
 
 CLUSTER: Final = ""
-"""The namespace of a grant for all namespaces, or for what is in none."""
+"""The namespace of a grant for all namespaces, or for cluster-scoped resources."""
 
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _READ: Final = ("get", "list", "watch")
 _OWN: Final = ("create", "patch", "delete")
 _EVENTS: Final = "events.k8s.io"
 _EVENTS_OF_CLUSTER_SCOPED: Final = "default"
-"""The namespace of events about objects that are in none."""
+"""The namespace of Events about cluster-scoped objects."""
 _LEASES: Final = "coordination.k8s.io"
 _NAME: Final = "metadata.name"
 _BUILTIN_TYPES: Final = "masthead.api."
@@ -40,11 +40,11 @@ class Grant(NamedTuple):
     """One verb on one resource.
 
     Attributes:
-        namespace: Where; empty for all namespaces, and for what is in none.
+        namespace: The namespace; empty for all namespaces, and for cluster-scoped resources.
         group: The group of the resource; empty for the core group.
         resource: The plural, with the subresource: ``websites/status``.
-        verb: Such as ``get``.
-        name: Only the object of this name; empty for all.
+        verb: The verb, such as ``get``.
+        name: Only the object with this name; empty for all.
     """
 
     namespace: str
@@ -61,7 +61,7 @@ class RbacRule(NamedTuple):
         groups: The groups.
         resources: The resources, with subresources.
         verbs: The verbs.
-        names: Only objects of these names; empty for all.
+        names: Only objects with these names; empty for all.
     """
 
     groups: tuple[str, ...]
@@ -70,7 +70,7 @@ class RbacRule(NamedTuple):
     names: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, list[str]]:
-        """The rule as plain data."""
+        """Return the rule as plain data."""
         made = {
             "apiGroups": list(self.groups),
             "resources": list(self.resources),
@@ -80,12 +80,12 @@ class RbacRule(NamedTuple):
 
 
 def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozenset[Grant]:
-    """What a manager may have to do.
+    """Return the grants that a manager needs.
 
     Args:
         manager: The manager.
-        options: How it runs.
-        namespace: The namespace that it runs in.
+        options: The options of its run.
+        namespace: The namespace of its pod.
     """
     found: set[Grant] = set()
     for controller in manager.controllers:
@@ -97,11 +97,11 @@ def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozense
         found.update(_of_lease(leases, options.leader_election_id))
     if options.sharding:
         found.update(_of_shards(leases))
-    return frozenset(each for each in found if not _is_implied(each, found))
+    return frozenset(grant for grant in found if not _is_implied(grant, found))
 
 
 def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[RbacRule, ...]]:
-    """The rules of each namespace, as few as possible, in a fixed order; those for the cluster under an empty name."""
+    """Return the minimal rules by namespace, in a fixed order. Rules for the cluster have an empty namespace."""
     verbs: dict[tuple[str, str, str, str], set[str]] = {}
     for grant in grants:
         verbs.setdefault((grant.namespace, grant.group, grant.resource, grant.name), set()).add(grant.verb)
@@ -119,7 +119,7 @@ def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[RbacRule, ...]]:
 
 
 def is_granted(grants: Iterable[Grant], wanted: Grant) -> bool:
-    """Whether a request is allowed, as RBAC decides it."""
+    """Whether RBAC allows a request."""
     return any(
         grant.namespace in {CLUSTER, wanted.namespace}
         and grant.group in {"*", wanted.group}
@@ -131,7 +131,7 @@ def is_granted(grants: Iterable[Grant], wanted: Grant) -> bool:
 
 
 def _is_implied(grant: Grant, others: set[Grant]) -> bool:
-    """Whether another grant allows it for more objects."""
+    """Whether a wider grant includes this one."""
     wider = {
         grant._replace(namespace=CLUSTER),
         grant._replace(name=""),
@@ -149,7 +149,8 @@ def _of_controller(controller: Controller[Any], options: RunOptions) -> Iterator
     if controller.finalizer:
         yield from _grants(primary, options, ["patch"])
     if any(spec.role == "owns" for spec in controller.specs):
-        # Owner references block the deletion of the owner: some clusters ask for this permission then.
+        # The admission plugin OwnerReferencesPermissionEnforcement asks for it: our references block the owner's
+        # deletion.
         yield from _grants(primary, options, ["update"], "finalizers")
     yield from _of_status(primary, options)
     for permission in controller.permissions:
@@ -161,12 +162,12 @@ def _of_controller(controller: Controller[Any], options: RunOptions) -> Iterator
 
 def _of_events(namespace: str) -> Iterator[Grant]:
     yield Grant(namespace, _EVENTS, "events", "create")
-    # One that is repeated becomes a series.
+    # A repeated Event becomes a series.
     yield Grant(namespace, _EVENTS, "events", "patch")
 
 
 def _of_status(primary: WatchSpec, options: RunOptions) -> Iterator[Grant]:
-    """The status of a custom resource is its controller's; that of Kubernetes' own kinds is not."""
+    """Yield the grants for the status of a custom resource. The status of a built-in kind has another controller."""
     if _is_builtin(primary):
         return
     kind = primary.kind
@@ -181,15 +182,15 @@ def _of_permission(permission: Permission, watched: tuple[str, ...]) -> Iterator
     resource, kind = permission.resource, permission.kind
     is_namespaced = not isinstance(kind, type) or kind.RESOURCE is None or kind.RESOURCE.namespaced
     given = watched if permission.namespaces is None else permission.namespaces
-    name = _joined(resource.resource, permission.subresource)
+    name = _join_path(resource.resource, permission.subresource)
     for namespace in given if given and is_namespaced else (CLUSTER,):
         for verb in permission.verbs:
-            for each in permission.names or ("",):
-                yield Grant(namespace, resource.group, name, verb, each)
+            for object_name in permission.names or ("",):
+                yield Grant(namespace, resource.group, name, verb, object_name)
 
 
 def _of_lease(namespace: str, name: str) -> Iterator[Grant]:
-    # The name of an object that is being created is in its body, where RBAC does not look.
+    # RBAC does not know the name of a new object, because it is in the request body.
     yield Grant(namespace, _LEASES, "leases", "create")
     yield Grant(namespace, _LEASES, "leases", "get", name)
     yield Grant(namespace, _LEASES, "leases", "update", name)
@@ -197,7 +198,7 @@ def _of_lease(namespace: str, name: str) -> Iterator[Grant]:
 
 
 def _of_shards(namespace: str) -> Iterator[Grant]:
-    # A lease of each replica, and one for all; the names of the replicas are not known.
+    # Every replica has a lease, and the group has one. The names of the replicas are unknown.
     for verb in ("get", "list", "create", "update", "delete"):
         yield Grant(namespace, _LEASES, "leases", verb)
     yield from _of_events(namespace)
@@ -207,7 +208,7 @@ def _grants(spec: WatchSpec, options: RunOptions, verbs: Iterable[str], subresou
     resource, name = spec.resource, _only_name(spec)
     for namespace in _namespaces(spec, options):
         for verb in verbs:
-            yield Grant(namespace, resource.group, _joined(resource.resource, subresource), verb, name)
+            yield Grant(namespace, resource.group, _join_path(resource.resource, subresource), verb, name)
 
 
 def _namespaces(spec: WatchSpec, options: RunOptions) -> tuple[str, ...]:
@@ -216,7 +217,7 @@ def _namespaces(spec: WatchSpec, options: RunOptions) -> tuple[str, ...]:
 
 
 def _only_name(spec: WatchSpec) -> str:
-    """The name that a field selector asks for; empty for all. RBAC knows that a list with it reads that object only."""
+    """Return the name in a field selector; empty for all. RBAC allows such a list by the name."""
     given = spec.field_selector
     if given is None:
         return ""
@@ -234,7 +235,7 @@ def _only_name(spec: WatchSpec) -> str:
 
 
 def _is_namespaced(spec: WatchSpec) -> bool:
-    """Whether objects are namespaced; of a resource without a class, only the server knows."""
+    """Whether a kind is namespaced; true for a resource without a class, because only the server knows."""
     resource = spec.kind.RESOURCE if isinstance(spec.kind, type) else None
     return resource is None or resource.namespaced
 
@@ -246,9 +247,9 @@ def _is_builtin(spec: WatchSpec) -> bool:
     return "." not in group or group.endswith(".k8s.io")
 
 
-def _joined(resource: str, subresource: str) -> str:
+def _join_path(resource: str, subresource: str) -> str:
     return f"{resource}/{subresource}" if subresource else resource
 
 
 def _in_order(verbs: set[str]) -> tuple[str, ...]:
-    return (*(each for each in _VERBS if each in verbs), *sorted(verbs.difference(_VERBS)))
+    return (*(verb for verb in _VERBS if verb in verbs), *sorted(verbs.difference(_VERBS)))

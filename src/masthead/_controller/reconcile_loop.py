@@ -167,8 +167,8 @@ class ReconcileLoop:
         """Describe the remaining work; empty if the controller is idle.
 
         Args:
-            retries_within: Retries of failed reconciles, and of ``requeue_after=0``, count if they are due within this number of
-                seconds.
+            retries_within: Retries of failed reconciles, and of ``requeue_after=0``, count if they are due within this
+                number of seconds.
         """
         name, requests = self.controller.name, self.requests
         if not requests.is_running:

@@ -163,8 +163,8 @@ class ReconcileQueue:
         count = self._reruns.count(request)
         if (count - PROMPT_RERUNS) % 10 == 1:
             self._log.warning(
-                "controller %s: the reconcile of %s has changed objects %d times in a row, each time because it had changed "
-                "them (%s); it runs again in %g s. Write only what differs, or ignore_own_writes=True",
+                "controller %s: the reconcile of %s has changed objects %d times in a row, each time because it had "
+                "changed them (%s); it runs again in %g s. Write only what differs, or ignore_own_writes=True",
                 self._name,
                 request,
                 count,
@@ -204,8 +204,8 @@ class ReconcileQueue:
         count = self.keys.num_requeues(request)
         if count and count % _WARN_AFTER_REQUEUES == 0:
             self._log.warning(
-                "controller %s: the reconcile of %s has returned requeue_after=0 %d times in a row, and runs again in %g s; "
-                "wait for a change with owns= or watches=, or say in how many seconds",
+                "controller %s: the reconcile of %s has returned requeue_after=0 %d times in a row, and runs again in "
+                "%g s; wait for a change with owns= or watches=, or say in how many seconds",
                 self._name,
                 request,
                 count,

@@ -1,4 +1,4 @@
-"""What a reconcile is about, and what it returns."""
+"""The request and the result of a reconcile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Request", "Result"]
 
 @set_module("masthead.controller")
 class Request(NamedTuple):
-    """The object to reconcile, by name.
+    """The name of an object to reconcile.
 
     Attributes:
         namespace: Its namespace; empty for a cluster-scoped object.
@@ -28,20 +28,20 @@ class Request(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of the object in caches: ``namespace/name``, or the name alone."""
+        """The cache key of the object: ``namespace/name``, or the name of a cluster-scoped object."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @classmethod
     def of(cls, obj: Object) -> Self:
-        """The request for an object."""
+        """Return the request for an object."""
         return cls(obj.metadata.namespace, obj.metadata.name)
 
     @classmethod
     def parse(cls, key: str) -> Self:
-        """The request for a key: ``namespace/name``, or the name alone.
+        """Parse a key: ``namespace/name``, or the name of a cluster-scoped object.
 
         Raises:
-            ArgumentError: If it is no such key.
+            ArgumentError: If the key is invalid.
         """
         namespace, _, name = key.rpartition("/")
         if not name or "/" in namespace or key.startswith("/"):
@@ -55,15 +55,15 @@ class Request(NamedTuple):
 @set_module("masthead.controller")
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is to follow a successful reconcile. Returning None is the same as ``Result()``: wait for the next change.
+    """The result of a successful reconcile. None means ``Result()``: wait for the next change.
 
     Attributes:
-        requeue_after: Seconds until the object is reconciled again even if nothing changes; None for never. The earlier
-            of two such times counts.
-        priority: The priority of that reconcile; None for the one of this reconcile.
+        requeue_after: Seconds until the next reconcile of an unchanged object; None for none. The earlier of two
+            requeues wins.
+        priority: The priority of the requeue; None for the priority of this reconcile.
 
     Raises:
-        ArgumentError: If `requeue_after` is not a number of seconds from 0 on.
+        ArgumentError: If `requeue_after` is not a non-negative number of seconds.
     """
 
     requeue_after: float | None = None

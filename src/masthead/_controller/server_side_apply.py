@@ -1,4 +1,4 @@
-"""Server-side apply for a reconcile: with the owner, and only if something would change."""
+"""Server-side apply for a reconcile: sets the owner, and sends no request that would change nothing."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["ServerSideApply"]
 
 _MAX_ATTEMPTS: Final = 5
-"""How often an object is applied while others write it at the same time."""
+"""Number of attempts to apply an object that others write concurrently."""
 _SLICE_SECONDS: Final = 0.005
-"""How long objects are compared before other tasks of the event loop get their turn."""
+"""Seconds of comparisons after which other tasks of the event loop get a turn."""
 
 
 class ServerSideApply:
@@ -45,10 +45,10 @@ class ServerSideApply:
 
     Args:
         client: The client.
-        reader: The caches, which show what has been applied already.
-        flight: The reconcile, which knows what it has written.
-        primary: The reconciled object, which owns what is applied.
-        applied: What the controllers of this process have applied before.
+        reader: The caches.
+        flight: The reconcile with its writes.
+        primary: The reconciled object, the owner of applied objects.
+        applied: Configurations that the controllers of this process have applied.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class ServerSideApply:
         self._busy_seconds = 0.0
 
     async def apply(self, obj: Object, *, owned: bool, field_manager: str, force: bool) -> Object:
-        """Apply an object, unless it has been applied like this already; see `masthead.aio.ReconcileContext.apply`.
+        """Apply an object, unless that would change nothing; see `masthead.aio.ReconcileContext.apply`.
 
         Args:
             obj: The object.
             owned: Whether the reconciled object becomes its controller.
-            field_manager: Who owns the fields.
+            field_manager: The owner of the fields.
             force: Take over fields that other managers own.
         """
         began = time.perf_counter()
@@ -94,7 +94,7 @@ class ServerSideApply:
             if owner is not None and gains_controller(live, owner):
                 await self._confirm_owner(obj, config.key[1], is_retry=attempt > 0)
             if live is not None:
-                # With the version, the event of this write is known to be its own, and nothing is overwritten unseen.
+                # The version identifies the event of this write as an own one, and prevents lost updates.
                 metadata = {**metadata, "resourceVersion": live.metadata.resource_version}
             try:
                 data = {**plain, "metadata": metadata}
@@ -144,7 +144,7 @@ class ServerSideApply:
         if not self._reader.holds(target.resource.group_resource):
             return await _read(resource, name) if is_owned else None
         if self._flight.has_written(f"{namespace}/{name}" if namespace else name):
-            # The cache is behind this reconcile's own write, and would compare with the past.
+            # The cache is older than this reconcile's own write.
             return await _read(resource, name)
         cached: Object | None = self._reader.get(target.resource, name, namespace)
         return cached
@@ -152,20 +152,20 @@ class ServerSideApply:
     async def _confirm_owner(self, obj: Object, key: str, *, is_retry: bool) -> None:
         """Check that the reconciled object still exists before it becomes the owner of a child.
 
-        The cache may be older than a deletion. The garbage collector would delete a child of the deleted object, even if a
-        new object of the same name uses it.
+        The cache may be older than a deletion. The garbage collector would delete a child of the deleted object, even
+        if a new object of the same name uses it.
 
         Raises:
-            StaleObjectError: If it is gone, or another object has its name.
+            StaleObjectError: If it was deleted or recreated.
         """
-        if not await self._primary.confirm(anew=is_retry):
+        if not await self._primary.confirm(again=is_retry):
             raise StaleObjectError(
-                f"{self._flight.request} is gone, or another object has its name now, which the cache does not show yet: "
-                f"{obj.kind} {key} is not applied"
+                f"{self._flight.request} is gone, or another object has its name now, which the cache does not show "
+                f"yet: {obj.kind} {key} is not applied"
             )
 
     async def _let_others_run(self, seconds: float) -> None:
-        """Yield to the event loop now and then: nothing else does while objects are only compared."""
+        """Yield to the event loop at intervals, because comparisons alone never await anything."""
         self._busy_seconds += seconds
         if self._busy_seconds >= _SLICE_SECONDS:
             self._busy_seconds = 0.0

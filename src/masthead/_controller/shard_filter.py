@@ -17,8 +17,8 @@ __all__ = ["ShardFilter"]
 class ShardFilter:
     """Rejects requests for objects of other replicas.
 
-    With sharding, an object that is missing from the cache may belong to another replica. Only its deletion event proves
-    that it is gone, so the filter remembers deletions until they are reconciled.
+    With sharding, an object that is missing from the cache may belong to another replica. Only its deletion event
+    proves that it is gone, so the filter remembers deletions until they are reconciled.
 
     Args:
         share: The replica's share.

@@ -1,4 +1,4 @@
-"""The leases of a group of replicas that share a collection: lists, ends and deletes them, and writes the table."""
+"""The leases of a group of replicas: lists, ends and deletes them, and writes the table of slots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["DIVISION_LABEL", "GROUP_LABEL", "TABLE_ANNOTATION", "ShardGroup"]
 GROUP_LABEL: Final = "masthead/shard-group"
 """The label of all leases of a group."""
 DIVISION_LABEL: Final = "masthead/shard-division"
-"""The label of a member's lease: what it divides the collection into."""
+"""The label of a member's lease with the layout of the slots."""
 TABLE_ANNOTATION: Final = "masthead/shard-table"
 """The annotation with the table."""
 _LEASES: Final = GroupVersionResource("coordination.k8s.io", "v1", "leases")
@@ -39,7 +39,7 @@ class ShardGroup:
         name: The name of the group.
         namespace: The namespace of the leases.
         timeout: Timeout of each request, in seconds.
-        clock: The wall clock, for the times in leases that are ended.
+        clock: The wall clock for timestamps in ended leases.
 
     Raises:
         NameFormatError: If the name cannot be part of the name of a Lease, or the value of a label.
@@ -75,20 +75,20 @@ class ShardGroup:
         Raises:
             MastheadError: As any list.
         """
-        # Without a resource version: the newest state, and the same for all leases.
+        # Without a resource version, for the newest state, and one state for all leases.
         found = await self._leases.list(label_selector=f"{GROUP_LABEL}={self.name}", timeout=self._timeout, page_size=0)
-        self._listed = {each.metadata.name: each for each in found}
+        self._listed = {lease.metadata.name: lease for lease in found}
         table = self._listed.pop(self.table_name, None)
-        leases = tuple(_member_lease(each) for each in self._listed.values())
+        leases = tuple(_member_lease(lease) for lease in self._listed.values())
         if table is not None:
             self._listed[self.table_name] = table
         return GroupView(leases, None if table is None else _stored_table(table))
 
     async def end(self, lease: MemberLease) -> str:
-        """End a lease that has expired, if it is still as it was listed; returns its uid.
+        """End an expired lease that has not changed since it was listed; return its UID.
 
         Raises:
-            ConflictError: If it is not.
+            ConflictError: If it has changed.
             MastheadError: As any update.
         """
         now = self._clock()
@@ -99,21 +99,21 @@ class ShardGroup:
         return (await self._leases.update(changed, timeout=self._timeout)).metadata.uid
 
     async def delete(self, lease: MemberLease) -> str:
-        """Delete a lease that nobody needs, if it is still as it was listed; returns its uid.
+        """Delete an unneeded lease that has not changed since it was listed; return its UID.
 
         Raises:
-            ConflictError: If it is not.
+            ConflictError: If it has changed.
             MastheadError: As any delete.
         """
         await self._leases.delete(lease.name, uid=lease.uid, resource_version=lease.version, timeout=self._timeout)
         return lease.uid
 
     async def write(self, write: TableWrite) -> str:
-        """Write the table, if it is still as it was listed; returns the uid of its lease.
+        """Write the table if it has not changed since it was listed; return the UID of its lease.
 
         Raises:
-            ConflictError: If it is not.
-            AlreadyExistsError: If it was to be created, and exists.
+            ConflictError: If it has changed.
+            AlreadyExistsError: If another replica has created it.
             MastheadError: As any write.
         """
         if write.version:

@@ -1,6 +1,6 @@
-"""A replica of a group that shares a collection: what it may work on, and when it must stop.
+"""A member of a group of replicas that divide a collection: its share, and the time at which it must stop.
 
-`masthead._sansio.shard_machine` decides, and has the rules; `masthead._leaderelection` keeps the member's own lease.
+`masthead._sansio.shard_machine` has the rules and decides; `masthead._leaderelection` renews the member's own lease.
 
 ::
 
@@ -50,34 +50,34 @@ __all__ = ["ShardMember"]
 
 _log: Final = logging.getLogger("masthead.sharding")
 _MAX_AT_ONCE: Final = 8
-"""How often the leases are listed again without a pause, as long as each time something is done."""
+"""Number of consecutive listings without a pause, as long as every plan has an action."""
 
 
 class _TermOverError(LeadershipLostError):
-    """The membership must not go on, though its lease may still be held."""
+    """The membership must end, although its lease may still be held."""
 
 
 @set_module("masthead.aio.sharding")
 class ShardMember:
-    """A replica that shares the objects of a collection with others: each object belongs to one of them at a time.
+    """A replica in a group that divides the objects of a collection: an object belongs to one replica at a time.
 
     ::
 
         async def on_change(share: masthead.sharding.ShardSet) -> None:
-            ...  # from now on, begin nothing outside of the share; return when nothing outside of it is under way
+            ...  # start no work outside of the share, and return when such work has ended
 
         async with masthead.aio.Client() as client:
             await masthead.aio.sharding.ShardMember(client, "my-operator", "default").run(on_change)
 
-    The objects are divided into slots by a hash. Each member owns the same number of slots, or one more; when members come
-    and go, as few slots as possible move. A slot moves when its owner has drained it, or when the owner's lease has
-    expired: see `docs/scaling-out.md`.
+    A hash assigns objects to slots. All members own the same number of slots, or one more. When members join or leave,
+    as few slots as possible move. A slot moves when its owner has drained it, or when the owner's lease has expired:
+    see `docs/scaling-out.md`.
 
     Guarantees:
-        No two members work on an object at a time, if each works only on what `owns` and stops when `on_change` says so.
-        A member that cannot renew its lease, or see those of the others, for `renew_deadline` seconds must stop; others
-        take over its slots after `lease_duration`. That holds if clocks run at rates that differ by less than
-        `lease_duration` / `renew_deadline`.
+        No two members work on an object at the same time, if every member works only on objects that it `owns`, and
+        follows `on_change`. A member that cannot renew its lease, or list the leases of the others, for
+        `renew_deadline` seconds must stop; others take over its slots after `lease_duration`. This holds if clock rates
+        differ by less than `lease_duration` / `renew_deadline`.
 
     Threads: belongs to one event loop; its properties and `owns` may be used from any thread.
     """
@@ -97,22 +97,22 @@ class ShardMember:
         clock: Callable[[], datetime] = utc_now,
         on_overdue: Callable[[], object] | None = None,
     ) -> None:
-        """Create a member. Nothing is sent before it runs.
+        """Create a member. No request is sent before `run`.
 
         Args:
             client: The client.
             name: The name of the group, the same for all replicas.
             namespace: The namespace of the leases; None for the client's default namespace.
-            identity: The name of this replica; unique among all, also after a restart. By default the host name and a
-                UUID.
-            slots: How many slots there are: more balance better, fewer make shorter shard selectors. The same for all.
-            by: What is hashed of an object: its uid, or its namespace. The same for all.
-            lease_duration: How many seconds others wait without a renewal before they take over.
-            renew_deadline: How many seconds this member goes on working without a renewal.
-            retry_period: Seconds between two renewals, and between two looks at the others.
-            clock: The wall clock, for the times that leases show. No decision depends on it.
-            on_overdue: Called if work has not stopped though its lease has expired, so that another may do it. To be
-                sure, exit the process there: ``lambda: os._exit(1)``.
+            identity: The unique name of this replica, new after every restart; by default the host name and a UUID.
+            slots: The number of slots, the same for all replicas. More slots balance better; fewer make shorter shard
+                selectors.
+            by: The hashed property of an object, the same for all replicas: its UID or its namespace.
+            lease_duration: Seconds without a renewal after which others take over.
+            renew_deadline: Seconds without a renewal after which this member stops.
+            retry_period: Seconds between renewals, and between listings of the group.
+            clock: The wall clock for timestamps in leases. No decision depends on it.
+            on_overdue: Called if work has not stopped although its lease has expired, so that another replica may do
+                the same work. To be safe, exit the process: ``lambda: os._exit(1)``.
 
         Raises:
             ArgumentError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the number of slots,
@@ -154,7 +154,7 @@ class ShardMember:
 
     @property
     def is_member(self) -> bool:
-        """Whether it may work on its share now, by its own clock."""
+        """Whether the member may work on its share now, by the clock of this process."""
         leadership = self._leadership
         if leadership is None or not leadership.is_valid:
             return False
@@ -162,7 +162,7 @@ class ShardMember:
 
     @property
     def share(self) -> ShardSet:
-        """What it may work on now: the share of the last `on_change`, without what was lost since."""
+        """The current share: that of the last `on_change`, without slots that were lost since."""
         if not self.is_member:
             return self._nothing
         share = self._machine.share
@@ -170,15 +170,15 @@ class ShardMember:
 
     @property
     def waits_for(self) -> str:
-        """Why it does not own slots yet that are to be its own; empty if it owns all of them."""
+        """The reason why assigned slots are not owned yet; empty if all are owned."""
         return self._waits_for
 
     def owns(self, obj: Object) -> bool:
-        """Whether it may work on an object now."""
+        """Whether the member may work on an object now."""
         return self.share.owns_object(obj)
 
     def health_check(self, tolerance: float = 20.0) -> None:
-        """Check, for ``/healthz``, that no work runs for longer than this after its lease has expired.
+        """Check, for ``/healthz``, how long work has been running after the lease expired.
 
         Raises:
             LeadershipLostError: If the process should be restarted.
@@ -190,22 +190,22 @@ class ShardMember:
         on_change: Callable[[ShardSet], Awaitable[object]],
         on_lost: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
-        """Be a member until cancelled; join again after each loss.
+        """Be a member until cancelled, and join again after every loss.
 
         Args:
-            on_change: Called with each new share, one call after the other. From its beginning on, nothing outside of
-                the share may be begun; it returns when nothing outside of it is under way. Slots that are lost are
-                given to others only then. What it raises is logged, and it is called again. It is cancelled when the
-                membership is lost.
-            on_lost: Called when the membership is over, for whatever reason: everything must stop at once. None to call
-                `on_change` with nothing.
+            on_change: Called with every new share, never concurrently. As soon as it is called, no work outside of the
+                share may start; it returns when such work has ended. Lost slots are given to others only then. Its
+                errors are logged, and it is called again. It is cancelled when the membership is lost.
+            on_lost: Called when the membership has ended for any reason: all work must stop immediately. None to call
+                `on_change` with an empty share.
 
         Raises:
             ClosedError: If the client is closed.
-            RuntimeError: If it runs already.
+            RuntimeError: If the member runs already.
 
         Cancellation:
-            Calls `on_lost`, waits for it while the lease is renewed, and ends the lease, so that others take over at once.
+            Calls `on_lost`, renews the lease until it returns, and ends the lease, so that others take over
+            immediately.
         """
         self._clock = OwnClock(asyncio.get_running_loop()).now
 
@@ -222,7 +222,7 @@ class ShardMember:
         on_change: Callable[[ShardSet], Awaitable[object]],
         on_lost: Callable[[], Awaitable[object]] | None,
     ) -> None:
-        """Share the collection for one term of the own lease."""
+        """Be a member for one term of the member's own lease."""
         self._leadership = leadership
         self._machine.join(f"{leadership.token.lease_uid}:{leadership.token.transitions}")
         self._seen = leadership.until - self._timing.renew_deadline
@@ -231,9 +231,9 @@ class ShardMember:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._follow())
                 group.create_task(self._announce(on_change))
-        except BaseExceptionGroup as errors:  # not `except*`: what is raised here must not be wrapped
+        except BaseExceptionGroup as errors:  # not `except*`, which would wrap the errors that are raised here
             error = _first(errors)
-            # Here, because the own lease may be lost at the same time: then no caller gets the error.
+            # Logged here: if the member's own lease is lost at the same time, no caller gets the error.
             if isinstance(error, _TermOverError):
                 _log.warning("shard group %s: %s; joining again", self._group, error)
             raise error from None
@@ -245,7 +245,7 @@ class ShardMember:
     # The table
 
     async def _follow(self) -> None:
-        """Look at the group again and again, and do what is to be done."""
+        """List the group periodically, and perform the planned actions."""
         at_once = 0
         while True:
             plan = await self._look()
@@ -266,10 +266,10 @@ class ShardMember:
             pass
 
     async def _look(self) -> Plan:
-        """List the group until that succeeds, for as long as it may take.
+        """List the group, with retries until the renew deadline.
 
         Raises:
-            _TermOverError: If it takes too long, or the own term is over.
+            _TermOverError: If no attempt succeeds in time, or the term is over.
             ClosedError: If the client is closed.
         """
         while True:
@@ -298,7 +298,7 @@ class ShardMember:
             return plan
 
     async def _perform_in_time(self, plan: Plan) -> bool:
-        """Do what is planned, but not beyond the time at which the leases must have been listed again."""
+        """Perform the planned actions until the leases have to be listed again."""
         left = self._seen + self._timing.renew_deadline - self._clock()
         try:
             async with asyncio.timeout(left):
@@ -307,7 +307,7 @@ class ShardMember:
             return True
 
     async def _perform(self, plan: Plan) -> bool:
-        """Do what is planned; returns whether something may have changed, so that it is worth looking again."""
+        """Perform the planned actions; return whether the group may have changed."""
         is_done = False
         for lease in plan.fences:
             if await self._try(self._group.end(lease)) is not None:
@@ -324,7 +324,7 @@ class ShardMember:
         return is_done
 
     async def _try(self, request: Coroutine[None, None, str]) -> str | None:
-        """Send a request that others may come before; returns its result, or None if it failed.
+        """Send a request that races with other replicas; return its result, or None if it failed.
 
         Raises:
             ClosedError: If the client is closed.
@@ -342,7 +342,7 @@ class ShardMember:
         return result
 
     def _note_problem(self, kind: str, error: Exception) -> None:
-        """Log an error, once for each that is different from the last one of its kind."""
+        """Log an error, unless it repeats the last error of its kind."""
         text = str(error) or type(error).__name__
         level = logging.DEBUG if text == self._problems.get(kind) else logging.WARNING
         _log.log(level, "shard group %s: %s", self._group, text)
@@ -370,7 +370,7 @@ class ShardMember:
     # The share
 
     async def _announce(self, on_change: Callable[[ShardSet], Awaitable[object]]) -> None:
-        """Call `on_change` with each new share, and let go of what is drained then."""
+        """Call `on_change` with every new share, and release drained slots."""
         while True:
             share = self._machine.share
             if share == self._announced and not self._machine.draining:
@@ -401,10 +401,10 @@ async def _call(function: Callable[..., Awaitable[object]], *args: object) -> No
 
 
 async def _finish(coroutine: Coroutine[None, None, None]) -> None:
-    """Run something to its end, however often that is cancelled.
+    """Run a coroutine to its end despite cancellations.
 
     Raises:
-        WorkAbandonedError: If it does.
+        WorkAbandonedError: If the coroutine raises it.
     """
     task = asyncio.get_running_loop().create_task(coroutine)
     cancelled: asyncio.CancelledError | None = None
@@ -419,7 +419,7 @@ async def _finish(coroutine: Coroutine[None, None, None]) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """One of the errors of a group."""
+    """Return one error of an exception group."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error

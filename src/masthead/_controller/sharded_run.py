@@ -1,9 +1,10 @@
-"""Runs controllers on the share of one replica: drains what it loses, and fills the caches with what it gains.
+"""Runs controllers on the share of one replica: drains lost objects, and adopts gained ones.
 
 ::
 
-    ShardMember ──a share──> stop beginning what is not in it ─> wait for what is in flight ─> caches select it ─> acknowledge
-                                                   what is gained: wait until all caches have caught up ─> queue <─┘
+    ShardMember ──a share──> start nothing outside of it ─> wait for reconciles outside ─> caches select it ─>
+    acknowledge
+                                            gained objects: wait for all caches to catch up ─> queue <────────┘
     ShardMember ──lost────> cancel everything
 """
 
@@ -32,13 +33,13 @@ __all__ = ["ShardedRun", "sharded_informers"]
 
 
 class ShardedRun:
-    """The controllers of a replica that shares the objects with others.
+    """Runs the controllers of a replica on its share.
 
     Args:
         member: The membership.
-        informers: The caches that hold only the share.
+        informers: The caches that contain only the share.
         loops: Returns the running controllers.
-        run_controllers: Runs them, until cancelled.
+        run_controllers: Runs the controllers until cancelled.
     """
 
     def __init__(
@@ -55,15 +56,15 @@ class ShardedRun:
         self._term: asyncio.Task[None] | None = None
         self._adoption: asyncio.Task[None] | None = None
         self._ready = member.share
-        """The part of the share that the caches are current for."""
+        """The part of the share for which the caches have caught up."""
 
     async def prepare(self) -> None:
-        """Have the caches hold nothing before the first share."""
+        """Keep the caches empty until the first share."""
         for informer in self._informers:
             await informer.select_shards(self.member.share)
 
     async def run(self) -> None:
-        """Be a member of the group, and run the controllers with each share, until cancelled.
+        """Be a member of the group, and run the controllers with every share, until cancelled.
 
         Raises:
             ClosedError: If the client is closed.
@@ -71,13 +72,13 @@ class ShardedRun:
         await self.member.run(self._change, self._lose)
 
     async def wait_ended(self) -> None:
-        """Wait until the controllers have ended by themselves, if they run."""
+        """Wait for the controllers to end, if they run."""
         if self._term is not None:
             await asyncio.wait({self._term})
 
     @property
     def is_adopting(self) -> bool:
-        """Whether it waits for its caches before it works on what its share has gained."""
+        """Whether gained objects wait for the caches to catch up."""
         return self._adoption is not None and not self._adoption.done()
 
     def owns(self, obj: Object) -> bool:
@@ -85,13 +86,13 @@ class ShardedRun:
         return self.member.owns(obj) and self._ready.owns_object(obj)
 
     def owned(self, uid: str, namespace: str) -> bool:
-        """Whether this replica may work on what an object has left behind that is gone."""
+        """Whether this replica may reconcile the deletion of an object."""
         share = self.member.share
         return bool(len(share)) and share.ranges.selects_metadata(uid, namespace)
 
     async def _change(self, share: ShardSet) -> None:
-        """Work on a share from now on, and on nothing else."""
-        # The loops ask `owns` before they begin anything, which follows the share already.
+        """Change to a new share."""
+        # The loops ask `owns` before every reconcile, and it follows the new share already.
         await self._stop_adopting()
         self._ready = self._ready & share
         await asyncio.gather(*(loop.requests.wait_released() for loop in self._loops()))
@@ -103,11 +104,11 @@ class ShardedRun:
             self._ready = share
             self._term = create_task(self._run_controllers())
         elif len(share - self._ready):
-            # Not here: others wait for the slots that this replica has lost.
+            # In a task, because other replicas wait for the slots that this replica has lost.
             self._adoption = create_task(self._adopt(share))
 
     async def _adopt(self, share: ShardSet) -> None:
-        """Work on what a share has gained, once the caches show what its last owner has written."""
+        """Enqueue gained objects, once the caches show the writes of their last owner."""
         catch_up = CatchUp()
         with contextlib.suppress(ClosedError):  # the manager stops
             for loop in list(self._loops()):
@@ -115,7 +116,7 @@ class ShardedRun:
                     await informer.wait_for_cache_sync()
                     await catch_up.wait(informer)
             gained, self._ready = share - self._ready, share
-            # What the caches have delivered meanwhile was dropped, because it was not to be worked on yet.
+            # Events that arrived earlier were dropped, because these objects were not in the share yet.
             for loop in self._loops():
                 loop.enqueue_gained(gained)
 
@@ -126,10 +127,10 @@ class ShardedRun:
             await asyncio.wait({adoption})
 
     async def _lose(self) -> None:
-        """End everything at once.
+        """Cancel the controllers.
 
         Raises:
-            WorkAbandonedError: If something goes on nonetheless.
+            WorkAbandonedError: If cancelled work does not end.
         """
         await self._stop_adopting()
         term, self._term = self._term, None
@@ -144,11 +145,11 @@ class ShardedRun:
 def sharded_informers(
     controllers: Sequence[Controller[Any]], factory: SharedInformerFactory, by: ShardKey
 ) -> list[SharedInformer[Any]]:
-    """The caches that need to hold only the share of a replica.
+    """Return the caches that need only the share of a replica.
 
-    By uid, those of the reconciled objects, unless another controller needs all of them. By namespace, those of owned
-    objects as well, which are in the namespace of their owner. Those of the reconciled objects come last: when an object is
-    reconciled, what it owns is there.
+    By UID, these are the caches of reconciled objects, unless another controller needs all objects. By namespace, the
+    caches of owned objects are included, because owned objects are in the namespace of their owner. Caches of
+    reconciled objects come last, so that owned objects are cached before their owner is reconciled.
     """
     found: dict[int, SharedInformer[Any]] = {}
     reconciled: set[int] = set()

@@ -1,7 +1,7 @@
-"""SIGTERM and SIGINT: the first one asks for a graceful stop, the second one ends the process.
+"""SIGTERM and SIGINT: the first signal asks for a graceful stop, the second ends the process.
 
-Handlers are those of Python's ``signal`` module rather than the event loop's: they run between two bytecodes of the main
-thread, so that a second Ctrl-C works while a reconcile blocks the loop, and they work on Windows.
+The handlers use Python's ``signal`` module instead of the event loop: they run between two bytecodes of the main
+thread, so that a second Ctrl-C works even if a reconcile blocks the loop, and they work on Windows.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _log: Final = logging.getLogger("masthead.controller")
 STOP_SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
 )
-"""What asks a process to stop; SIGBREAK is the Ctrl-Break of Windows."""
+"""Signals that ask a process to stop; SIGBREAK is Ctrl-Break on Windows."""
 _SAME_REQUEST: Final = 1.0
-"""Seconds in which another signal belongs to the same request: a terminal sends SIGINT to the whole group, and a parent
-process its own SIGTERM."""
+"""Seconds in which a second signal belongs to the same request: a terminal sends SIGINT to the whole process group, and
+a parent process adds a SIGTERM."""
 
 
 @contextmanager
@@ -41,13 +41,13 @@ def stop_on_signals(
 ) -> Generator[bool]:
     """Handle stop signals while the context is entered, on the running event loop.
 
-    Yields whether they are handled: outside of the main thread Python cannot, and nothing changes.
+    Yields whether signals are handled; outside of the main thread, Python does not support it.
 
     Args:
-        stop: Called on the event loop at the first signal.
-        kill: Called at the second signal, at once; it ends the process with ``128 + number`` by default, without waiting
-            for threads.
-        clock: The time, in seconds.
+        stop: Called on the event loop after the first signal.
+        kill: Called in the handler of the second signal; by default, it ends the process with ``128 + number``, without
+            waiting for threads.
+        clock: Returns the time in seconds.
     """
     if threading.current_thread() is not threading.main_thread():
         _log.debug("signals are not handled: not in the main thread")
@@ -59,7 +59,7 @@ def stop_on_signals(
         yield True
     finally:
         for number, previous in before.items():
-            # None is a handler that was not installed from Python, which cannot be put back.
+            # None stands for a handler that was not installed from Python and cannot be restored.
             signal.signal(number, signal.SIG_DFL if previous is None else previous)
 
 
@@ -96,7 +96,7 @@ class _SignalHandler:
 
 
 def _exit(number: signal.Signals) -> None:
-    # Written directly: a logger may be in the middle of a line, and holds locks.
+    # Written directly, because the signal may have interrupted a logger that holds locks.
     os.write(2, f"masthead: second {number.name}: stopped at once\n".encode())
-    # Not sys.exit, which waits for threads, and those may hang.
+    # Not sys.exit, which waits for threads that may hang.
     os._exit(128 + number)

@@ -50,8 +50,8 @@ class SourceSpec:
     def __post_init__(self) -> None:
         if not inspect.isasyncgenfunction(self.function):
             raise ArgumentError(
-                f"{function_name(self.function)} is not an async generator function: write `async def` and `yield` what "
-                "to reconcile",
+                f"{function_name(self.function)} is not an async generator function: write `async def` and `yield` "
+                "what to reconcile",
                 value=self.function,
             )
         check_client_argument("source", self.function)

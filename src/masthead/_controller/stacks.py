@@ -1,4 +1,4 @@
-"""The stacks of asyncio tasks and of threads, like pprof's goroutine profile: equal stacks are shown once, with a count."""
+"""The stacks of asyncio tasks and threads, like pprof's goroutine profile: equal stacks are merged, with a count."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class StackFrame(NamedTuple):
 
 
 class TaskStack(NamedTuple):
-    """Where a task waits.
+    """The stack of a suspended task.
 
     Attributes:
         name: The name of the task.
-        frames: From the task's coroutine to the innermost one.
-        awaits: The type of what that awaits.
+        frames: The frames from the task's coroutine to the innermost one.
+        awaits: The type of the awaited object.
     """
 
     name: str
@@ -58,10 +58,10 @@ class TaskStack(NamedTuple):
 
 
 def task_stacks(tasks: Iterable[asyncio.Task[object]] | None = None) -> list[TaskStack]:
-    """Note where tasks wait, at most `MAX_TASKS` of them; reads no files.
+    """Return the stacks of up to `MAX_TASKS` tasks, without reading source files.
 
     Args:
-        tasks: The tasks; those of the running loop if None.
+        tasks: The tasks; None for all tasks of the running loop.
     """
     found = asyncio.all_tasks() if tasks is None else tasks
     return [_task_stack(task) for task in islice(found, MAX_TASKS)]
@@ -70,7 +70,7 @@ def task_stacks(tasks: Iterable[asyncio.Task[object]] | None = None) -> list[Tas
 def _task_stack(task: asyncio.Task[object]) -> TaskStack:
     frames: list[StackFrame] = []
     awaited: object = task.get_coro()
-    # A suspended coroutine knows only its own frame; the next one is what it awaits.
+    # A suspended coroutine has only its own frame; the next frame is that of the awaited coroutine.
     while awaited is not None and len(frames) < _MAX_FRAMES:
         frame = _first(awaited, "cr_frame", "gi_frame", "ag_frame")
         if frame is None:
@@ -81,13 +81,13 @@ def _task_stack(task: asyncio.Task[object]) -> TaskStack:
 
 
 def describe_task(what: str, task: asyncio.Task[Any]) -> str:
-    """Name what a task works on, with the line of the user's code that it is at: ``default/web (app.py:12 in reconcile)``."""
+    """Describe the work of a task with the user's current line: ``default/web (app.py:12 in reconcile)``."""
     frames = [frame for frame in _task_stack(task).frames if not frame.file.startswith(_LIBRARIES)]
     return f"{what} ({frames[-1].file}:{frames[-1].line} in {frames[-1].function})" if frames else what
 
 
 def _first(of: object, *names: str) -> object:
-    """The first attribute of several that there is; None if there is none."""
+    """Return the first existing attribute of several names; None if there is none."""
     return next((getattr(of, name) for name in names if hasattr(of, name)), None)
 
 
@@ -101,7 +101,7 @@ def _stack_frame(frame: object) -> StackFrame:
 
 
 def format_task_stacks(stacks: list[TaskStack]) -> str:
-    """Format the stacks of tasks, those of the most tasks first; reads source files."""
+    """Format the stacks of tasks, the most frequent first. Reads source files."""
     groups = Counter((stack.frames, stack.awaits) for stack in stacks)
     names: dict[tuple[tuple[StackFrame, ...], str], list[str]] = {}
     for stack in stacks:
@@ -122,8 +122,8 @@ def _frame_lines(frame: StackFrame) -> str:
 
 
 def format_thread_stacks() -> str:
-    """Format the stacks of all threads of the process; reads source files."""
-    names = {each.ident: f"{each.name}{' (daemon)' if each.daemon else ''}" for each in threading.enumerate()}
+    """Format the stacks of all threads of the process. Reads source files."""
+    names = {thread.ident: f"{thread.name}{' (daemon)' if thread.daemon else ''}" for thread in threading.enumerate()}
     frames: dict[int, FrameType] = sys._current_frames()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     parts = [f"{len(frames)} threads\n"]
     for ident, frame in frames.items():

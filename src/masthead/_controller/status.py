@@ -1,4 +1,4 @@
-"""The patch of a status: only what changes, and nothing if nothing does."""
+"""Merge patches of a status with only the changed fields."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def status_patch(
     generation: int | None,
     now: datetime,
 ) -> dict[str, object] | None:
-    """The merge patch that sets fields and conditions of a status; None if they are as wanted.
+    """Compute the merge patch that sets fields and conditions of a status; None if nothing changes.
 
-    It names the version: a concurrent change is a conflict, never lost.
+    The patch includes the version, so that a concurrent change is a conflict and not lost.
 
     Raises:
         ArgumentError: If the status does not fit the kind.
@@ -40,7 +40,7 @@ def status_patch(
     current = _status_of(obj)
     wanted = _plain(obj, status)
     if conditions:
-        wanted["conditions"] = _merged_conditions(current.get("conditions"), conditions, now)
+        wanted["conditions"] = _merge_conditions(current.get("conditions"), conditions, now)
     if generation is not None and _has_observed_generation(obj, current):
         wanted.setdefault("observedGeneration", generation)
     changed = {name: value for name, value in wanted.items() if current.get(name) != value}
@@ -49,7 +49,7 @@ def status_patch(
     metadata = {"resourceVersion": obj.metadata.resource_version, "uid": obj.metadata.uid}
     return {
         "metadata": metadata,
-        "status": {name: _patched(current.get(name), changed[name]) for name in changed},
+        "status": {name: _diff(current.get(name), changed[name]) for name in changed},
     }
 
 
@@ -59,10 +59,10 @@ def _status_of(obj: Object) -> dict[str, Any]:
 
 
 def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[str, Any]:
-    """The fields to set, and None for those to remove, by their wire names.
+    """Return the fields to set, and None for fields to remove, by wire name.
 
     Raises:
-        ArgumentError: If they do not fit the kind.
+        ArgumentError: If a field does not exist, or has another type.
     """
     if status is None:
         return {}
@@ -80,7 +80,7 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
     field = shape.fields_by_attribute(type(obj).api_type).get("status")
     if field is None:
         raise ArgumentError(f"{obj.kind} has no status", value=status)
-    # What is to be removed is passed, too: its names are checked like those of what is set.
+    # Fields to remove are included, so that their names are checked as well.
     made = cls.new(obj.metadata.name, status=_without_removed_entries(field.shape, status))
     return {
         **_without_nulls(made.to_dict().get("status", {})),
@@ -89,14 +89,14 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
 
 
 def _wire_name(status: shape.Shape, name: str) -> str:
-    """The name of a field as the API has it, given that or the attribute: ``host_ips`` is ``hostIPs``."""
+    """Return the wire name for a wire name or an attribute: ``hostIPs`` for ``host_ips``."""
     if not isinstance(status, shape.StructShape) or name in shape.fields_of(status.cls):
         return name
     return shape.fields_by_attribute(status.cls)[name].wire
 
 
 def _without_removed_entries(found: shape.Shape, value: object) -> object:
-    """A value without the entries of maps that are None, which a map of other values would refuse."""
+    """Remove map entries that are None, because the types of map values exclude None."""
     if not isinstance(value, Mapping):
         return value
     entries = cast("Mapping[str, object]", value)
@@ -109,7 +109,7 @@ def _without_removed_entries(found: shape.Shape, value: object) -> object:
 
 
 def _without_nulls(entries: Mapping[str, object]) -> dict[str, Any]:
-    """A map as the server will have it: without what is None, at every depth, and with times as text."""
+    """Return a map in the form of the server: without None at any depth, and with times as text."""
     return {
         k: _without_nulls(cast("Mapping[str, object]", v)) if isinstance(v, Mapping) else _with_time_as_text(v)
         for k, v in entries.items()
@@ -118,7 +118,7 @@ def _without_nulls(entries: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _with_time_as_text(value: object) -> object:
-    """A time as the API writes it, to compare it with the one of the server; any other value as it is."""
+    """Format a time as the API does, for comparisons; return any other value unchanged."""
     if isinstance(value, MicroTime):
         return format_micro_time(value)
     return format_time(value) if isinstance(value, datetime) else value
@@ -131,19 +131,19 @@ def _has_observed_generation(obj: Object, current: Mapping[str, object]) -> bool
     return "observedGeneration" in current
 
 
-def _merged_conditions(current: object, conditions: Sequence[Condition], now: datetime) -> list[dict[str, Any]]:
-    there = [Condition.from_dict(each) for each in cast("list[dict[str, Any]]", current or [])]
+def _merge_conditions(current: object, conditions: Sequence[Condition], now: datetime) -> list[dict[str, Any]]:
+    merged = [Condition.from_dict(condition) for condition in cast("list[dict[str, Any]]", current or [])]
     for condition in conditions:
-        set_condition(there, condition, now=now)
-    return [each.to_dict() for each in there]
+        set_condition(merged, condition, now=now)
+    return [condition.to_dict() for condition in merged]
 
 
-def _patched(current: object, wanted: object) -> object:
-    """The merge patch that makes one value of another: entries of a map that are not wanted are removed."""
+def _diff(current: object, wanted: object) -> object:
+    """Compute the merge patch from one value to another; missing map entries are removed."""
     if not isinstance(current, dict) or not isinstance(wanted, dict):
         return wanted
     before, after = cast("dict[str, object]", current), cast("dict[str, object]", wanted)
     return {
         **dict.fromkeys(before.keys() - after.keys()),
-        **{k: _patched(before.get(k), v) for k, v in after.items()},
+        **{k: _diff(before.get(k), v) for k, v in after.items()},
     }

@@ -1,4 +1,4 @@
-"""What the user's functions raise: whether it concerns that call alone, and how it reads."""
+"""Errors of the user's functions: their scope, their tracebacks and their messages."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ __all__ = [
 ]
 
 _MAX_MESSAGE: Final = 1_000
-"""Characters of a failure's message."""
+"""Maximum number of characters in the message of a failure."""
 _MAX_NESTED_MESSAGE: Final = 200
-"""Characters of the message of a cause or of an error in a group."""
+"""Maximum number of characters in the message of a cause, or of an error in a group."""
 _MAX_GROUP_ERRORS: Final = 3
-"""Errors of a group that a message names."""
+"""Maximum number of errors of a group in a message."""
 _PACKAGE: Final = str(Path(__file__).parents[1])
 _STANDARD_LIBRARY: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 _INSTALLED: Final = ("site-packages", "dist-packages")
-"""Folders of the user's packages, which may be inside that of the standard library."""
+"""Folders of installed packages, which may be inside the standard library's folder."""
 
 
 @set_module("masthead.controller")
 class RepeatedFailure(NamedTuple):
-    """The failures of a user's function since it last succeeded; of a reconcile, for one object.
+    """The failures of a user's function since its last success; for a reconcile, those of one object.
 
     Attributes:
         times: The number of failures in a row.
@@ -64,7 +64,7 @@ class RepeatedFailure(NamedTuple):
 
 
 class FailureLog:
-    """Functions of the user that fail: each until it succeeds."""
+    """The user's functions whose last call failed."""
 
     def __init__(self) -> None:
         self._failures: dict[str, RepeatedFailure] = {}
@@ -83,10 +83,10 @@ class FailureLog:
 
 
 def ends_caller(error: BaseException) -> bool:
-    """Whether what a function of the user has raised is meant for its caller: its task, the loop or the process ends.
+    """Whether an error of the user's function must end its caller, because the task, the loop or the process ends.
 
-    Everything else is the function's own affair, even if it is no `Exception`: ``sys.exit``, ``pytest.fail``, or the
-    cancellation of something that it has awaited.
+    Other errors concern only that call, even a BaseException: ``sys.exit``, ``pytest.fail``, or the cancellation of an
+    awaited task.
     """
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
@@ -97,12 +97,12 @@ def ends_caller(error: BaseException) -> bool:
 def with_user_frames(error: BaseException) -> BaseException | None:
     """Reduce the tracebacks of our own errors, and of their causes, to the lines of the user's code.
 
-    Our errors say what is wrong; what the user needs is the line that led to it, and not how a request is sent. The same
-    holds for a group of errors, which says nothing itself. Errors of other types lose only the lines that lead to the
-    user's code, since the others may be the only explanation.
+    The messages of our errors describe the problem, so users need only their own line and not the internals of a
+    request. The same holds for exception groups. Errors of other types lose only the lines before the user's code,
+    since the others may be the only explanation.
 
     Returns:
-        The error; None if no line is left.
+        The error; None if no line remains.
     """
     links = list(_chain(error))
     is_ours = isinstance(error, MastheadError)
@@ -116,7 +116,7 @@ def with_user_frames(error: BaseException) -> BaseException | None:
 
 
 def user_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """The lines of a traceback that are neither in this package nor in the standard library."""
+    """Return the part of a traceback outside of this package and the standard library."""
     frames = [frame for frame in _frames(traceback) if _is_user_code(frame.tb_frame.f_code.co_filename)]
     found: TracebackType | None = None
     for frame in reversed(frames):
@@ -125,7 +125,7 @@ def user_frames(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _from_user_code(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback from the first line of the user's code on; the whole one if there is none."""
+    """Return a traceback from the first line of the user's code on, or unchanged without such a line."""
     first = traceback
     while first is not None and not _is_user_code(first.tb_frame.f_code.co_filename):
         first = first.tb_next
@@ -133,7 +133,7 @@ def _from_user_code(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _user_line(error: BaseException) -> str:
-    """The line of the user's code that raised an error, of a group its first error, as ``file:line``."""
+    """Return the line of the user's code that raised an error, or the first error of a group, as ``file:line``."""
     for raised in (*itertools.islice(_errors_in(error), 1), error):
         frames = _frames(user_frames(raised.__traceback__))
         own = [frame for frame in frames if not _is_installed(frame.tb_frame.f_code.co_filename)]
@@ -151,10 +151,10 @@ def _frames(traceback: TracebackType | None) -> list[TracebackType]:
 
 
 def _shorten_path(path: str) -> str:
-    """A path relative to the current folder, if it is inside."""
+    """Return a path relative to the current folder, if it is inside."""
     try:
         return str(Path(path).relative_to(Path.cwd()))
-    except (ValueError, OSError):  # outside, or the current folder is gone
+    except (ValueError, OSError):  # outside, or the current folder was deleted
         return path
 
 
@@ -169,7 +169,7 @@ def _is_installed(path: str) -> bool:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error, the errors that led to it, and those of a group."""
+    """Yield an error, its causes and contexts, and the errors of groups."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -184,7 +184,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _errors_in(error: BaseException) -> Iterator[BaseException]:
-    """The errors of a group, and of the groups in it; an error by itself."""
+    """Yield the errors of a group and its nested groups, or the error itself."""
     if isinstance(error, BaseExceptionGroup):
         for nested in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from _errors_in(nested)
@@ -193,7 +193,7 @@ def _errors_in(error: BaseException) -> Iterator[BaseException]:
 
 
 def describe_error(error: BaseException) -> str:
-    """The message of an error, the errors of a group, and in short the error that it was raised from."""
+    """Describe an error, the errors of a group, and, in short, its cause."""
     message = _message_of(error)
     nested = list(_errors_in(error))
     if nested != [error]:
@@ -204,9 +204,9 @@ def describe_error(error: BaseException) -> str:
 
 
 def describe_cause(error: BaseException) -> str:
-    """The error that the user raised another one from, in parentheses; empty if there is none.
+    """Describe the cause of a user's error in parentheses; empty if there is none.
 
-    The causes of our own errors are in their messages.
+    The messages of our own errors include their causes.
     """
     is_users = not isinstance(error, MastheadError) or isinstance(error, PermanentError | TemporaryError)
     if error.__cause__ is None or not is_users:

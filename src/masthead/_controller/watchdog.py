@@ -1,6 +1,6 @@
-"""Notices a blocked event loop, and logs what blocks it: usually a reconciler that calls something blocking.
+"""Detects a blocked event loop, and logs its stack: usually a reconciler with a blocking call.
 
-A blocked loop renews no lease, answers no probe and logs nothing by itself, so that a thread has to watch it.
+A blocked loop renews no lease, answers no probe and logs nothing, so the watchdog needs a separate thread.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = ["Watchdog"]
 _log: Final = logging.getLogger("masthead.controller")
 
 BLOCKED_AFTER: Final = 1.0
-"""Seconds without a turn of the loop after which it counts as blocked."""
+"""Seconds without an iteration of the loop after which it counts as blocked."""
 _TURNS: Final = 4
-"""How often the loop is asked within that time: a block may begin right after it has answered."""
+"""Number of checks in that time, because the loop may be blocked right after it answered one."""
 _SHOWN: Final = 12
-"""How many frames of the stack are logged."""
+"""Number of logged stack frames."""
 
 
 class Watchdog:
-    """Watches the running event loop while it is entered: ``with Watchdog(...)``.
+    """Watches the running event loop during a block: ``with Watchdog(...)``.
 
-    Each time that the loop is blocked is logged once, with the stack of its thread, and once more when it goes on.
+    A blocked loop is logged once with the stack of its thread, and once more when it continues.
 
     Args:
-        describe: Says what is running, for the log; called in the watchdog's thread.
+        describe: Describes the running reconciles, for the log; called in the watchdog's thread.
         limit: Seconds after which the loop counts as blocked.
     """
 

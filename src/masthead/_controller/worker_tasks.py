@@ -1,4 +1,4 @@
-"""The workers of a controller: tasks that each reconcile one object at a time."""
+"""The workers of a controller: tasks that reconcile one object at a time."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["WorkerTasks"]
 
 MAX_SUBSTITUTES: Final = 10
-"""How many reconciles of a controller may hang before it has fewer workers: each keeps its memory, and what it has locked."""
+"""Maximum number of substitutes for hanging workers. A hanging reconcile holds memory and locks."""
 CANCEL_GRACE: Final = 5.0
-"""Seconds in which a coroutine is to end after its timeout has cancelled it."""
+"""Seconds that a coroutine has to end after the cancellation by its timeout."""
 STUCK_AFTER: Final = 60.0
 """Seconds after which a coroutine that ignores its cancellation makes the process unhealthy."""
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A reconcile that a worker runs: while it is entered.
+    """A reconcile that a worker is running.
 
     Attributes:
         request: The object.
         task: The worker.
-        began: When it began.
-        is_overdue: Whether it has taken longer than its limit.
-        hangs_since: When a substitute was started; None if there is none.
+        began: Its start time.
+        is_overdue: Whether it exceeded its time limit.
+        hangs_since: The start time of its substitute; None if it has none.
     """
 
     request: Request
@@ -43,22 +43,23 @@ class _Job:
     hangs_since: float | None = None
 
     def describe(self) -> str:
-        """Name the object, with the line that its coroutine is at."""
+        """Name the object and the current line of its coroutine."""
         return describe_task(str(self.request), self.task)
 
 
 class WorkerTasks:
-    """Starts workers, and sees to it that there are as many as there should be.
+    """Starts workers, and maintains their number.
 
-    A worker that a reconcile has ended is replaced. One whose reconcile hangs has a substitute until it returns, because
-    other objects must not wait for it: a thread cannot be cancelled, and a coroutine may ignore its cancellation.
+    A worker that was ended by a reconcile is replaced. A worker whose reconcile hangs has a substitute until it
+    returns, so that other objects do not wait: a thread cannot be cancelled, and a coroutine may ignore its
+    cancellation.
 
     Args:
         name: The name of the controller.
         is_ending: Whether workers are expected to end.
         log: The controller's logger.
-        timeout: Seconds that a reconcile may take; None for any time.
-        in_threads: Whether reconciles run in threads, where a timeout cancels nothing.
+        timeout: Time limit of a reconcile in seconds; None for no limit.
+        in_threads: Whether reconciles run in threads, which a timeout cannot cancel.
     """
 
     def __init__(
@@ -85,12 +86,12 @@ class WorkerTasks:
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
-        """Those that have not ended, or not long ago."""
+        """The worker tasks; some may have ended just now."""
         return list(self._tasks)
 
     @property
     def problem(self) -> str:
-        """Why the process should be restarted; empty if it need not be."""
+        """The reason to restart the process; empty if there is none."""
         if self._substitutes >= MAX_SUBSTITUTES:
             return f"too many reconciles hang{' in threads' if self._in_threads else ''}"
         if self._in_threads:
@@ -113,18 +114,18 @@ class WorkerTasks:
             self._start(f"masthead controller {self._name} worker {number}")
 
     def may_leave(self) -> bool:
-        """Whether there is one worker too many, so that the caller should end: its substitute goes on."""
+        """Whether the calling worker is surplus and should end, because its substitute continues."""
         if not self._surplus:
             return False
         self._surplus -= 1
         return True
 
     def running(self) -> list[str]:
-        """The objects that are being reconciled, with the lines that their coroutines are at."""
+        """Describe the running reconciles, with the current line of their coroutines."""
         return [job.describe() for job in self._jobs]
 
     def begin(self, request: Request) -> _Job:
-        """Note the request that the calling worker reconciles, until `end`. If it hangs, another worker is started."""
+        """Record the request of the calling worker until `end`. If it hangs, a substitute is started."""
         task = asyncio.current_task()
         assert task is not None
         loop = asyncio.get_running_loop()
@@ -132,18 +133,18 @@ class WorkerTasks:
         self._jobs[job] = None
         # One timer for all jobs: most end long before, and a timer each would be a tenth of a reconcile's cost.
         if self._limit is not None and self._timer is None:
-            self._timer = loop.call_later(self._limit, self._look)
+            self._timer = loop.call_later(self._limit, self._check_overdue)
         return job
 
     def end(self, job: _Job) -> None:
-        """Watch no longer over a reconcile; the substitute of its worker stays, and one worker leaves."""
+        """End a job. If its worker has a substitute, one worker becomes surplus."""
         del self._jobs[job]
         if job.hangs_since is not None:
             self._substitutes -= 1
             self._surplus += 1
 
-    def _look(self) -> None:
-        """Substitute the workers of overdue reconciles, and look again when the next one may be overdue."""
+    def _check_overdue(self) -> None:
+        """Substitute the workers of overdue reconciles, and schedule the next check."""
         self._timer = None
         if self._limit is None or self._is_ending():
             return
@@ -154,11 +155,11 @@ class WorkerTasks:
                 self._substitute(job)
         waiting = [job.began for job in self._jobs if not job.is_overdue]
         if waiting:
-            self._timer = loop.call_at(min(waiting) + self._limit, self._look)
+            self._timer = loop.call_at(min(waiting) + self._limit, self._check_overdue)
 
     def _substitute(self, job: _Job) -> None:
-        """Start a worker in place of one whose reconcile hangs."""
-        # Threads that are overdue are logged where they are called.
+        """Start a substitute for a worker whose reconcile hangs."""
+        # The caller of a thread logs its timeout.
         if not self._in_threads:
             self._log.error(
                 "controller %s: the reconcile of %s ignores the cancellation by its timeout of %g s; end it when it is "
@@ -186,7 +187,7 @@ class WorkerTasks:
         task.add_done_callback(self._on_end)
 
     def _on_end(self, task: asyncio.Task[None]) -> None:
-        """Replace a worker that a reconcile has ended, as by cancelling the task that it runs in."""
+        """Replace a worker that was ended by a reconcile, for example by cancelling its own task."""
         error = None if task.cancelled() else task.exception()
         if self._is_ending():
             if self._timer is not None:
@@ -194,7 +195,7 @@ class WorkerTasks:
             return
         self._tasks.remove(task)
         if error is None and not task.cancelled():
-            return  # its substitute has stayed
+            return  # its substitute continues
         self._log.error(
             "controller %s: a reconcile has %s, which is replaced",
             self._name,

@@ -1,4 +1,4 @@
-"""Reads own writes off the requests and responses of the REST client."""
+"""Detects a controller's own writes in the requests and responses of the REST client."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _NamespaceAnswer(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """What a response says of an object, or a Status of one that is gone."""
+    """The metadata in a response: of an object, or of the Status of a deletion."""
 
     kind: str = ""
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
@@ -58,7 +58,7 @@ class _Item(msgspec.Struct):
 
 
 class _Collection(msgspec.Struct):
-    """The objects of a collection as they were before they were deleted."""
+    """The objects of a deleted collection, before their deletion."""
 
     items: list[_Item] = []
 
@@ -82,7 +82,7 @@ class _Operation(msgspec.Struct):
 
 
 class ObjectPath(NamedTuple):
-    """What a path of the API addresses.
+    """The resource and object of an API path.
 
     Attributes:
         resource: The resource, such as ``deployments.apps``.
@@ -97,7 +97,7 @@ class ObjectPath(NamedTuple):
 
 def parse_path(path: str) -> ObjectPath | None:
     """Parse the path of a call; None if it is not the path of a resource."""
-    parts = [unquote(each) for each in path.strip("/").split("/")]
+    parts = [unquote(part) for part in path.strip("/").split("/")]
     match parts:
         case ["api", _, *rest]:
             group = ""
@@ -106,7 +106,7 @@ def parse_path(path: str) -> ObjectPath | None:
         case _:
             return None
     namespace = ""
-    # The subresources of a namespace look like the collections of resources in it.
+    # The subresources of a namespace have the same form as collections of namespaced resources.
     if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
         namespace, rest = rest[1], rest[2:]
     if not rest or not rest[0]:
@@ -116,7 +116,7 @@ def parse_path(path: str) -> ObjectPath | None:
 
 
 def own_writes_of(call: Call, response: Response) -> list[OwnWrite]:
-    """The writes that a call has made, as far as a cache could show them: one, or the deletions of a collection."""
+    """Return the writes of a call that a cache can show: one write, or the deletions of a collection."""
     where = parse_path(call.path)
     if where is None or _is_dry_run(call):
         return []
@@ -132,7 +132,7 @@ def own_writes_of(call: Call, response: Response) -> list[OwnWrite]:
 
 
 def _is_dry_run(call: Call) -> bool:
-    """Whether a call changes nothing. A delete says so in its body."""
+    """Whether a call is a dry run, by its query or, for a delete, by its body."""
     if any(name == "dryRun" for name, _ in call.query):
         return True
     if call.method != "DELETE" or call.body is None:
@@ -144,23 +144,23 @@ def _is_dry_run(call: Call) -> bool:
 
 
 def _deletions(where: ObjectPath, found: _Collection) -> list[OwnWrite]:
-    """The deletions of a collection, whose response has the objects as they were before."""
+    """Return the deletions of a collection. The response has the objects before their deletion."""
     return [
         OwnWrite(
             where.resource,
-            _key(each.namespace, each.name),
-            each.uid,
+            _key(metadata.namespace, metadata.name),
+            metadata.uid,
             None,
-            each.resource_version,
+            metadata.resource_version,
             is_deletion=True,
         )
-        for each in (item.metadata for item in found.items)
-        if each.name and each.uid and each.resource_version
+        for metadata in (item.metadata for item in found.items)
+        if metadata.name and metadata.uid and metadata.resource_version
     ]
 
 
 def _removal(call: Call, where: ObjectPath, answer: _Answer) -> OwnWrite | None:
-    """The write of a delete that was answered with a Status."""
+    """Return the write of a delete whose response is a Status."""
     uid = answer.details.uid if answer.details is not None else ""
     if call.method != "DELETE" or not uid:
         return None
@@ -168,7 +168,7 @@ def _removal(call: Call, where: ObjectPath, answer: _Answer) -> OwnWrite | None:
 
 
 def _write(call: Call, response: Response, where: ObjectPath, answer: _Answer) -> OwnWrite | None:
-    """The write of a call that was answered with the object."""
+    """Return the write of a call whose response is the object."""
     found = answer.metadata
     name = where.name or found.name
     if not name or not found.uid or not found.resource_version:
@@ -177,10 +177,10 @@ def _write(call: Call, response: Response, where: ObjectPath, answer: _Answer) -
     if _is_removed(call, found) and not _is_emptied_first(where, response):
         return OwnWrite(where.resource, key, found.uid, None, "")
     replaced = _replaced_version(call, response)
-    # The write has changed nothing, and there will be no event.
+    # The write changed nothing, so no event will follow.
     if replaced == found.resource_version:
         return None
-    # A Scale has the name and the version of the object that was scaled, but not its labels.
+    # A Scale has the name and version of the scaled object, but not its labels.
     labels = None if answer.kind == "Scale" else found.labels or {}
     return OwnWrite(where.resource, key, found.uid, replaced, found.resource_version, labels=labels)
 
@@ -190,9 +190,9 @@ def _key(namespace: str, name: str) -> str:
 
 
 def _is_removed(call: Call, found: _Metadata) -> bool:
-    """Whether the object is gone: its last finalizer was removed, or it was deleted at once."""
+    """Whether the server has removed the object: after its last finalizer, or without any."""
     if found.deletion_timestamp is None:
-        # Some kinds, such as Service, answer with the object as it was.
+        # The response of some kinds, such as Service, has no deletion timestamp.
         return call.method == "DELETE"
     if found.finalizers:
         return False
@@ -200,19 +200,19 @@ def _is_removed(call: Call, found: _Metadata) -> bool:
 
 
 def _is_emptied_first(where: ObjectPath, response: Response) -> bool:
-    """Whether the object is a namespace that stays until it is empty. Its finalizers are in the spec, too."""
+    """Whether the object is a namespace that is removed later, when it is empty. It has finalizers in its spec, too."""
     if where.resource != "namespaces":
         return False
     try:
         answer = typeinfo.decode_json(response.body, _NamespaceAnswer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
-    # A response with the metadata alone does not say.
+    # A response with metadata alone does not contain the spec.
     return answer.kind != "Namespace" or bool(answer.spec.finalizers)
 
 
 def _replaced_version(call: Call, response: Response) -> str | None:
-    """The version that a write replaced; empty if it created the object, None if it does not say."""
+    """Return the version that a write replaced; empty for a creation, None if unknown."""
     if response.status == _CREATED:
         return ""
     if call.body is None or call.method not in {"PUT", "PATCH"}:

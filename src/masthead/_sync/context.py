@@ -36,7 +36,7 @@ K = TypeVar("K", bound=Object)
 
 @set_module("masthead")
 class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
-    """What a reconcile is about, and what it needs.
+    """The request, the object and the helpers of one reconcile.
 
     ::
 
@@ -45,32 +45,32 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
             ctx.apply(deployment_for(site))
             ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
 
-    It belongs to one reconcile. Reads come from the caches and wait for the writes that this reconcile has made.
+    Reads come from the caches, and wait for earlier writes of the same reconcile to become visible.
     """
 
     @property
     def request(self) -> Request:
-        """The name of the object to reconcile."""
+        """The namespace and name of the object to reconcile."""
         return self._async.request
 
     @property
     def obj(self) -> T | None:
-        """The object as the cache had it when the reconcile began; None if it is gone."""
+        """The cached object at the beginning of the reconcile; None if it was deleted."""
         return self._async.obj
 
     @property
     def client(self) -> Client:
-        """The client of the cluster. The controller knows the writes that are made with it, and waits for them."""
+        """The client of the cluster. The controller observes its writes, and waits for the caches to show them."""
         return client_of_loop(self._portal, self._async.client)
 
     @property
     def cache(self) -> CacheReader:
-        """The caches, without waiting for one's own writes."""
+        """The caches. Their reads do not wait for earlier writes."""
         return self._async.cache
 
     @property
     def log(self) -> logging.Logger | logging.LoggerAdapter[logging.Logger]:
-        """A logger; its lines name the controller, the object and the reconcile."""
+        """A logger whose records name the controller, the object and the reconcile."""
         return self._async.log
 
     @property
@@ -80,17 +80,17 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
 
     @property
     def attempt(self) -> int:
-        """How often the reconcile of this object has failed since it last succeeded."""
+        """The number of failures of this object since its last success."""
         return self._async.attempt
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it runs, for logs: such as ``deployments.apps default/web changed``, or the error of the last attempt."""
+        """The reasons to reconcile: ``deployments.apps default/web changed``, or the error of the last attempt."""
         return self._async.reasons
 
     @property
     def now(self) -> datetime:
-        """The wall clock, in UTC: for what is due at a time. In a test environment it is the environment's."""
+        """The wall-clock time in UTC; in a test environment, the environment's clock."""
         return self._async.now
 
     @overload
@@ -100,12 +100,12 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
     def get(self, kind: GroupVersionResource | str, name: str, namespace: str | None = None) -> Unstructured | None: ...
 
     def get(self, kind: KindLike, name: str, namespace: str | None = None) -> Object | None:
-        """Return an object from the cache, or None; never older than what this reconcile has written.
+        """Return an object from the cache, or None. It includes earlier writes of this reconcile.
 
         Args:
-            kind: The class, or the resource, which the controller has declared.
-            name: Its name.
-            namespace: Its namespace; None for the one of the request, unless the kind is cluster-scoped.
+            kind: A class or resource that the controller has declared.
+            name: The name of the object.
+            namespace: Its namespace; None for the request's. Ignored for a cluster-scoped kind.
 
         Raises:
             NotCachedError: If the controller has not declared the kind.
@@ -130,13 +130,12 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
     def list(
         self, kind: KindLike, *, namespace: str | None = None, label_selector: LabelSelection | None = None
     ) -> Sequence[Object]:
-        """List objects from the cache; never older than what this reconcile has written.
+        """List objects from the cache. The list includes earlier writes of this reconcile.
 
         Args:
-            kind: The class, or the resource, which the controller has declared.
-            namespace: Only those of a namespace; None for the one of the request, unless the kind is cluster-scoped; empty
-                for all.
-            label_selector: Only those with such labels.
+            kind: A class or resource that the controller has declared.
+            namespace: Only objects of this namespace; None for the request's, empty for all.
+            label_selector: Only objects with matching labels.
 
         Raises:
             NotCachedError: If the controller has not declared the kind.
@@ -163,45 +162,46 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
     def apply(
         self, obj: K | Mapping[str, object], *, owned: bool = True, force: bool = True, field_manager: str | None = None
     ) -> K:
-        """Apply an object with server-side apply; the reconciled object becomes its owner.
+        """Apply an object with server-side apply, and make the reconciled object its owner.
 
-        Nothing is sent if the cache shows that the object has been applied like this already, in whatever form it is passed.
-        If no cache has the kind, an object that is to be owned is read from the server first. Before the reconciled object
-        becomes the controller of an object, the server confirms that it still exists: the cache may be older than its deletion.
+        No request is sent if the cache proves that the same configuration has been applied already. If the kind is not
+        cached, an owned object is first read from the server. Before the reconciled object becomes the controller of
+        another object, the server confirms that it still exists, because the cache may be older than its deletion.
 
         Args:
-            obj: The object, with the fields that the controller decides; its namespace may be left out. The ``stringData`` of a
+            obj: The object with the fields that the controller sets; the namespace is optional. The ``stringData`` of a
                 Secret is sent as ``data``.
-            owned: Whether the reconciled object becomes its controller, so that it is deleted with it.
+            owned: Whether the reconciled object becomes the controller of the object, so that both are deleted
+                together.
             force: Take over fields that other managers own.
-            field_manager: Who owns the fields; None for the controller.
+            field_manager: The owner of the fields; None for the controller's field manager.
 
         Returns:
-            The object as the server has it; from the cache if nothing was sent.
+            The object from the server's response, or from the cache if no request was sent.
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
-            AlreadyControlledError: If another object controls it: give it another name, or no owner.
-            StaleObjectError: If the reconciled object is gone, or another one has its name. The reconcile ends with it, and is
-                repeated after a backoff.
-            ConflictError: If others keep writing the object.
+            AlreadyControlledError: If another object controls it: use another name, or ``owned=False``.
+            StaleObjectError: If the reconciled object was deleted or recreated. The reconcile ends with this error and
+                is retried after a backoff.
+            ConflictError: If other clients keep changing the object.
             ArgumentError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
-            StatusError: If the server refuses it.
+            StatusError: If the server rejects the request.
         """
         return self._portal.call(self._async.apply(obj, owned=owned, force=force, field_manager=field_manager))
 
     def delete(self, obj: Object) -> None:
-        """Delete an object, if it still exists; one of the same name that was created since is left alone.
+        """Delete an object if it still exists.
 
-        An object without a uid is deleted by its name, after the server has confirmed the reconciled object. A child that has
-        got another controller since it was cached is left alone, too.
+        An object that was recreated under the same name, or has another controller by now, is not deleted. An object
+        without a UID is deleted by name, once the server has confirmed the reconciled object.
 
         Raises:
-            StaleObjectError: If the cache is wrong about the reconciled object, and the child may belong to another one of that
-                name. The reconcile ends with it, and is repeated after a backoff.
-            ConflictError: If others keep writing the object.
-            StatusError: If the server refuses it.
+            StaleObjectError: If the cache is wrong about the reconciled object, so that the child may belong to a
+                successor of the same name. The reconcile ends with this error and is retried after a backoff.
+            ConflictError: If other clients keep changing the object.
+            StatusError: If the server rejects the request.
         """
         self._portal.call(self._async.delete(obj))
 
@@ -214,19 +214,20 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
             def reconcile(ctx: masthead.ReconcileContext[Website], site: Website) -> None:
                 if ctx.finalize(lambda: print(f"cancel the domain of {site.key}")):
                     return
-                if ctx.confirm():  # otherwise it is gone, and the cache will show that
+                if ctx.confirm():  # false if the object was deleted, and the cache does not show it yet
                     print(f"buy a domain for {site.key}")
 
-        A cache is always a little behind, and a watch that has fallen silent leaves it far behind. What a reconcile writes with
-        this context is safe: patches and deletions name the uid, and `apply` confirms the owner of a new child. What it does
-        outside of the cluster, or with `client`, is not: ask before what is expensive or cannot be undone.
+        A cache lags behind the server, far behind if its watch has fallen silent. Writes through this context are safe:
+        patches and deletions name the UID, and `apply` confirms the owner of a new child. Writes through `client`, and
+        effects outside of the cluster, are not: confirm the object before anything that is expensive or cannot be
+        undone.
 
         Returns:
-            Whether the object still exists, with the same uid, even if it is being deleted by now. If the cache does not have it,
-            and so `obj` is None: whether it is gone.
+            Whether the object still exists with the same UID, even if it is being deleted. If `obj` is None: whether
+            the server has no such object either.
 
         Raises:
-            StatusError: If the server refuses to tell.
+            StatusError: If the server rejects the request.
         """
         return self._portal.call(self._async.confirm())
 
@@ -240,15 +241,15 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
         related: Object | None = None,
         action: str = "",
     ) -> None:
-        """Record an event. Never waits: events are sent in the background.
+        """Record an Event. It is sent in the background, so this method never waits.
 
         Args:
             type: ``Normal`` or ``Warning``.
-            reason: Why, in one word for programs: ``Created``.
-            message: What happened, for people.
-            regarding: The object that it is about; None for the reconciled one.
+            reason: A machine-readable reason in one word, such as ``Created``.
+            message: A human-readable description.
+            regarding: The subject of the Event; None for the reconciled object.
             related: Another object that is involved.
-            action: What was done, in one word for programs; the reason if empty.
+            action: The machine-readable action in one word; the reason if empty.
 
         Raises:
             ArgumentError: If the type or the reason is invalid.
@@ -256,66 +257,66 @@ class ReconcileContext(Facade[AsyncReconcileContext[T]], Generic[T]):
         self._async.record(type, reason, message, regarding=regarding, related=related, action=action)
 
     def condition(self, type: str, status: bool | ConditionStatus, reason: str, message: str = "") -> Condition:
-        """Make a condition for `update_status`, with the generation of the object that was reconciled.
+        """Create a condition for `update_status`, with the generation of the reconciled object.
 
         Args:
-            type: Such as ``Ready``.
-            status: True or False, or ``Unknown``.
-            reason: Why, in one word for programs.
-            message: Why, for people.
+            type: The type, such as ``Ready``.
+            status: True, False or ``Unknown``.
+            reason: A machine-readable reason in one word.
+            message: A human-readable explanation.
         """
         return self._async.condition(type, status, reason, message)
 
     def update_status(
         self, status: Mapping[str, object] | Struct | None = None, *, conditions: Sequence[Condition] = ()
     ) -> bool:
-        """Change fields of the status of the reconciled object; nothing is sent if they are as wanted already.
+        """Change status fields of the reconciled object. No request is sent if they have the wanted values already.
 
-        The fields that are given are set, None removes one, all others stay. Conditions replace those of the same type; the
-        transition time changes only with the status. ``observedGeneration`` is set if the status has it. If others write
-        the object at the same time, the change is made again on the newest version.
+        Other fields are unchanged; None removes a field. A condition replaces the one of the same type, and its
+        transition time changes only with its status. ``observedGeneration`` is set if the status has that field. After
+        a conflict, the change is repeated on the newest version.
 
         Args:
-            status: The fields, by wire or Python names, or an object with the fields that are set.
+            status: The fields by wire or Python names, or a typed object with these fields set.
             conditions: The conditions; see `condition`.
 
         Returns:
-            Whether anything was written; False as well if the object is gone.
+            Whether a request was sent; False if the object was deleted.
 
         Raises:
-            ConflictError: If others keep writing the object.
-            StatusError: If the server refuses it.
+            ConflictError: If other clients keep changing the object.
+            StatusError: If the server rejects the request.
             ArgumentError: If the status does not fit the kind.
         """
         return self._portal.call(self._async.update_status(status, conditions=conditions))
 
     def finalize(self, cleanup: Callable[[], object], *, finalizer: str = "") -> bool:
-        """Guard the reconciled object with a finalizer, and clean up when it is deleted.
+        """Guard the reconciled object with a finalizer, and clean up on its deletion.
 
         ::
 
             @app.controller(Website, finalizer="example.com/bucket")
             def reconcile(ctx: masthead.ReconcileContext[Website], site: Website) -> None:
                 if ctx.finalize(lambda: delete_bucket(site)):
-                    return  # the object is being deleted, and all is cleaned up
+                    return  # the object is being deleted, and the cleanup is done
 
-        Before the object is deleted, this adds the finalizer. When it is being deleted, and the server confirms that, `cleanup`
-        is called, again and again until it returns without an error; then the finalizer is removed. If the cache shows the
-        object alive with its finalizer, the server is not asked: see `confirm`.
+        While the object is not being deleted, this adds the finalizer. Once the server has confirmed its deletion,
+        `cleanup` is called, in this and the following reconciles until it succeeds; then the finalizer is removed. If
+        the cache shows the object with its finalizer and without a deletion, no request is sent: see `confirm`.
 
         Args:
-            cleanup: What to do before the object may go; with `masthead.aio`, it may be a coroutine function.
-            finalizer: Its name, if it is not the one that the controller has declared.
+            cleanup: Called before the object is removed; with `masthead.aio`, it may be a coroutine function.
+            finalizer: The finalizer; empty for the one that the controller has declared.
 
         Returns:
-            Whether the object is being deleted or gone, so that there is nothing more to reconcile.
+            Whether the object is being deleted or has been deleted, so that there is nothing else to reconcile.
 
         Raises:
-            ArgumentError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it is
-                a coroutine function and nothing awaits it.
+            ArgumentError: If neither the call nor the controller names a finalizer, `cleanup` is not a function, or it
+                is a coroutine function and nothing awaits it.
             NameFormatError: If the finalizer is not a qualified name.
-            StatusError: If the server refuses a write.
-            Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
+            StatusError: If the server rejects a write.
+            Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is retried.
         """
         check_cleanup(cleanup)
         is_due = self._portal.call(begin_finalize(self._async, finalizer))
