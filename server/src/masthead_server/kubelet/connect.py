@@ -22,8 +22,7 @@ class ConnectHandler(Protocol):
     """Responds to one request that was found to be valid."""
 
     async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
-        """Respond, and return when the stream has ended. It is cancelled when the client goes away, or the server
-        stops.
+        """Respond, and return when the stream has ended. Cancelled when the client disconnects or the server stops.
 
         Args:
             incoming: The request.

@@ -88,6 +88,7 @@ class ContainerInstance:
 
     def end(self) -> None:
         """End the container, its commands and its streams; the log can still be read."""
+        # Followers of the log end with it.
         self.log.end()
         self.ended.set()
         self.main = None
@@ -95,9 +96,11 @@ class ContainerInstance:
     def restart(self) -> None:
         """End the container, and start it again with an empty log."""
         self.end()
+        # Only one previous log is stored, as with a kubelet.
         if self.previous is not None:
             self.previous.close()
         self.previous, self.log = self.log, LogStore(self._limits.log)
+        # A new event: commands of the old run still wait for theirs.
         self.ended = asyncio.Event()
 
     def drop(self) -> None:
@@ -131,6 +134,7 @@ class ContainerTable:
         """
         pod = self._pods.setdefault((ref.namespace, ref.pod), {})
         if ref.container not in pod:
+            # A test may have written logs or files before it created the pod.
             prepared = pod.pop(_UNNAMED, None) if is_first else None
             pod[ref.container] = prepared or ContainerInstance(self._limits, self._clock)
         return pod[ref.container]
@@ -146,5 +150,6 @@ class ContainerTable:
 
     def close(self) -> None:
         """End all containers."""
+        # A copy, because dropping changes the table.
         for namespace, pod in list(self._pods):
             self.drop_pod(namespace, pod)

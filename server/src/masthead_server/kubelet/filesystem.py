@@ -53,6 +53,7 @@ class RegularFile:
         """Read up to so many bytes from a position on; empty at the end, and once the file is removed."""
         if self._content is None:
             return b""
+        # Readers share the file: each brings its position.
         self._content.seek(offset)
         return self._content.read(size)
 
@@ -62,6 +63,7 @@ class RegularFile:
         Raises:
             OSError: If the file system is full.
         """
+        # Before the write: a full disk must leave the content as it was.
         self._owner.take(len(data))
         if self._content is None:
             self._content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the file
@@ -107,6 +109,7 @@ class FileSystem:
         Raises:
             OSError: If there are not so many.
         """
+        # Giving back always works, even if the limit was exceeded.
         if size > 0 and self._used + size > self._limit:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._used += size
@@ -132,9 +135,11 @@ class FileSystem:
             found = node.entries.get(name)
             if found is None:
                 raise _error(errno.ENOENT, path)
+            # A link within the path is always followed, only the last one is optional.
             if isinstance(found, Symlink) and (follow or index < len(names) - 1):
                 if not links:
                     raise _error(errno.ELOOP, path)
+                # A relative target starts at the folder of the link.
                 parent = "/" + "/".join(names[:index])
                 rest = "/".join(names[index + 1 :])
                 return self._walk(normalize(f"{found.target}/{rest}", parent), follow=follow, links=links - 1)
@@ -230,6 +235,7 @@ class FileSystem:
             OSError: If there is nothing, or if it is a directory.
         """
         node = self.get(path, follow=False)
+        # A link to a directory is removed as a link: `get` did not follow it.
         if isinstance(node, Directory) and not recursive:
             raise _error(errno.EISDIR, path)
         if node is self.root:
@@ -239,14 +245,15 @@ class FileSystem:
         self._forget(node)
 
     def _forget(self, node: Node) -> None:
+        # A loop, because a tree may be deeper than the stack of Python.
         pending = [node]
         while pending:
-            each = pending.pop()
+            current = pending.pop()
             self._nodes -= 1
-            if isinstance(each, Directory):
-                pending.extend(each.entries.values())
-            elif isinstance(each, RegularFile):
-                each.truncate()
+            if isinstance(current, Directory):
+                pending.extend(current.entries.values())
+            elif isinstance(current, RegularFile):
+                current.truncate()
 
     def walk(self, path: str = "/", *, follow: bool = False) -> Iterator[tuple[str, Node]]:
         """Iterate over the node at a path and everything below, by name; links below are not followed.
@@ -264,6 +271,7 @@ class FileSystem:
             yield current, node
             if isinstance(node, Directory):
                 base = current.rstrip("/")
+                # The stack is popped from its end.
                 entries = sorted(node.entries.items(), reverse=True)
                 pending.extend((f"{base}/{name}", entry) for name, entry in entries)
 
@@ -281,6 +289,7 @@ def normalize(path: str, cwd: str = "/") -> str:
     names: list[str] = []
     for name in (path if path.startswith("/") else f"{cwd}/{path}").split("/"):
         if name == "..":
+            # ".." at the root stays there, as in Linux.
             names = names[:-1]
         elif name not in {"", "."}:
             names.append(name)

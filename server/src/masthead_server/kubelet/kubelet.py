@@ -116,6 +116,7 @@ class Kubelet:
 
     def _register(self, handlers: HandlerRegistry, pattern: PodPattern) -> Callable[[HandlerT], HandlerT]:
         def register(handler: HandlerT) -> HandlerT:
+            # In the loop, which looks handlers up without a lock.
             self._call(lambda: handlers.add(pattern, handler))
             return handler
 
@@ -169,6 +170,7 @@ class Kubelet:
             ArgumentError: If the pod is an object without a name or namespace.
         """
         ref = pod_ref(pod, container)
+        # Resolved with every write: the pod may be created, or replaced, in the meantime.
         return ContainerLog(lambda data, stream: self._call(lambda: self._runtime.resolve(ref).print(data, stream)))
 
     def files(self, pod: str | Object, *, container: str | None = None) -> ContainerFiles:
@@ -218,6 +220,7 @@ class Kubelet:
             NotFoundError: If there is no such pod.
             ArgumentError: If the pod is an object without a name or namespace, or if the exit code is 0.
         """
+        # The phase follows from the exit codes, and would be Succeeded.
         if not exit_code:
             raise ArgumentError("exit code 0 is success: call succeed instead", value=exit_code)
         self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
@@ -264,6 +267,7 @@ class Kubelet:
     def _change(self, ref: ContainerRef, change: Callable[[ContainerRef], None]) -> None:
         try:
             self._call(lambda: change(ref))
+        # The verbs of the server raise wire errors; callers in Python catch the exceptions of the client.
         except StatusFailure as failure:
             raise NotFoundError(
                 failure.message, verb="get", resource="pods", namespace=ref.namespace, name=ref.pod
@@ -277,6 +281,7 @@ def pod_ref(pod: str | Object, container: str | None = None) -> ContainerRef:
         ArgumentError: If the pod is an object without a name or namespace, or the name is invalid.
     """
     if isinstance(pod, str):
+        # A name without a namespace means "default" here; patterns of handlers mean any.
         namespace, slash, name = pod.rpartition("/")
         namespace = namespace if slash else "default"
     else:

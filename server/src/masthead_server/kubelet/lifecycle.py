@@ -84,6 +84,7 @@ class PodLifecycle:
         if has_too_many_containers(pod):
             self._update(ref, lambda pod: phases.refuse(pod, change, _TOO_MANY))
             return
+        # A test may have bound it already.
         if not text(part(pod, "spec"), "nodeName"):
             self._bind(ref, pod)
         self._update(ref, lambda pod: phases.start(pod, change))
@@ -110,6 +111,7 @@ class PodLifecycle:
 
     def _start_container(self, pod: Plain, name: str) -> None:
         container = self._runtime.container(pod, name)
+        # A pod that ended and is started again begins with fresh containers.
         if container.ended.is_set():
             container.restart()
         self._mains.start(pod, name)
@@ -165,6 +167,7 @@ class PodLifecycle:
             StatusFailure: If it does not exist.
         """
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        # Before the status: watchers see the reason first, as from a kubelet.
         self._events.evicted(pod, message)
         self._update(ref, lambda pod: phases.evict(pod, change, message))
         self.kill(pod, ref)
@@ -205,6 +208,7 @@ class PodLifecycle:
     def _on_exit(self, ref: ContainerRef, code: int) -> None:
         """A main process has ended: its container ends, or is restarted according to its policy."""
         pod = self._runtime.load(ref.namespace, ref.pod)
+        # Whoever deleted it ends its containers.
         if pod is None or is_being_deleted(pod):
             return
         if not restarts(pod, ref.container, code):
@@ -213,6 +217,7 @@ class PodLifecycle:
             self._runtime.container(pod, ref.container).end()
             return
         count = (status_of(pod, ref.container) or {}).get("restartCount", 0)
+        # The first restart is immediate, as with a kubelet.
         if not count:
             self.restart(ref, code)
             return
@@ -224,6 +229,7 @@ class PodLifecycle:
             self._restarts.discard(timer)
             pod = self._runtime.load(ref.namespace, ref.pod)
             state = part((status_of(pod, ref.container) if pod else None) or {}, "state")
+            # A test may have restarted or ended the container in the meantime.
             if pod is not None and "waiting" in state and not is_being_deleted(pod):
                 self.restart(ref, code)
 

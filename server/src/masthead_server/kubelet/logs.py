@@ -65,6 +65,7 @@ class _Segment:
         if self._file is None:
             return b""
         self._file.seek(offset)
+        # At least one whole record fits, so that the cut below finds an end.
         data = self._file.read(_PIECE + MAX_RECORD)
         return data if offset + len(data) >= self.size else data[: data.rindex(b"\n") + 1]
 
@@ -100,6 +101,7 @@ class LogStore:
         start = 0
         while start < len(records):
             end = min(start + room, len(records))
+            # A record never spans two segments.
             end = end if end == len(records) else records.rindex(b"\n", start, end) + 1
             self._add(records[start:end], room)
             start = end
@@ -113,6 +115,7 @@ class LogStore:
             self._segments.append(last)
         last.append(records, count_lines(records))
         self._size += len(records)
+        # The last segment stays, because the log is appended to it.
         while self._size > self._limit and len(self._segments) > 1:
             oldest = self._segments.popleft()
             self._size -= oldest.size
@@ -128,6 +131,7 @@ class LogStore:
         self.end()
         for segment in self._segments:
             segment.close()
+        # A new number: cursors of readers must not match again.
         self._segments = deque([_Segment(self._segments[-1].number + 1)])
         self._size = 0
 
@@ -166,6 +170,7 @@ class LogStore:
     def read(self, cursor: LogCursor) -> tuple[bytes, LogCursor]:
         """Return some whole records from a position on, and the position behind them; empty at the end."""
         for segment in self._segments:
+            # A reader whose segment was dropped goes on with the oldest one.
             if segment.number < cursor.segment:
                 continue
             offset = cursor.offset if segment.number == cursor.segment else 0
@@ -198,6 +203,7 @@ class LogStore:
         await waiter
 
     def _wake(self) -> None:
+        # Swapped first: a reader that wakes may wait again immediately.
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():

@@ -57,6 +57,7 @@ class MainProcesses:
             environment_of(pod, name),
             spec.get("tty") is True,
         )
+        # Most images are not here: their containers just run.
         if self._runtime.main_handlers.find(line) is None and not is_runnable(argv):
             return
         container = self._runtime.container(pod, name)
@@ -80,6 +81,7 @@ class MainProcesses:
             ending = group.create_task(container.ended.wait())
             try:
                 await asyncio.wait((running, ending), return_when=asyncio.FIRST_COMPLETED)
+                # A container that was ended from outside is not restarted here.
                 code = running.result() if running.done() and not ending.done() else None
             finally:
                 stdio.close()
@@ -93,6 +95,7 @@ class MainProcesses:
 
         def output(stream: str) -> OutputStream:
             async def send(data: bytes) -> None:
+                # A handler in a thread cannot be cancelled, and finds out when it prints.
                 if log.is_ended:
                     raise BrokenPipeError("the container has ended")
                 log.append(data, clock.now(), stream)
@@ -110,6 +113,7 @@ class MainProcesses:
                 return await invoke(handler, process, self._runtime.threads)
             return await run_builtin(process, container.files, clock)
         except Exception:  # noqa: BLE001 - whatever a handler raises ends its container, as a crash
+            # Errors of a handler that was interrupted are no news.
             if not log.is_ended:
                 _log.exception("%r crashed: an error in its handler", process)
             return 1

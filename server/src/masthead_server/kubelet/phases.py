@@ -61,6 +61,7 @@ def start(pod: Plain, change: Transition) -> None:
     for field in ("reason", "message"):
         status.pop(field, None)
     status.setdefault("startTime", change.now)
+    # A pod that starts again keeps its address.
     address = HOST_IP if spec.get("hostNetwork") else text(status, "podIP") or change.pod_ip
     status |= {"hostIP": HOST_IP, "hostIPs": [{"ip": HOST_IP}], "podIP": address, "podIPs": [{"ip": address}]}
     for kind, field in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
@@ -97,6 +98,7 @@ def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", messa
     status = pod.setdefault("status", {})
     for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
         for item in items(status, field):
+            # Containers that ended before keep their exit codes.
             if "terminated" not in part(item, "state"):
                 _terminate(item, change.now, code, reason)
     _complete(status, change.now, "Failed" if code else "Succeeded", message)
@@ -121,8 +123,9 @@ def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
         _terminate(container_status, change.now, code, "")
     _observe(pod)
     containers = items(status, "containerStatuses")
+    # Only regular containers decide about the phase.
     if name not in {text(container, "name") for container in containers}:
-        return  # an ephemeral container, or a sidecar, which say nothing about the pod
+        return
     states = [part(container, "state") for container in containers]
     if all("terminated" in state for state in states):
         has_failed = any(part(state, "terminated").get("exitCode") for state in states)
@@ -145,6 +148,7 @@ def restart_container(pod: Plain, name: str, change: Transition, code: int, reas
             "lastState": {"terminated": last} if last else {},
             "ready": True,
             "started": True,
+            # The restart count grows with every start but the first.
             "restartCount": container_status.get("restartCount", 0) + 1,
             "containerID": change.new_id(),
         }
@@ -177,6 +181,7 @@ def crash_loop(pod: Plain, name: str, change: Transition, code: int) -> None:
 
 def evict(pod: Plain, change: Transition, message: str) -> None:
     """Fail a pod as a kubelet does that is short of resources."""
+    # 137 is SIGKILL, which an eviction ends with.
     finish(pod, change, 137, reason="Error", message=message)
     status = part(pod, "status")
     status["reason"] = "Evicted"
@@ -204,6 +209,7 @@ def _running(container: Plain, change: Transition, *, is_ready: bool = True) -> 
         "imageID": f"{image}@sha256:{hashlib.sha256(image.encode()).hexdigest()}",
         "containerID": change.new_id(),
     }
+    # Ephemeral containers report neither readiness nor a start.
     return {**found, "started": True} if is_ready else found
 
 
@@ -223,6 +229,7 @@ def _terminate(found: Plain, now: str, code: int, reason: str) -> None:
 
 
 def _complete(status: Plain, now: str, phase: str, message: str) -> None:
+    # A phase that is final never changes.
     if text(status, "phase") not in _ENDED:
         status["phase"] = phase
     if message:
@@ -249,6 +256,7 @@ def _set_condition(status: Plain, kind: str, now: str, *, is_true: bool, reason:
     value = "True" if is_true else "False"
     new: Plain = {"type": kind, "status": value, "lastProbeTime": None, "lastTransitionTime": now}
     if known is not None and text(known, "status") == value:
+        # The time tells when the status changed, not when it was written.
         new["lastTransitionTime"] = known.get("lastTransitionTime", now)
     new |= {name: value for name, value in (("reason", reason), ("message", message)) if value}
     status["conditions"] = [condition for condition in conditions if condition is not known] + [new]

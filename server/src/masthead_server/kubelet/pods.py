@@ -65,6 +65,7 @@ def choose_container(pod: Plain, name: str) -> str:
     containers = items(part(pod, "spec"), "containers")
     if len(containers) == 1:
         return text(containers[0], "name")
+    # The default container of the annotation is kubectl's business: the API server does not read it.
     names = f", choose one of: [{' '.join(container_names(pod))}]" if containers else ""
     raise bad_request(f"a container name must be specified for pod {pod_name}{names}")
 
@@ -113,6 +114,7 @@ def running_containers(pod: Plain) -> list[str]:
     """Return the names of the containers that run, in linear time: a pod of 136 KB may have thousands."""
     status = part(pod, "status")
     states = {text(item, "name"): part(item, "state") for kind in _STATUSES for item in items(status, kind)}
+    # A test may write the phase alone.
     if_unknown: Plain = {"running": {}} if text(status, "phase") == "Running" else {}
     return [name for name in container_names(pod) if "running" in states.get(name, if_unknown)]
 
@@ -134,6 +136,7 @@ def is_running(pod: Plain, name: str) -> bool:
 def restarts(pod: Plain, name: str, code: int) -> bool:
     """Tell whether a container is started again when it has ended with an exit code."""
     spec = part(pod, "spec")
+    # Ephemeral containers are never restarted, whatever the policy of the pod.
     if any(text(ephemeral_container, "name") == name for ephemeral_container in items(spec, "ephemeralContainers")):
         return False
     policy = text(container_of(pod, name) or {}, "restartPolicy") or text(spec, "restartPolicy")

@@ -157,6 +157,7 @@ class PortForwardSession:
         try:
             async with self._forwarding:
                 await self._connection.run()
+                # The task group would wait for connections that only the client could end.
                 for task in self._tasks:
                     task.cancel()
         finally:
@@ -168,6 +169,7 @@ class PortForwardSession:
         """Take a stream that the client opens; those with invalid headers are reset."""
         headers = stream.headers
         kind, port = headers.get("streamtype", ""), headers.get("port", "")
+        # Reset, and no message: which stream would carry it is unknown.
         if kind not in _TYPES or not _is_port(port):
             return False
         # Clients of long ago send no id: of theirs, the error stream comes right before the data stream.
@@ -175,6 +177,7 @@ class PortForwardSession:
         pair = self._pairs.get(request_id)
         if pair is None:
             pair = self._pairs[request_id] = _Pair()
+            # A client that opens one stream of many pairs must not fill the table.
             pair.timer = self._clock.call_later(_PAIR_SECONDS, lambda: self._expire(request_id))
         if kind in pair.streams:
             self._say(pair, f"error processing stream for request {request_id}: {kind} stream already assigned")
@@ -189,6 +192,7 @@ class PortForwardSession:
         pair = self._drop(request_id)
         self._say(pair, f"(request={request_id}) timed out waiting for streams")
         for stream in pair.streams.values():
+            # What the client sends on it would fill the queue of the whole connection.
             stream.discard()
 
     def _drop(self, request_id: str) -> _Pair:
@@ -234,6 +238,7 @@ async def forward(data: ForwardedStream, error: ForwardedStream, ports: PodPorts
         finally:
             ports.connected.discard(target)
             target.release()
+    # The reason first, then the reset: kubectl stops to read the error stream at a reset.
     with suppress(ConnectionError):
         if problem:
             await error.write(problem.encode())
@@ -257,6 +262,7 @@ async def _copy(data: ForwardedStream, target: TargetConnection) -> None:
             both.create_task(_copy_up(data, target))
             both.create_task(_copy_down(target, data))
     except ExceptionGroup as errors:
+        # Either direction may fail; the other one is cancelled with it.
         raise errors.exceptions[0] from None
 
 
@@ -268,6 +274,7 @@ async def _copy_up(data: ForwardedStream, target: TargetConnection) -> None:
             # It reads no more; what it still sends is for the other direction to find out.
             data.discard()
             return
+    # Half-close: the target may answer once it has read everything.
     target.end()
 
 
@@ -290,4 +297,5 @@ async def _write(stream: ForwardedStream, problem: str) -> None:
 
 
 def _is_port(text: str) -> bool:
+    # The slice keeps `int` from a text of any length.
     return text.isascii() and text.isdecimal() and 0 < int(text[:6]) < 65536

@@ -100,6 +100,7 @@ class PortListener:
         if callable(self._target):
             return await _connect_to_function(self._target, make_protocol, self._owner.serving, tls, str(self))
         loop = asyncio.get_running_loop()
+        # Not "localhost", which may be ::1.
         host, port = ("127.0.0.1", self._target) if isinstance(self._target, int) else self._target
         name = "" if tls else None
         _, protocol = await loop.create_connection(make_protocol, host, port, ssl=tls, server_hostname=name)
@@ -137,6 +138,7 @@ class Ports:
         _check_target(target, allow_remote=allow_remote)
         made = PortListener(self, pattern, port, target)
         with self._lock:
+            # A new tuple: the loop iterates without the lock. In front, because the last one wins.
             self._listeners = (made, *self._listeners)
         return made
 
@@ -148,6 +150,7 @@ class Ports:
     def find(self, address: PortAddress) -> PortListener | None:
         """Return what listens on a port; None if nothing does."""
         fitting = [listener for listener in self._listeners if listener.is_for(address)]
+        # `max` returns the first of equals.
         return max(fitting, key=lambda listener: listener.precision) if fitting else None
 
     def stop(self) -> None:
@@ -204,6 +207,7 @@ async def _serve(handle: PortHandler, reader: asyncio.StreamReader, writer: asyn
         with ordinary_errors():
             await handle(reader, writer)
     except ConnectionError:
+        # A reset, as of a program that crashes.
         writer.transport.abort()
     except Exception:  # noqa: BLE001 - the user's function; its peer gets a broken connection
         _log.exception("the function that serves %s failed", name)
@@ -224,6 +228,7 @@ def _check_target(target: PortTarget, *, allow_remote: bool) -> None:
         raise TypeError(f"a port, a host and a port, or a function listens, not {target!r}")
     host, port = target
     _check_port(port)
+    # A test must not reach into a network by mistake.
     if not allow_remote and not is_loopback(host):
         raise ValueError(f"{host} is not this machine: pass allow_remote=True to forward to it")
 

@@ -161,4 +161,5 @@ class BlockingOutput:
 
 def _wait(doing: Coroutine[object, object, ResultT], loop: asyncio.AbstractEventLoop) -> ResultT:
     """Have the loop do something, and wait for it in another thread."""
+    # Streams belong to the loop of the server.
     return asyncio.run_coroutine_threadsafe(doing, loop).result()

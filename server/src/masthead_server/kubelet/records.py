@@ -45,6 +45,7 @@ def encode_records(data: bytes, stream: str, stamp: str) -> bytes:
     """Return the records of what a container has printed at one time; the last line may be incomplete."""
     *lines, rest = data.split(b"\n")
     full, partial = (f"{stamp} {stream} {tag} ".encode() for tag in "FP")
+    # Nearly always: one pass without looking at single lines.
     if len(data) <= _MAX_CONTENT or all(len(line) <= _MAX_CONTENT for line in lines):
         encoded = b"".join([b"%b%b\n" % (full, line) for line in lines])
     else:
@@ -57,6 +58,7 @@ def encode_records(data: bytes, stream: str, stamp: str) -> bytes:
 def _long_records(lines: list[bytes], full: bytes, partial: bytes) -> Iterator[bytes]:
     for line in lines:
         start = 0
+        # A line of exactly the limit is one full record.
         while len(line) - start > _MAX_CONTENT:
             yield b"%b%b\n" % (partial, line[start : start + _MAX_CONTENT])
             start += _MAX_CONTENT
@@ -73,6 +75,7 @@ def skip_lines(records: bytes, count: int) -> tuple[int, int]:
     position = 0
     while count and position < len(records):
         end = records.index(b"\n", position) + 1
+        # Parts of a line count once, with the last of them.
         count -= records[position + _TAG] == _FULL
         position = end
     return position, count
@@ -106,13 +109,14 @@ class LogFormatter:
         """Format whole records."""
         shown = b"".join(self._contents(records.split(b"\n")))
         if self._left is not None:
+            # In bytes, also within a line, as the kubelet cuts.
             shown = shown[: max(0, self._left)]
             self._left -= len(shown)
         return shown
 
     def _contents(self, records: list[bytes]) -> Iterator[bytes]:
         for record in records:
-            # Times are compared as text, which is the same for this format, until one is late enough.
+            # Stamps of this format compare as text. Once one is late enough, all that follow are.
             if not record or (self._since and record[:_STAMP] < self._since):
                 continue
             self._since = b""

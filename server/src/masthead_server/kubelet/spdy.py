@@ -65,6 +65,7 @@ class SpdyStream:
         Raises:
             ConnectionError: If the client has disconnected.
         """
+        # The client may have reset the stream.
         if self._owner.session.is_writable(self.stream_id):
             await self._owner.send(self.stream_id, b"", fin=True)
 
@@ -112,6 +113,7 @@ class SpdyConnection:
         """Receive until the client goes away, or breaks the protocol. Then every stream ends with an error."""
         try:
             while piece := await self._carrier.receive():
+                # In slices, because a piece can hold thousands of frames.
                 for start in range(0, len(piece), _SLICE):
                     for event in self.session.receive(piece[start : start + _SLICE]):
                         self._handle(event)
@@ -123,7 +125,8 @@ class SpdyConnection:
         finally:
             self.ended.set()
             for stream in self._streams.values():
-                stream.received.end(ConnectionResetError("the client has gone"))
+                # An error and not an end: the bytes of the client are not all here.
+                stream.received.end(ConnectionResetError("the client has disconnected"))
 
     async def send(self, stream_id: int, data: bytes | memoryview, *, fin: bool = False) -> None:
         """Send a piece of a stream, and perhaps its end.
@@ -152,6 +155,7 @@ class SpdyConnection:
         self._is_closing = True
         for stream in self._streams.values():
             stream.received.clear()
+        # A client closes its side when it has read this.
         self.session.go_away()
         with suppress(ConnectionError, TimeoutError):
             await self.flush()
@@ -168,6 +172,7 @@ class SpdyConnection:
         while not self._is_closing and (
             self._queued > _MAX_QUEUED or any(stream.received.is_full for stream in self._full)
         ):
+            # Cleared before the wait: a read in between sets it again.
             self._has_room.clear()
             await self._has_room.wait()
         self._full.clear()
@@ -175,6 +180,7 @@ class SpdyConnection:
     def _handle(self, event: SpdyEvent) -> None:
         match event:
             case StreamData(stream_id=stream_id, data=data):
+                # Streams that were refused or have ended may still carry data.
                 if stream := self._streams.get(stream_id):
                     self._feed(stream, data)
             case StreamOpened(stream_id=stream_id, headers=headers):
@@ -191,6 +197,7 @@ class SpdyConnection:
     def _feed(self, stream: SpdyStream, data: memoryview) -> None:
         if not self._is_closing and stream.received.feed(data):
             self._queued += len(data)
+            # Remembered, so that not every stream is asked for its size with every frame.
             if stream.received.is_full:
                 self._full.append(stream)
 

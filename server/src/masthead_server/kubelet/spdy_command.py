@@ -37,7 +37,7 @@ __all__ = ["SpdyCommand", "SpdyStreams"]
 _V4: Final = "v4.channel.k8s.io"
 _PROTOCOLS: Final = (_V4, "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 _WITH_SIZES: Final = frozenset(_PROTOCOLS[:2])
-_OPENED_WITHIN: Final = 30.0
+_OPEN_SECONDS: Final = 30.0
 """Time for the client to open all streams, as of the kubelet."""
 _MAX_RESIZE_BYTES: Final = 4096
 
@@ -64,6 +64,7 @@ class SpdyCommand:
         Raises:
             ConnectionError: If the client has disconnected.
         """
+        # Before the upgrade: SPDY clients read the reason from the response.
         if self._command.problem:
             await send_error(incoming, build_text_response(500, self._command.problem), on_response)
             return
@@ -74,7 +75,7 @@ class SpdyCommand:
         on_response(101)
         carrier = await incoming.switch(upgrade_headers(chosen))
         streams = SpdyStreams(carrier, self._command.options, chosen)
-        expiry = self._clock.call_later(_OPENED_WITHIN, streams.give_up)
+        expiry = self._clock.call_later(_OPEN_SECONDS, streams.give_up)
         try:
             await streams.serve(self._command.run)
         finally:
@@ -95,6 +96,7 @@ class SpdyStreams:
         self._protocol = protocol
         asked = {"stdin": options.stdin, "stdout": options.stdout, "stderr": options.stderr}
         self._expected = {"error", *(name for name, is_asked in asked.items() if is_asked)}
+        # Older versions have no stream for sizes, and would wait for it.
         if options.tty and protocol in _WITH_SIZES:
             self._expected.add("resize")
         self._streams: dict[str, SpdyStream] = {}
@@ -113,6 +115,7 @@ class SpdyStreams:
         async with asyncio.TaskGroup() as group:
             receiving = group.create_task(self._connection.run())
             await until_first_ends(self._are_open.wait(), self._connection.ended.wait())
+            # Otherwise the client left, or took too long to open its streams.
             if self._are_open.is_set():
                 await run(self)
             await self._connection.close()
@@ -139,6 +142,7 @@ class SpdyStreams:
         """
         if self._protocol == _V4:
             await self._streams["error"].write(msgspec.json.encode(status))
+        # Before version 4, the error stream carried text, and stayed empty on success.
         elif status["status"] != "Success":
             await self._streams["error"].write(text(status, "message").encode())
         for stream in self._streams.values():
@@ -152,6 +156,7 @@ class SpdyStreams:
 
     def _accept(self, stream: SpdyStream) -> bool:
         kind = stream.headers.get("streamtype", "")
+        # A second stream of a kind would replace the first one under the command.
         if kind not in self._expected or kind in self._streams:
             return False
         self._streams[kind] = stream
@@ -174,6 +179,7 @@ class SpdyStreams:
         decoder, received = json.JSONDecoder(), ""
         with suppress(ConnectionError):
             while piece := await stream.read():
+                # Objects may be cut anywhere; only the end of an endless one is buffered.
                 received = (received + bytes(piece).decode("latin-1"))[-_MAX_RESIZE_BYTES:].lstrip()
                 with suppress(ValueError):  # the rest of an object is still to come
                     while received:

@@ -48,6 +48,7 @@ class StdinPipe:
 
     async def feed(self, data: bytes) -> None:
         """Hand data to the command; waits while it has too much to read already. After `close` it is dropped."""
+        # Asked again after the wait: `close` releases writers, too.
         await self._has_room.wait()
         if data and not self._is_closed:
             self.reader.feed_data(data)
@@ -92,6 +93,7 @@ class OutputStream:
             BrokenPipeError: If the client has disconnected.
         """
         whole = as_bytes(data)
+        # Nearly all writes are small, and are sent without a copy.
         if len(whole) <= _PIECE:
             await self._send(whole)
             return
@@ -119,6 +121,7 @@ class TerminalSizes:
 
     async def __aiter__(self) -> AsyncIterator[TerminalSize]:
         """Iterate over the sizes from the present one on; a slow reader gets only the newest."""
+        # The present size counts as a change for a reader that begins.
         if self.last is not None:
             self._has_changed.set()
         while True:

@@ -72,6 +72,7 @@ class RemoteCommandOptions:
             command=tuple(request.query.get("command", ())),
             stdin=read_flag(request, "stdin") is True,
             stdout=read_flag(request, "stdout") is True,
+            # A terminal merges both outputs, and kube-apiserver ignores the flag.
             stderr=read_flag(request, "stderr") is True and not tty,
             tty=tty,
         )
@@ -128,6 +129,7 @@ async def run_session(streams: RemoteCommandStreams, run: Callable[[], Awaitable
         ending = group.create_task(ended.wait())
         try:
             await asyncio.wait((receiving, running, ending), return_when=asyncio.FIRST_COMPLETED)
+            # The result of a command counts, even if its container ends at the same time.
             status = running.result() if running.done() else exit_status(KILLED) if ending.done() else None
             running.cancel()  # before the client is notified of its end
             if status is not None:
@@ -148,6 +150,7 @@ async def _until_gone(doing: Awaitable[ResultT]) -> ResultT | None:
 
 def exit_status(code: int) -> Plain:
     """Return the Status of a command that has ended with an exit code."""
+    # Success has no details, not even the exit code.
     if not code:
         return SUCCESS
     return {
@@ -179,6 +182,7 @@ def parse_terminal_size(message: object) -> TerminalSize | None:
     found = {name.lower(): value for name, value in cast("Plain", message).items()}
     numbers = [found.get("width", 0), found.get("height", 0)]
     for number in numbers:
+        # In Python, True is a number.
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MAX_CHARACTERS:
             return None
     return TerminalSize(*numbers)

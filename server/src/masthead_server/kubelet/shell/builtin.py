@@ -57,6 +57,7 @@ def is_runnable(argv: Sequence[str]) -> bool:
         return False
     if argv[0] not in SHELLS or len(argv) == 1:
         return True
+    # A script in a file may not exist before the container runs.
     if len(argv) < 3 or not argv[1].startswith("-") or "c" not in argv[1]:
         return False
     try:
@@ -72,6 +73,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> 
         ExecutableNotFoundError: If there is no such command.
         BrokenPipeError: If the client has disconnected.
     """
+    # A runtime starts programs, and "exit" is none.
     if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
         raise ExecutableNotFoundError(process.argv[0])
     state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],))
@@ -142,6 +144,7 @@ class _Terminal:
     async def run(self) -> int:
         """Run the command to its end; returns the exit code."""
         words = list(self._process.argv)
+        # A shell with a script has no prompt.
         is_interactive = words[0] in SHELLS and all(word in _INTERACTIVE for word in words[1:])
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(self._read(is_interactive=is_interactive))
@@ -164,18 +167,21 @@ class _Terminal:
         await self._output.write(_PROMPT)
         line = await self._io.stdin.read_line()
         if not line:
+            # Ctrl-D on an empty line leaves the shell.
             raise ShellExit(self._io.state.status)
         return await run_text(line.decode("utf-8", "replace"), self._io)
 
     async def _run(self, group: asyncio.TaskGroup, doing: Coroutine[object, object, int]) -> tuple[int, bool]:
         """Run something in the foreground; returns the exit code, and whether the shell ends with it."""
         self._running = running = group.create_task(_catch_exit(doing))
+        # `wait` does not raise, so that Ctrl-C ends the command and not the shell.
         await asyncio.wait((running,))
         return (_INTERRUPTED, False) if running.cancelled() else running.result()
 
     async def _read(self, *, is_interactive: bool) -> None:
         discipline = LineDiscipline()
         while keys := await self._process.stdin.read(_PIECE):
+            # The echo is lost, and the command reads on.
             with suppress(BrokenPipeError):
                 await self._process.stdout.write(discipline.feed(keys))
             if discipline.is_interrupted and self._running is not None:

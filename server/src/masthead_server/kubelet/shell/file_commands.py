@@ -26,16 +26,17 @@ def _options(arguments: list[str]) -> tuple[set[str], list[str]]:
     """Separate short options and operands."""
     options: set[str] = set()
     operands: list[str] = []
-    for index, each in enumerate(arguments):
-        if each == "--":
+    for index, argument in enumerate(arguments):
+        # Everything behind it is an operand, even with a dash.
+        if argument == "--":
             operands.extend(arguments[index + 1 :])
             break
-        if each.startswith("--"):
-            options.add(each)
-        elif each.startswith("-") and each != "-":
-            options.update(each[1:])
+        if argument.startswith("--"):
+            options.add(argument)
+        elif argument.startswith("-") and argument != "-":
+            options.update(argument[1:])
         else:
-            operands.append(each)
+            operands.append(argument)
     return options, operands
 
 
@@ -68,6 +69,7 @@ async def ls(arguments: list[str], io: CommandIO) -> int:
     status = 0
     for path in paths or ["."]:
         try:
+            # A long listing shows the link itself, a short one its target.
             node = io.state.files.get(io.state.path(path), follow="l" not in options)
         except OSError as error:
             await io.complain(f"ls: {path}: {error.strerror}")
@@ -82,8 +84,8 @@ async def ls(arguments: list[str], io: CommandIO) -> int:
                 shown = [(".", node), ("..", node), *shown]
         else:
             shown = [(path, node)]
-        for name, each in shown:
-            await io.print(_long(name, each) if "l" in options else name)
+        for name, entry in shown:
+            await io.print(_long(name, entry) if "l" in options else name)
     return status
 
 
@@ -112,6 +114,7 @@ async def rm(arguments: list[str], io: CommandIO) -> int:
         try:
             io.state.files.remove(io.state.path(path), recursive=bool(options & {"r", "R"}))
         except OSError as error:
+            # -f forgives missing files, and no other error.
             if "f" in options and isinstance(error, FileNotFoundError):
                 continue
             await io.complain(f"rm: {path}: {error.strerror}")
@@ -133,6 +136,7 @@ async def touch(arguments: list[str], io: CommandIO) -> int:
 
 async def chmod(arguments: list[str], io: CommandIO) -> int:
     """Set the mode of files: an octal number, ``+x``, ``-x``."""
+    # "-x" is a mode here, and no option.
     _, words = _options([argument if argument != "-x" else "a-x" for argument in arguments])
     if len(words) < 2:
         await io.complain("chmod: missing operand")
@@ -151,7 +155,7 @@ async def chmod(arguments: list[str], io: CommandIO) -> int:
     return 0
 
 
-def _count(arguments: list[str]) -> tuple[str, str, list[str]]:
+def _parse_count(arguments: list[str]) -> tuple[str, str, list[str]]:
     """The unit, ``n`` or ``c``, and the count of head and tail, and their files."""
     unit, count = "n", str(_DEFAULT_LINES)
     rest = list(arguments)
@@ -168,7 +172,8 @@ def _count(arguments: list[str]) -> tuple[str, str, list[str]]:
 
 async def head(arguments: list[str], io: CommandIO) -> int:
     """Print the first lines, or bytes, of files."""
-    unit, count, paths = _count(arguments)
+    unit, count, paths = _parse_count(arguments)
+    # At most 15 digits: `int` takes quadratic time.
     if not re.fullmatch(r"[0-9]{1,15}", count):
         await io.complain(f"head: invalid number '{count}'")
         return 1
@@ -182,13 +187,14 @@ async def head(arguments: list[str], io: CommandIO) -> int:
 
 async def tail(arguments: list[str], io: CommandIO) -> int:
     """Print the last lines or bytes of files, or all from a position on: ``-n 5``, ``-c 5``, ``-c +5``."""
-    unit, count, paths = _count(arguments)
+    unit, count, paths = _parse_count(arguments)
     if not re.fullmatch(r"\+?[0-9]{1,15}", count):
         await io.complain(f"tail: invalid number '{count}'")
         return 1
     for path in paths:
         source = _input_of(path, io)
         if count.startswith("+"):
+            # "+1" is the first line, not the second.
             await _skip(source, max(0, int(count) - 1), unit)
             await copy(source, io.stdout)
         else:
@@ -209,6 +215,7 @@ async def _last(source: Input, count: int, unit: str) -> deque[bytes]:
     while data := await (source.read_line() if unit == "n" else source.read(PIECE)):
         kept.append(data)
         size += len(data)
+        # A line may be as long as a file, so that bytes are limited in both units.
         most = min(count, _MAX_TAIL) if unit == "c" else _MAX_TAIL
         while kept and ((unit == "n" and len(kept) > count) or size - len(kept[0]) >= most):
             size -= len(kept.popleft())
@@ -225,6 +232,7 @@ async def wc(arguments: list[str], io: CommandIO) -> int:
         counts, is_in_word = {"l": 0, "w": 0, "c": 0}, False
         while data := await source.read(PIECE):
             counts["l"] += data.count(b"\n")
+            # A word may be cut between two pieces, and counts once.
             counts["w"] += len(data.split()) - (is_in_word and not data[:1].isspace())
             counts["c"] += len(data)
             is_in_word = not data[-1:].isspace()

@@ -83,6 +83,7 @@ async def run_text(text: str, io: CommandIO) -> int:
         return _SYNTAX
     try:
         return await run_script(script, io)
+    # "break" outside of a loop does nothing.
     except _LoopControl:
         return 0
     except BrokenPipeError:
@@ -107,6 +108,7 @@ async def run_script(script: Script, io: CommandIO) -> int:
 async def _run_and_or(chain: AndOr, io: CommandIO) -> int:
     status = await _run_pipeline(chain.first, io)
     for operator, pipeline in chain.rest:
+        # A pipeline that is skipped leaves the status for the next operator.
         if (status == 0) == (operator == "&&"):
             io.state.status = status
             status = await _run_pipeline(pipeline, io)
@@ -124,6 +126,7 @@ async def _run_pipeline(pipeline: Pipeline, io: CommandIO) -> int:
 async def _run_pipes(commands: tuple[Command, ...], io: CommandIO) -> int:
     """Run commands concurrently, each in a subshell; returns the exit code of the last."""
     processes = io.state.processes
+    # Pipelines may nest, and a client may write a fork bomb.
     if processes.used + len(commands) > processes.limit:
         await io.complain(f"{io.state.arguments[0]}: can't fork: Resource temporarily unavailable")
         raise ShellExit(_SYNTAX)
@@ -139,6 +142,7 @@ async def _run_together(commands: tuple[Command, ...], io: CommandIO) -> int:
         stdin, running = io.stdin, None
         source: StdinPipe | None = None
         for command in commands:
+            # By identity: two equal commands may follow each other.
             target = StdinPipe() if command is not commands[-1] else None
             stdout = io.stdout if target is None else _PipeOutput(target)
             own = CommandIO(stdin, stdout, io.stderr, io.state.fork())
@@ -159,6 +163,7 @@ async def _run_in_pipe(command: Command, io: CommandIO, source: StdinPipe | None
     except BrokenPipeError:
         return _BROKEN_PIPE
     finally:
+        # Both ends: the command before must not wait for a reader, nor the next one for a writer.
         for pipe in (source, target):
             if pipe is not None:
                 pipe.close()
@@ -193,6 +198,7 @@ async def _run_group(group: CommandGroup, io: CommandIO) -> int:
     if not group.is_subshell:
         return await run_script(group.body, own)
     try:
+        # "exit" leaves a subshell only.
         return await run_script(group.body, replace(own, state=io.state.fork()))
     except ShellExit as leaving:
         return leaving.code
@@ -202,6 +208,7 @@ async def _run_if(command: If, io: CommandIO) -> int:
     for condition, body in command.branches:
         if await run_script(condition, io) == 0:
             return await run_script(body, io)
+    # Without a branch that is taken, an "if" succeeds.
     io.state.status = 0
     return await run_script(command.otherwise, io)
 
@@ -211,6 +218,7 @@ async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
     status = 0
     while True:
         if isinstance(loop, ForLoop):
+            # Expanded once, before the loop: the body may change the variables.
             value = next(values, None) if values is not None else None
             if value is None:
                 return status
@@ -220,6 +228,7 @@ async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
         try:
             status = await run_script(loop.body, io)
         except _LoopControl as control:
+            # "break 2" leaves the loop around this one, too.
             if control.levels > 1:
                 raise _LoopControl(control.levels - 1, is_break=control.is_break) from None
             if control.is_break:
@@ -227,10 +236,12 @@ async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
 
 
 async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
+    # Words first: assignments in front of a command do not affect its own words.
     words = _fields(command.words, io.state)
     own = await _open_redirections(command.redirects, io)
     if own is None:
         return 1
+    # "a=1 cmd" sets the variable for that command alone.
     if words and command.assignments:
         own = replace(own, state=io.state.fork())
     for name, word in command.assignments:
@@ -247,6 +258,7 @@ async def run_command(words: list[str], io: CommandIO) -> int:
     """
     name, *arguments = words
     if name == "exit":
+        # An exit code is one byte.
         raise ShellExit(_number(arguments, io.state.status) & 0xFF)
     if name in {"break", "continue"}:
         raise _LoopControl(max(1, _number(arguments, 1)), is_break=name == "break")
@@ -254,6 +266,7 @@ async def run_command(words: list[str], io: CommandIO) -> int:
         return await run_shell(words, replace(io, state=io.state.fork()))
     if name in {"command", "exec"} and arguments:
         return await run_command(arguments, io)
+    # Commands by their usual paths; another path is a file, which cannot be run.
     act = COMMANDS.get(name.rpartition("/")[2] if name.startswith(BIN_FOLDERS) else name)
     if act is None:
         await io.complain(f"{io.state.arguments[0]}: {name}: not found")
@@ -284,6 +297,7 @@ async def run_shell(words: list[str], io: CommandIO) -> int:
             if len(arguments) == 1:
                 await io.complain(f"{words[0]}: -c requires an argument")
                 return _SYNTAX
+            # Behind the text come $0, $1 and so on.
             io.state.arguments = tuple(arguments[2:]) or (words[0],)
             return await run_text(arguments[1], io)
         if arguments and arguments[0] != "-":
@@ -333,6 +347,7 @@ async def _open_redirections(redirects: Iterable[Redirect], io: CommandIO) -> Co
 
 def _redirect(operator: str, path: str, io: CommandIO) -> CommandIO:
     if operator == "2>&1":
+        # In the order of the command line: "2>&1 >file" and ">file 2>&1" differ.
         return replace(io, stderr=io.stdout)
     if operator in {"1>&2", ">&2"}:
         return replace(io, stdout=io.stderr)
@@ -363,6 +378,7 @@ def _split(word: Word, state: ShellState) -> list[str]:
         if part.is_quoted or not part.is_variable:
             pieces, starts_anew, ends = [value], False, False
         else:
+            # A value with blanks at its edges ends the field before, or after it.
             pieces, starts_anew, ends = value.split(), value[:1].isspace(), value[-1:].isspace()
         for index, piece in enumerate(pieces):
             if is_open and not index and not starts_anew:
@@ -381,6 +397,7 @@ def _text(word: Word, state: ShellState) -> str:
 def _value(name: str, state: ShellState) -> str:
     if name == "?":
         return str(state.status)
+    # Every shell is the only process of its container.
     if name == "$":
         return "1"
     if name == "#":

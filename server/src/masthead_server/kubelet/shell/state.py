@@ -100,6 +100,7 @@ class Input:
     async def read_line(self) -> bytes:
         """Read a line with its newline; without one at the end, and where the line is too long."""
         line = self._buffer
+        # A client may send a line without an end.
         while b"\n" not in line and len(line) < _MAX_LINE:
             piece = await self._read(PIECE)
             if not piece:
@@ -165,6 +166,7 @@ class ShellState:
 
     def fork(self) -> ShellState:
         """Return a copy whose changes are not seen here."""
+        # Files, clock and the count of processes are shared; variables are not.
         return replace(self, env=dict(self.env))
 
     def expand(self, parts: Iterable[str]) -> str:
@@ -176,6 +178,7 @@ class ShellState:
         joined, left = list[str](), _MAX_TEXT
         for part in parts:
             left -= len(part)
+            # Before joining: "a=$a$a" doubles a variable with every line.
             if left < 0:
                 raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
             joined.append(part)
@@ -188,6 +191,7 @@ class ShellState:
             OSError: If all variables together are too long.
         """
         old = len(self.env.get(name, ""))
+        # Many small variables take memory, too.
         if sum(map(len, self.env)) + sum(map(len, self.env.values())) - old + len(name) + len(value) > _MAX_TEXT:
             raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
         self.env[name] = value
@@ -217,6 +221,7 @@ class CommandIO:
 
     async def print(self, text: str) -> None:
         """Print a line."""
+        # Names of files may be any bytes.
         await self.stdout.write(f"{text}\n".encode("utf-8", "surrogateescape"))
 
     async def complain(self, text: str) -> None:

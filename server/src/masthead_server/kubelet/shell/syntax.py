@@ -168,7 +168,8 @@ def _names(command: Command) -> Iterator[str]:
         for word in command.words:
             name = "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
             yield name
-            if name not in {"command", "exec"}:  # which run the command behind them
+            # Builtins that run another command: that one must be known, too.
+            if name not in {"command", "exec"}:
                 break
     elif isinstance(command, If):
         for condition, body in command.branches:
@@ -193,8 +194,10 @@ def _tokens(text: str) -> list[Token]:
         elif character == "#":
             end = text.find("\n", position)
             position = end if end >= 0 else len(text)
+        # A line that continues.
         elif text.startswith("\\\n", position):
             position += 2
+        # Before words: "2>" is an operator only where a word could begin.
         elif (operator := _OPERATOR.match(text, position)) is not None:
             found.append(operator[0])
             position = operator.end()
@@ -215,6 +218,7 @@ def _word(text: str, position: int) -> tuple[Word, int]:
         elif character == '"':
             quoted, position = _double_quoted(text, position + 1)
             parts.extend(quoted)
+        # A backslash at the very end stands for itself.
         elif character == "\\" and position + 1 < len(text):
             parts.append(Part(text[position + 1], is_quoted=True))
             position += 2
@@ -237,6 +241,7 @@ def _double_quoted(text: str, position: int) -> tuple[list[Part], int]:
         character = text[position]
         if character == '"':
             return parts, position + 1
+        # Within double quotes, a backslash escapes these alone.
         if character == "\\" and text[position + 1 : position + 2] in {'"', "\\", "$", "`", "\n"}:
             escaped = text[position + 1]
             parts.append(Part("" if escaped == "\n" else escaped, is_quoted=True))
@@ -264,8 +269,10 @@ def _variable(text: str, position: int, *, is_quoted: bool) -> tuple[Part, int]:
         raise _substitution()
     found = _VARIABLE.match(text, position)
     if found is None:
+        # Expansions such as ${a:-b} are refused rather than misunderstood.
         if text.startswith("${", position):
             raise ShellSyntaxError("bad substitution")
+        # A dollar sign before anything else is text.
         return Part("$", is_quoted=is_quoted), position + 1
     return Part(found[1] or found[2], is_variable=True, is_quoted=is_quoted), found.end()
 
@@ -279,6 +286,7 @@ def _join(parts: list[Part]) -> Word:
     joined: list[Part] = []
     for part in parts:
         last = joined[-1] if joined else None
+        # Quoted and plain parts stay apart: only plain ones may be keywords or assignments.
         if last and not part.is_variable and not last.is_variable and part.is_quoted == last.is_quoted:
             joined[-1] = Part(last.text + part.text, is_quoted=part.is_quoted)
         else:
@@ -318,6 +326,7 @@ class _Parser:
     def script(self, ends: frozenset[str]) -> Script:
         """Read a list up to one of these keywords, a closing parenthesis, or the end."""
         self._depth += 1
+        # The parser recurses, and a script comes from a client.
         if self._depth > _MAX_NESTED:
             raise ShellSyntaxError("nested too deeply")
         found: list[AndOr] = []
@@ -345,6 +354,7 @@ class _Parser:
             self._position += 1
 
     def _pipeline(self) -> Pipeline:
+        # Only in front of a whole pipeline.
         is_negated = self._keyword() == "!"
         self._position += is_negated
         commands = [self._command()]
@@ -413,6 +423,7 @@ class _Parser:
         while isinstance(token := self.peek(), tuple):
             words.append(token)
             self._position += 1
+        # The list of words ends with a line or a semicolon, and both may follow.
         while self.peek() in {";", "\n"}:
             self._position += 1
         return ForLoop(name, tuple(words), self._do())
@@ -423,6 +434,7 @@ class _Parser:
             token = self.peek()
             if isinstance(token, tuple):
                 self._position += 1
+                # Behind the command, "a=b" is an argument.
                 assigned = None if words else _assignment(token)
                 if assigned is not None:
                     assignments.append(assigned)
@@ -452,6 +464,7 @@ class _Parser:
 def _assignment(word: Word) -> tuple[str, Word] | None:
     first = word[0]
     name, equals, rest = first.text.partition("=")
+    # The name and the sign must be literal; the value may be anything.
     if first.is_variable or first.is_quoted or not equals or not _NAME.fullmatch(name):
         return None
     return name, (Part(rest), *word[1:])

@@ -55,6 +55,7 @@ def _parse(arguments: list[str]) -> _Options:
     options = _Options()
     rest = list(arguments)
     if rest and not rest[0].startswith("-"):
+        # "tar xf" is the old form of "tar -xf".
         rest[0] = f"-{rest[0]}"
     operands: list[str] = []
     while rest:
@@ -135,6 +136,7 @@ async def _create(options: _Options, folder: str, io: CommandIO) -> int:
     target: ShellOutput = io.stdout
     own: RegularFile | None = None
     if options.archive != "-":
+        # An archive within the folder must not contain itself.
         own = io.state.files.create(io.state.path(options.archive))
         target = FileOutput(own)
     status = 0
@@ -150,6 +152,7 @@ async def _create(options: _Options, folder: str, io: CommandIO) -> int:
             await io.complain(f"tar: {operand}: Cannot stat: {error.strerror}")
             status = _FAILED
             continue
+        # A list, because other commands may change the tree during the copy.
         for path, node in list(io.state.files.walk(start, follow=follow)):
             if node is not own:
                 below = path[len(start.rstrip("/")) :]
@@ -179,6 +182,7 @@ async def _add_content(file: RegularFile, size: int, target: ShellOutput) -> Non
     """Write a file with the size in its header, even if it grows or shrinks during the copy."""
     position = 0
     while position < size:
+        # Zeros for what has been cut off since the header was written.
         data = file.read(position, min(PIECE, size - position)) or bytes(min(PIECE, size - position))
         position += len(data)
         await target.write(data)
@@ -219,6 +223,7 @@ async def _next_header(source: Input) -> tarfile.TarInfo | None:
     extended: dict[str, str] = {}
     while True:
         block = await source.read_exactly(_BLOCK)
+        # A block of zeros ends the archive.
         if not block or not any(block):
             return None
         try:
@@ -230,6 +235,7 @@ async def _next_header(source: Input) -> tarfile.TarInfo | None:
             extended[field_name] = _decode_text((await _payload(source, info.size)).rstrip(b"\0"))
         elif info.type in {tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE}:
             extended |= _read_extended_header(await _payload(source, info.size))
+        # Global headers carry nothing that matters here.
         elif info.type == tarfile.XGLTYPE:
             await _payload(source, info.size)
         else:
@@ -243,6 +249,7 @@ def _complete_header(info: tarfile.TarInfo, extended: dict[str, str]) -> tarfile
         if not extended["size"].isdigit():
             raise _ArchiveError("Malformed extended header: invalid size")
         info.size = int(extended["size"])
+    # Links and devices have no content, whatever their header announces.
     if not info.isreg():
         info.size = info.size if info.type not in tarfile.SUPPORTED_TYPES else 0
     if info.size < 0:
@@ -251,6 +258,7 @@ def _complete_header(info: tarfile.TarInfo, extended: dict[str, str]) -> tarfile
 
 
 async def _payload(source: Input, size: int) -> bytes:
+    # Long names are held in memory, and come from a client.
     if not 0 <= size <= _MAX_HEADER:
         raise _ArchiveError("Malformed extended header: too large")
     data = await source.read_exactly(_pad_to_block(size))
@@ -265,6 +273,7 @@ def _read_extended_header(data: bytes) -> dict[str, str]:
     position = 0
     while position < len(data):
         length, _, _ = data[position : position + 20].partition(b" ")
+        # The length counts itself, and bounds what follows.
         if not length.isdigit() or not len(length) + 1 < int(length) <= len(data) - position:
             raise _ArchiveError("Malformed extended header: invalid length")
         record = data[position + len(length) + 1 : position + int(length) - 1]
@@ -313,6 +322,7 @@ async def _copy_link(files: FileSystem, target: str, path: str) -> None:
 
 async def _extract_file(info: tarfile.TarInfo, path: str, source: Input, files: FileSystem) -> None:
     file = files.create(path)
+    # Only permissions: the type of the file comes from its member.
     file.mode = info.mode & 0o7777
     left = info.size
     while left:
@@ -325,6 +335,7 @@ async def _extract_file(info: tarfile.TarInfo, path: str, source: Input, files: 
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), info.name) from None
         left -= len(data)
         await asyncio.sleep(0)
+    # Members begin at multiples of a block.
     await source.read_exactly(_pad_to_block(info.size) - info.size)
 
 
