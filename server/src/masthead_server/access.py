@@ -65,6 +65,7 @@ class AccessControl:
         """
         if self._token is None or not path.startswith(_PATH_PREFIX):
             return None
+        # The token is one segment, and everything behind it is the path.
         shown, _, rest = path.removeprefix(_PATH_PREFIX).partition("/")
         return f"/{rest}" if self._is_token(unquote_to_bytes(shown)) else None
 
@@ -104,6 +105,7 @@ class AccessControl:
             credential = self._credential(request)
             if credential is _Credential.BEARER:
                 return True
+            # Health and version are public in kube-apiserver, too.
             if credential is _Credential.NONE and is_open:
                 return False  # open to everyone, but without a body
             if credential is _Credential.NONE:
@@ -115,6 +117,7 @@ class AccessControl:
     def _credential(self, request: ApiRequest) -> _Credential:
         shown = request.headers.get("authorization", "")
         scheme, _, token = shown.partition(" ")
+        # A wrong bearer token is refused, even where none is needed: the client expects to be someone.
         if scheme.lower() == "bearer" and token.strip():
             if self._is_token(_bytes_of(token.strip())):
                 return _Credential.BEARER
@@ -123,6 +126,7 @@ class AccessControl:
         return _Credential.PASSWORD if self._is_token(_password(shown)) else _Credential.NONE
 
     def _is_token(self, shown: bytes) -> bool:
+        # In constant time, whatever the number of equal bytes.
         return self._token is not None and secrets.compare_digest(shown, self._token)
 
 

@@ -80,9 +80,11 @@ class BodyReader:
         held = self._owner.held
         async for piece in self._incoming.body:
             self._size += len(piece)
+            # Counted while it arrives: many clients may send slowly.
             held.take(len(piece))
             if self._size > MAX_BODY_BYTES:
                 raise _too_large()
+            # The request that exceeds the budget is refused, and the others keep their share.
             if held.is_exceeded:
                 message = "the server has received too many requests and has asked us to try again later"
                 raise StatusFailure(429, "TooManyRequests", message, details={}, retry_after=_RETRY_AFTER)

@@ -103,6 +103,7 @@ class HttpHandler:
         Raises:
             ConnectionError: If the client went away.
         """
+        # Before everything else, since the path is logged and recorded.
         path = self._access.path_without_token(incoming.path)
         had_token = path is not None
         # Nothing behind this line sees the token, or a near miss: no log, no record, no error message.
@@ -168,6 +169,7 @@ class HttpHandler:
     ) -> None:
         info = recorded.info
         await self._delay(info, request.body)
+        # Chosen now and injected later: the request takes effect, and only its response is lost.
         lost = self._faults.trigger(info, Effect.LOSE, body=request.body)
         try:
             outcome: ApiResponse | Watcher | ConnectHandler
@@ -176,6 +178,7 @@ class HttpHandler:
                 outcome = await self._dispatch(request, info)
             else:
                 refused = fault.respond(FaultContext(info, request, self._revision()))
+                # A watch reports this failure as its first event, behind a 200.
                 if info.verb == "watch" and fault.is_in_stream and isinstance(refused, StatusFailure):
                     self._begin_response(recorded, line, 200)
                     with suppress(ConnectionError):  # the client went away
@@ -230,6 +233,7 @@ class HttpHandler:
     async def _stream(self, incoming: Request, watch: Watcher, recorded: RecordedRequest, line: RequestLogLine) -> None:
         info = recorded.info
         fault = self._faults.trigger(info, *stream.STREAM_EFFECTS)
+        # Asked with every bookmark, because faults are added while a watch is open.
         watch.count_bookmarks = lambda: self._count_bookmarks(info)
         self.watchers[watch] = info
         try:
@@ -259,6 +263,7 @@ class HttpHandler:
         try:
             with self._faulty(incoming, recorded.info) as transport:
                 await handler.serve(incoming, begin)
+                # A silent connection stays open until the client gives up.
                 if transport is not None and transport.is_silent:
                     await asyncio.Event().wait()
         finally:
@@ -277,6 +282,7 @@ class HttpHandler:
         try:
             yield faulty
         finally:
+            # The connection may be used for another request.
             connection.filter_received = None
             if connection.transport is faulty:
                 connection.transport = faulty.inner
@@ -292,6 +298,7 @@ class HttpHandler:
 
 async def _send(incoming: Request, outcome: ApiResponse) -> None:
     headers = _headers_of(outcome)
+    # A large body goes out in pieces, so that the server buffers one piece per slow client.
     if len(outcome.body) <= stream.LARGE or incoming.method == "HEAD":
         await incoming.send(Response(outcome.code, outcome.body, headers))
         return

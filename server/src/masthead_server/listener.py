@@ -72,6 +72,7 @@ class ServerListener:
         if self._retry is not None:
             self._retry.cancel()
         self._loop.remove_reader(self._listening.fileno())
+        # A copy, because forgetting changes the table.
         for connection in tuple(self._silent):
             self._forget(connection)
             connection.close()
@@ -86,6 +87,7 @@ class ServerListener:
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 connection, _ = self._listening.accept()
+            # Nothing is left in the backlog, or the client has already closed.
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
@@ -95,12 +97,14 @@ class ServerListener:
                 return
             _configure(connection)
             drop = functools.partial(self._drop, connection)
+            # A silent client would hold a file descriptor forever.
             self._silent[connection] = self._clock.call_later(HEAD_SECONDS, drop)
             self._loop.add_reader(connection.fileno(), self._look, connection)
 
     def _look(self, connection: socket.socket) -> None:
         """Look at the first byte, and hand the connection on."""
         try:
+            # Peeked, so that asyncio reads it again.
             first = connection.recv(1, socket.MSG_PEEK)
         except (BlockingIOError, InterruptedError):
             return

@@ -33,6 +33,7 @@ class RequestLogLine:
 
     def write(self, code: int) -> None:
         """Log the request with the status code of its response."""
+        # The request log is off by default, and then costs nothing.
         if not REQUESTS.isEnabledFor(logging.INFO):
             return
         incoming = self._incoming

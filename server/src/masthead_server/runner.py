@@ -233,6 +233,7 @@ class _ServerThread:
 
     def stop_server(self) -> None:
         """Stop the server, and wait for the thread to end."""
+        # The thread may have failed before it had a loop.
         if self._thread.is_alive() and self._loop is not None and self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()

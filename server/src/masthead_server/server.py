@@ -200,6 +200,7 @@ class Server:
         host = _WILDCARDS.get(settings.host, settings.host)
         # Before the first request, which finds all that every cluster has.
         self._add_first_objects(_WILDCARDS.get(ip, ip), port)
+        # One listener per address: "localhost" is often two.
         for listening in sockets:
             listener = ServerListener(
                 listening,
@@ -253,10 +254,12 @@ class Server:
         self._runtime.close()
         transports = [connection.transport for connection in self._http.connections]
         await self._http.shut_down(_STOP_WITHIN)
+        # Closing waits for unsent bytes.
         for transport in transports:
             if transport is not None:
                 abort_connection(transport)  # or one whose client does not read would stay open
         await asyncio.sleep(0)
+        # Last: requests that were under way may still write.
         self._storage.close()
         self._progress.set()
 
@@ -345,6 +348,7 @@ class Server:
         if served is None:
             raise UnknownKindError(f"the server serves no {obj.gvk}")
         name, namespace = obj.metadata.name, obj.metadata.namespace
+        # An empty namespace would match nothing, and look like an object without writes.
         if served.is_namespaced and not namespace:
             raise ArgumentError(f"{served.kind} {name!r} has no namespace", value=obj)
         if served.converts_by_webhook and served.stored_as.version != served.version:
@@ -371,8 +375,7 @@ class Server:
         field_selector: str = "",
         shard_selector: str = "",
     ) -> dict[str, str]:
-        """Return the resourceVersions of all objects that a list would return, by ``namespace/name``; no request is
-        made.
+        """Return the resourceVersions of the objects of a list, by ``namespace/name``, without a request.
 
         Raises:
             UnknownKindError: If the server does not serve the resource.

@@ -109,6 +109,7 @@ async def send(incoming: Request, response: ResponseStream, watch: Watcher, faul
     watch.abort = incoming.connection.abort
     spoiler = StreamTruncator(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
     while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
+        # A piece may hold several lines, of which only some come before the fault.
         sent = spoiler.truncate(piece) if spoiler else piece
         if sent:
             await response.write(sent)
@@ -122,6 +123,7 @@ async def _inject(incoming: Request, response: ResponseStream, watch: Watcher, e
     if effect is Effect.EXPIRE:
         await response.write(error_line(too_old(watch.cursor, watch.newest)))
     elif effect is Effect.SILENCE:
+        # The watch keeps its place, and its client sees an open connection without data.
         watch.silence()
         await watch.ended.wait()
     else:

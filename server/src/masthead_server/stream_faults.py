@@ -67,6 +67,7 @@ class FaultyTransport(asyncio.Transport):
         if self._is_over:
             return
         view = memoryview(data).cast("B")
+        # The fault counts bytes of the body: a head passes untouched.
         start = self._head.take(view)
         due = self._find(view[start:])
         if due is None:
@@ -116,11 +117,13 @@ class FaultyTransport(asyncio.Transport):
     def _silence(self) -> None:
         self.is_silent = True
         self.inner.pause_reading()
+        # Writers wait from now on, so that nothing piles up behind a silent client.
         if not self._protocol.writing_paused:
             self._protocol.pause_writing()
 
     def _end(self) -> None:
         """Send nothing more, and let the client close the connection: a reset might destroy what it has not read."""
+        # TLS cannot end one direction in asyncio.
         if self.inner.can_write_eof():
             self.inner.write_eof()
         else:

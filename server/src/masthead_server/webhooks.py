@@ -73,6 +73,7 @@ async def call_webhook(webhook: Webhook, body: bytes) -> bytes:
     query = "&".join(filter(None, (parts.query, f"timeout={_TIMEOUT:g}s")))
     url = urlunsplit(parts._replace(query=query))
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    # A service has an address here, but its certificate bears the name of the URL.
     address = webhook.address or (host, port)
     tls = _trust(webhook) if parts.scheme == "https" else None
     head = encode_request(
@@ -124,6 +125,7 @@ async def _read(response: ClientResponse) -> bytes:
     if meaning := _MEANINGS.get(response.code):
         raise WebhookError(meaning)
     if response.code >= _SERVER_ERRORS:
+        # The message of a webhook goes into a Status.
         text = bytes(body[:2048]).decode("utf-8", "replace")
         raise WebhookError(f"an error on the server ({quoted(text)}) has prevented the request from succeeding")
     raise WebhookError(f"the server responded with the status code {response.code} but did not return more information")
@@ -132,6 +134,7 @@ async def _read(response: ClientResponse) -> bytes:
 def _explain_dial(error: OSError, host: str, port: int) -> str:
     """Explain as Go's client does why there is no connection."""
     if isinstance(error, ssl.SSLCertVerificationError):
+        # Python reports a wrong name and an unknown authority with the same exception.
         is_unknown = "hostname" not in str(error).lower()
         detail = "certificate signed by unknown authority" if is_unknown else str(error)
         return f"tls: failed to verify certificate: x509: {detail}"

@@ -238,7 +238,7 @@ async def forward(data: ForwardedStream, error: ForwardedStream, ports: PodPorts
         finally:
             ports.connected.discard(target)
             target.release()
-    # The reason first, then the reset: kubectl stops to read the error stream at a reset.
+    # The reason before the reset: a client may close both streams then.
     with suppress(ConnectionError):
         if problem:
             await error.write(problem.encode())

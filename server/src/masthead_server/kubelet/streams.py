@@ -72,7 +72,7 @@ class RemoteCommandOptions:
             command=tuple(request.query.get("command", ())),
             stdin=read_flag(request, "stdin") is True,
             stdout=read_flag(request, "stdout") is True,
-            # A terminal merges both outputs, and kube-apiserver ignores the flag.
+            # A terminal has one output; a kubelet drops the flag, too.
             stderr=read_flag(request, "stderr") is True and not tty,
             tty=tty,
         )
