@@ -94,7 +94,7 @@ class Allocations:
         self._ports.update(ports)
 
     def release(self, service: Plain) -> None:
-        """Free the addresses and ports of a deleted service at once."""
+        """Free the addresses and ports of a deleted service."""
         addresses, ports = _held_by(service)
         for address in addresses:
             self.free_address(address)
@@ -105,8 +105,8 @@ class Allocations:
 class Allocator:
     """The allocations of one write, which are final after `keep`; `undo` returns them.
 
-    Every write has its own, because writes may overlap: a write that waits holds what it has taken, and one that is
-    refused returns nothing but its own.
+    Every write has a separate allocator, because writes may overlap: a waiting write holds its allocations, and a
+    refused write returns no others.
 
     Args:
         allocations: The addresses and ports in use.

@@ -75,15 +75,15 @@ def _admit(_obj: Plain, _allocate: Allocator) -> StatusFailure | None:
 class StrategyHooks:
     """The registry strategy of one resource, on top of what holds for every object.
 
-    On create the order is: `admit_create`, `record_user`, `prepare_create`, `validate_create`, `finish_create`. The object has its
-    name, uid and namespace by then, has its defaults and has no status but the one that its kind starts with.
+    On create the order is: `admit_create`, `record_user`, `prepare_create`, `validate_create`, `finish_create`. The
+    object already has its name, uid, namespace and defaults, and the initial status of its kind.
     On update it is: `reallocate`, `prepare_update`, `validate_update`; the status is already the stored one. On a
     write of the status it is: `prepare_status`, `validate_status`; all but the status is already the stored one.
     Every hook gets objects in the stored version, whatever version the client speaks.
 
     Attributes:
         admit_create: Returns why an object is not admitted, or None. It may set fields, as admission plugins do.
-        record_user: Writes down who creates an object, where the object says so.
+        record_user: Records the creator in an object that has a field for that.
         prepare_create: Sets what the server decides. Raises `StatusFailure` if it cannot.
         reallocate: Allocates and releases addresses and ports. Raises `StatusFailure` if it cannot.
         prepare_update: Keeps what an update may leave out or cannot change.
@@ -181,7 +181,7 @@ class SubresourceBehavior:
 
 
 NO_SUBRESOURCE: Final = SubresourceBehavior()
-"""The behavior of a subresource that has no code of its own."""
+"""The behavior of a subresource without specific code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +198,8 @@ class Behavior:
         begin_deletion: Changes an object when its deletion begins, given the time; it adds the finalizer that holds the
             object until its controller has cleaned up. None for most.
         delete_warning: The warning of a DELETE that does not say what becomes of dependents; empty for none.
-        review: Prepares the validation of what is sent, an object or a merge patch that may be of any form. It runs in
-            a thread, so that other requests are served meanwhile.
+        review: Prepares the validation of a body, an object or a merge patch of any form. It runs in a thread, so that
+            other requests are served during that time.
         conversions: How objects are converted, by version; a version that has the stored shape is not there.
         scale: What the scale subresource shows and changes; None for the replicas and the LabelSelector of the spec.
     """
@@ -221,5 +221,5 @@ _NO_BEHAVIOR: Final = Behavior()
 
 
 def no_behavior() -> Behavior:
-    """Return the behavior of a resource that has no code of its own."""
+    """Return the behavior of a resource without specific code."""
     return _NO_BEHAVIOR

@@ -27,7 +27,7 @@ class Catalog:
     Threads: `add` and `remove` are called in the server's thread only; all else may be called in any.
 
     Attributes:
-        generation: Counts the changes. What is derived from the catalog, such as discovery, is valid for one.
+        generation: Counts the changes. Derived documents, such as discovery, are valid for one generation.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Catalog:
         del self._names[gvk]
         self._resources.pop(gvr, None)
         group_version = GroupVersion(gvr.group, gvr.version)
-        left = tuple(each for each in self._in_version[group_version] if each != gvr.resource)
+        left = tuple(item for item in self._in_version[group_version] if item != gvr.resource)
         self._in_version[group_version] = left
         if not left:
             del self._in_version[group_version]

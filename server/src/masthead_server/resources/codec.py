@@ -67,7 +67,7 @@ class ObjectCodec(Decoder, Protocol):
 
     @property
     def null_lists(self) -> tuple[tuple[str, str], ...]:
-        """The lists that are stored as null when they are empty: the field that has each, and its name."""
+        """The lists that are stored as null if empty: their owner, empty for the object itself, and their name."""
         ...
 
     def load(self, value: bytes) -> Plain:
@@ -146,7 +146,7 @@ class KindDecoder:
             # Go omits the empty list, but it asks to drop the field managers.
             cleaned["metadata"]["managedFields"] = []
         for owner, name in self.null_lists:
-            sent, kept = (part(each, owner) if owner else each for each in (body, cleaned))
+            sent, kept = (part(state, owner) if owner else state for state in (body, cleaned))
             if sent.get(name) == []:
                 # It is stored as null, but its sender owns it.
                 kept[name] = []
@@ -154,13 +154,13 @@ class KindDecoder:
 
     @property
     def null_lists(self) -> tuple[tuple[str, str], ...]:
-        """The lists that Go writes as null when they are empty: the field that has each, empty for the object, and its name."""
+        """The lists that Go writes as null if empty: their owner, empty for the object itself, and their name."""
         return self._null_lists
 
     @functools.cached_property
     def _null_lists(self) -> tuple[tuple[str, str], ...]:
         root = self.decoder.root
-        owners = {"": root, **{name: each for name, each in root.fields.items() if name in _PARTS}}
+        owners = {"": root, **{name: value for name, value in root.fields.items() if name in _PARTS}}
         blank = self.decoder.clean({})[0]
         return tuple(
             (owner, name)
@@ -174,7 +174,7 @@ class KindDecoder:
 class GoCodec(KindDecoder):
     """Encodes and decodes the objects of a built-in kind.
 
-    A stored object is kept as the text of its JSON after ``"apiVersion"``. So any version of its kind is written by
+    A stored object is the text of its JSON after ``"apiVersion"``. So any version of its kind is written by
     putting that version's head in front, and an item of a list by a brace alone, which is how kube-apiserver writes
     items.
 

@@ -32,11 +32,11 @@ class ResourceDescription:
         strategy: How the generic write path treats its objects.
         behavior: Returns defaulting, validation, warnings, conversion and subresources.
         selectable: The fields that field selectors may name.
-        is_stored: Whether there are objects; what is posted to other resources is only answered.
+        is_stored: Whether objects are stored; a POST to other resources is only answered.
         stored_as: The group and version in which objects are stored; the foremost served version if it is None.
         converted: The versions that differ from the stored one in more than ``apiVersion``.
         deprecated: For each deprecated version, since when it is, when it goes, and what takes its place.
-        is_reviewed_ahead: Whether what is sent goes to `Behavior.review` first, because it takes long to validate.
+        is_reviewed_ahead: Whether bodies go to `Behavior.review` first, because their validation is slow.
         printer: Returns how objects appear in tables; None for the printer that the kind has by its name. The
             printer of a custom resource gets objects of the served version, that of a built-in one objects of the
             stored version.

@@ -51,7 +51,7 @@ class SelectableFields:
         return values
 
     def unsupported_message(self, name: str, gvk: GroupVersionKind) -> str:
-        """Return what kube-apiserver says about a field that a selector may not name."""
+        """Return kube-apiserver's message about an unsupported field of a selector."""
         message = self.unsupported or (_SPECIFIC if self.readers else _GENERIC)
         return message.format(field=name, quoted=quoted(name), group=gvk.group, version=gvk.version)
 

@@ -1,10 +1,10 @@
 """The decoder of a built-in kind: the normal form of its objects, as Go's structs make it.
 
-kube-apiserver decodes a body into a Go struct and encodes it again. What has no place there is dropped: unknown fields,
-nulls, empty lists, zeros of optional fields that are no pointers. What Go cannot omit is added: ``"status": {}``, say.
-And quantities and times come back in their canonical form. `GoDecoder.clean` does the same to plain data. The generated
-types and their schemas tell it the fields, `go_types` what they do not say of Go. It reports what it dropped, and values
-of the wrong type in Go's words.
+kube-apiserver decodes a body into a Go struct and encodes it again. That drops values without a place in the struct:
+unknown fields, nulls, empty lists, zeros of optional fields that are no pointers. It adds fields that Go cannot omit,
+such as ``"status": {}``, and canonicalizes quantities and times. `GoDecoder.clean` does the same to plain data. The
+fields come from the generated types and their schemas, Go's types from `go_types`. The decoder reports dropped fields,
+and values of the wrong type with Go's messages.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class GoList:
             return []
         listed = cast("list[object]", value)
         decoding.add_items(len(listed), are_structs=self._has_structs)
-        if self._simple is not None and all(type(each) is self._simple for each in listed):
+        if self._simple is not None and all(type(item) is self._simple for item in listed):
             return listed[:]
         cleaned: list[Any] = []
         path, clean = decoding.path, self.item.clean
-        for index, each in enumerate(listed):
+        for index, entry in enumerate(listed):
             path.append(f"[{index}]")
-            cleaned.append(clean(each, decoding, owner))
+            cleaned.append(clean(entry, decoding, owner))
             path.pop()
         return cleaned
 
@@ -113,9 +113,9 @@ class GoMap:
             return mapped.copy()
         cleaned: dict[str, Any] = {}
         path, clean = decoding.path, self.item.clean
-        for key, each in mapped.items():
+        for key, nested in mapped.items():
             path.append(f"{{{key}")
-            cleaned[key] = clean(each, decoding, owner)
+            cleaned[key] = clean(nested, decoding, owner)
             path.pop()
         return cleaned
 
@@ -193,7 +193,7 @@ class GoStruct:
         return tuple(found)
 
     @functools.cached_property
-    def _dropped(self) -> frozenset[str]:
+    def _find_omitted(self) -> frozenset[str]:
         """What Go leaves out when it is empty or zero, or writes as null: not pointers, and not structs."""
         return frozenset(
             wire
@@ -210,7 +210,7 @@ class GoStruct:
         is_omitted = self._facts(wire).is_omitted
         if is_omitted is not None:
             return is_omitted
-        # What Go always writes has its zero value for a default; other defaults are those that the server sets.
+        # The default of a field that Go always writes is its zero value; the server sets all other defaults.
         schema = self._schemas[wire]
         return not schema.has_default or bool(schema.default)
 
@@ -227,12 +227,12 @@ class GoStruct:
             return schema_of_class(self._cls, lambda cls: cls.__name__).properties
 
     def clean(self, value: object, decoding: Decoding, owner: str) -> Plain:
-        """Clean every field, and add what Go writes for those that are not set."""
+        """Clean every field, and add the zero values that Go writes for unset fields."""
         if not isinstance(value, dict):
             if value is not None:
                 decoding.add_mismatch(value, owner, self.go_type)
             value = {}
-        fields, simple, dropped = self.fields, self._simple, self._dropped
+        fields, simple, dropped = self.fields, self._simple, self._find_omitted
         steps, path, name = self.steps, decoding.path, self.name
         cleaned: Plain = {}
         for key, item in cast("dict[str, object]", value).items():
@@ -257,12 +257,12 @@ class GoStruct:
 
 
 class _JSONSchemaOr:
-    """A schema in a schema, or something else in place of it.
+    """A schema in a schema, or an alternative type.
 
     Args:
         go_type: Its type in Go.
         cls: The class of schemas.
-        others: The other type, if it has any; null is written for what is neither.
+        others: The alternative type, if any; other values become null.
     """
 
     zero = None
@@ -273,11 +273,11 @@ class _JSONSchemaOr:
         self._others = others
 
     def clean(self, value: object, decoding: Decoding, owner: str) -> object:
-        """Clean a schema, or what stands in place of it."""
+        """Clean a schema, or a value of the alternative type."""
         if isinstance(value, dict):
-            return self._nested(self._schema, cast("object", value), decoding, owner)
+            return self._decode_nested(self._schema, cast("object", value), decoding, owner)
         if isinstance(value, list) and self._others is not None:
-            return self._nested(self._others, cast("object", value), decoding, owner) or None
+            return self._decode_nested(self._others, cast("object", value), decoding, owner) or None
         if self._others is None:
             if not isinstance(value, bool):
                 raise Mismatch("boolean or JSON schema expected")
@@ -285,7 +285,7 @@ class _JSONSchemaOr:
         return None
 
     @staticmethod
-    def _nested(inner: GoValue, value: object, decoding: Decoding, owner: str) -> object:
+    def _decode_nested(inner: GoValue, value: object, decoding: Decoding, owner: str) -> object:
         # Go decodes it separately: it is not strict there, and an error is one of the outer struct.
         nested = decoding.nested()
         cleaned: object = inner.clean(value, nested, owner)
@@ -352,7 +352,7 @@ def _value_of(described: shape.Shape, go_type: str, integer: Integer) -> GoValue
     """Return the type of a value.
 
     Args:
-        described: What the class says.
+        described: The type in the generated class.
         go_type: Its type in Go, if the class does not suggest it.
         integer: The type of the integers in it.
     """
@@ -379,8 +379,10 @@ def _value_of(described: shape.Shape, go_type: str, integer: Integer) -> GoValue
 
 def _union_of(described: shape.UnionShape, go_type: str) -> GoValue:
     """The schemas in schemas are the only unions that have a struct in them."""
-    cls = next(each.cls for each in described.shapes if isinstance(each, shape.StructShape))
-    lists = [_value_of(each, "", _INT64) for each in described.shapes if isinstance(each, shape.ListShape)]
+    cls = next(candidate.cls for candidate in described.shapes if isinstance(candidate, shape.StructShape))
+    lists = [
+        _value_of(list_shape, "", _INT64) for list_shape in described.shapes if isinstance(list_shape, shape.ListShape)
+    ]
     return _JSONSchemaOr(go_type, cls, lists[0] if lists else None)
 
 

@@ -1,4 +1,4 @@
-"""Objects with duplicate keys, as Go decodes them: each value goes into the one that is there already.
+"""Objects with duplicate keys, as Go decodes them: each value is merged into the previous one.
 
 A struct gets the fields of both, a map the keys of both, a list the items of the last, each decoded into the item that
 was in its place. A scalar is the last one.
@@ -32,7 +32,7 @@ def merge_duplicates(struct: GoStruct, pairs: Pairs) -> tuple[Plain, list[str]]:
 
     Returns:
         The object without unknown fields, and the errors of strict decoding in the order of the document: an unknown
-        field that is there twice is unknown once, and no duplicate.
+        unknown field with two values is reported once, and not as a duplicate.
 
     Raises:
         Mismatch: If a value is not of its field's type, even if another one takes its place.
@@ -54,7 +54,7 @@ class _Merging:
         """Decode an object into a struct."""
         path = self.decoding.path
         seen: set[str] = set()
-        for key, each in pairs:
+        for key, pair in pairs:
             field = struct.fields.get(key)
             if field is None:
                 self._add("unknown field", key)
@@ -62,10 +62,10 @@ class _Merging:
             if key in seen:
                 self._add("duplicate field", key)
             seen.add(key)
-            if each is None and not struct.is_set_to_null(key):
+            if pair is None and not struct.is_set_to_null(key):
                 continue
             path.append(struct.steps[key])
-            old[key] = self._value(field, each, old.get(key), struct.name)
+            old[key] = self._value(field, pair, old.get(key), struct.name)
             path.pop()
         return old
 
@@ -77,7 +77,7 @@ class _Merging:
         if isinstance(type_, GoList) and isinstance(value, list) and not isinstance(value, Pairs):
             values = cast("list[object]", value)
             return self._list(type_, values, cast("list[object]", old) if isinstance(old, list) else [], owner)
-        # What decodes itself, and what has the wrong type; the object is cleaned once more as a whole.
+        # Types with a decoder, and values of the wrong type; the whole object is cleaned once more.
         plain = _plain(value)
         if plain is not None:
             type_.clean(plain, self.decoding, owner)
@@ -85,25 +85,25 @@ class _Merging:
 
     def _map(self, type_: GoMap, pairs: Pairs, old: Plain, owner: str) -> Plain:
         seen: set[str] = set()
-        for key, each in pairs:
+        for key, pair in pairs:
             if key in seen:
                 self._add("duplicate field", key)
             seen.add(key)
             self.decoding.path.append(f"{{{key}")
             # A value of a map is always a new one.
-            old[key] = self._value(type_.item, each, None, owner)
+            old[key] = self._value(type_.item, pair, None, owner)
             self.decoding.path.pop()
         return old
 
     def _list(self, type_: GoList, values: list[object], old: list[object], owner: str) -> list[object]:
         made: list[object] = []
-        for index, each in enumerate(values):
+        for index, value in enumerate(values):
             before = old[index] if index < len(old) else None
-            if each is None and not isinstance(type_.item, GoList | GoMap):
+            if value is None and not isinstance(type_.item, GoList | GoMap):
                 made.append(before)
                 continue
             self.decoding.path.append(f"[{index}]")
-            made.append(self._value(type_.item, each, before, owner))
+            made.append(self._value(type_.item, value, before, owner))
             self.decoding.path.pop()
         return made
 
@@ -116,7 +116,7 @@ class _Merging:
 
 def _plain(value: object) -> object:
     if isinstance(value, Pairs):
-        return {key: _plain(each) for key, each in value}
+        return {key: _plain(item) for key, item in value}
     if isinstance(value, list):
-        return [_plain(each) for each in cast("list[object]", value)]
+        return [_plain(entry) for entry in cast("list[object]", value)]
     return value

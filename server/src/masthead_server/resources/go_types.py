@@ -7,7 +7,7 @@ fields; continuation lines of a row are indented::
     ConfigMapKeySelector name? optional:* LocalObjectReference(name)
 
 - ``name:type`` is of a type with a name. A type without a package is of the version's own.
-- ``name:*`` is a pointer to a scalar, so that its zero is a value and is kept, or a pointer that is written as null.
+- ``name:*`` is a pointer to a scalar, whose zero is preserved, or a pointer that is written as null.
 - ``name?`` is left out when it is empty, although its zero is its default.
 - ``name!`` is written when it is empty, although it has no default.
 - ``Embedded(name ...)`` are the fields of an embedded struct, which Go names in errors.
@@ -31,11 +31,11 @@ __all__ = ["GoField", "fields_of"]
 
 
 class GoField(NamedTuple):
-    """What is to be known of a field.
+    """Go's facts about a field.
 
     Attributes:
-        type: Its type, without the pointer; empty if it is the one that the class suggests.
-        is_pointer: Whether it is a pointer to a scalar, or one that is written as null.
+        type: Its type, without the pointer; empty for the type of the class.
+        is_pointer: Whether it is a pointer to a scalar, or a pointer that is written as null.
         is_omitted: Whether it is left out when it is empty; None if that is as its default suggests.
         embedded: The embedded struct that it is a field of.
     """
@@ -61,17 +61,17 @@ def fields_of(package: str, name: str) -> Mapping[str, GoField]:
         name: Its name.
     """
     row = _rows(package).get(name)
-    return _NO_FIELDS if row is None else _parsed(row, package.partition(".")[2])
+    return _NO_FIELDS if row is None else _parse(row, package.partition(".")[2])
 
 
 @functools.cache
 def _rows(package: str) -> Mapping[str, str]:
-    """The rows of a package, by type; none for one that is not Kubernetes' own."""
+    """Return the rows of a package, by type; none for a package outside Kubernetes."""
     rows = re.split(r"\n(?=\S)", TYPES.get(package, "").strip())
     return {row.partition(" ")[0]: row.partition(" ")[2] for row in rows}
 
 
-def _parsed(row: str, version: str) -> Mapping[str, GoField]:
+def _parse(row: str, version: str) -> Mapping[str, GoField]:
     parsed = {entry[1]: _field(entry, version) for entry in _entries(_EMBEDDED.sub("", row))}
     for embedded, names in _EMBEDDED.findall(row):
         for name in names.split():
@@ -80,8 +80,8 @@ def _parsed(row: str, version: str) -> Mapping[str, GoField]:
 
 
 def _entries(text: str) -> Iterator[re.Match[str]]:
-    for each in text.split():
-        if entry := _ENTRY.fullmatch(each):
+    for word in text.split():
+        if entry := _ENTRY.fullmatch(word):
             yield entry
 
 

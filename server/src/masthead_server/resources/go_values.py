@@ -1,7 +1,7 @@
 """Scalars as Go decodes and encodes them, and what a decoding finds on its way.
 
-`encoding/json` goes on after a value of the wrong type, and reports the first of them at the end. The types with an
-``UnmarshalJSON`` of their own stop it at once: times, quantities, integers that may be strings.
+`encoding/json` continues after a value of the wrong type, and reports the first of them at the end. Types with an
+``UnmarshalJSON`` method stop it immediately: times, quantities, integers that may be strings.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Decoding:
 
     Attributes:
         unknown: The paths of fields that the kind does not have.
-        path: Fields with a dot before them, and before it, in angle brackets, the embedded struct that has them; indexes
+        path: The current path: fields with a leading dot, preceded by their embedded struct in angle brackets; indexes
             in brackets; keys of maps with an opening brace.
         mismatch: The first value of the wrong type, or Go's message about it.
     """
@@ -143,7 +143,7 @@ class Decoding:
             value: The value.
             owner: The struct that has the field.
             wanted: The type of the field in Go.
-            shows_number: Whether a number is shown, because it does not fit.
+            shows_number: Whether the message contains the number, because it does not fit.
         """
         if not self.mismatch:
             got = _JSON_TYPES.get(type(value), "null")
@@ -201,7 +201,7 @@ class GoValue(Protocol):
 
         Args:
             value: Decoded JSON.
-            decoding: What was found so far.
+            decoding: The findings so far.
             owner: The struct that has the field, for messages.
 
         Raises:
@@ -288,22 +288,22 @@ class ByteString:
                 decoding.mismatch = decoding.mismatch or str(error)
                 return ""
         if isinstance(value, list):
-            return self._encoded(cast("list[object]", value), decoding, owner)
+            return self._encode_text(cast("list[object]", value), decoding, owner)
         if value is not None:
             decoding.add_mismatch(value, owner, self.go_type)
         return ""
 
     @staticmethod
-    def _encoded(value: list[object], decoding: Decoding, owner: str) -> str:
+    def _encode_text(value: list[object], decoding: Decoding, owner: str) -> str:
         decoding.add_items(len(value), are_structs=False)
         made = bytearray()
-        for each in value:
-            if type(each) is int and 0 <= each < 256:
-                made.append(each)
+        for item in value:
+            if type(item) is int and 0 <= item < 256:
+                made.append(item)
             else:
                 made.append(0)
-                if each is not None:
-                    decoding.add_mismatch(each, owner, "uint8", shows_number=True)
+                if item is not None:
+                    decoding.add_mismatch(item, owner, "uint8", shows_number=True)
         return base64.b64encode(made).decode()
 
 
@@ -360,7 +360,7 @@ def write_quantity(text: str) -> str:
 
 
 def _is_reused(whole: str, fraction: str, suffix: str, parsed: Quantity) -> bool:
-    """Whether Go writes a quantity as it was sent, because at a glance it seems to be canonical."""
+    """Tell whether Go writes a quantity unchanged, because it looks canonical."""
     digits = whole + fraction
     if parsed.format is QuantityFormat.BINARY_SI:
         fits = 14 - len(whole) - 3 * _BINARY_POWERS.index(suffix[0]) >= 0

@@ -17,10 +17,10 @@ from masthead._meta.quoting import quoted
 from masthead_server.wire.plain import Plain, part, text
 
 Rule: TypeAlias = Callable[[str], list[str]]
-"""What is wrong with a value."""
+"""Returns the problems of a value."""
 
 NameRule: TypeAlias = Callable[[str, bool, Plain], list[str]]
-"""What is wrong with a name, whether it is only the beginning of one, and the object that is to bear it."""
+"""Returns the problems of a name, given whether it is only a prefix, and the object."""
 MAX_CACHED_LENGTH: Final = 256
 """Characters of the longest text whose findings are remembered; hardly any that is right is longer."""
 
@@ -163,7 +163,7 @@ _PLAIN_LABEL: Final = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 def is_plain(value: str) -> bool:
     """Tell at a glance that a value may be a key without a prefix, the value of a label, and a key of a ConfigMap.
 
-    Nearly all are, and some objects have a hundred thousand: no memory of those that came before helps there.
+    Nearly all are. A cache would not help: some objects have a hundred thousand different ones.
     """
     return _PLAIN.fullmatch(value) is not None
 
@@ -194,10 +194,10 @@ def _problems_with_key(value: str) -> tuple[str, ...]:
         prefix, name = "", value
     found: list[str] = []
     if slash:
-        found += [f"prefix part {each}" for each in (LONG_NAME(prefix) if prefix else ["must be non-empty"])]
+        found += [f"prefix part {entry}" for entry in (LONG_NAME(prefix) if prefix else ["must be non-empty"])]
     if not name:
         found.append("name part must be non-empty")
-    return (*found, *(f"name part {each}" for each in _KEY_NAME(name)))
+    return (*found, *(f"name part {item}" for item in _KEY_NAME(name)))
 
 
 def path_segment(value: str, *, is_prefix: bool = False) -> list[str]:
@@ -236,19 +236,19 @@ def ip_address(value: str) -> list[str]:
     return [] if str(address) == value else [f"must be in canonical form ({quoted(str(address))})"]
 
 
-def _masked(name: str, is_prefix: bool) -> str:
+def _mask_dash(name: str, is_prefix: bool) -> str:
     """Hide the dash at which a generated name is cut, as the server does: with the character before it."""
     return f"{name[:-2]}a" if is_prefix and len(name) > 1 and name.endswith("-") else name
 
 
 def as_subdomain(name: str, is_prefix: bool, _: Plain) -> list[str]:
     """Most kinds: a DNS subdomain."""
-    return [] if _PLAIN_LABEL.fullmatch(name) else SUBDOMAIN(_masked(name, is_prefix))
+    return [] if _PLAIN_LABEL.fullmatch(name) else SUBDOMAIN(_mask_dash(name, is_prefix))
 
 
 def as_label(name: str, is_prefix: bool, _: Plain) -> list[str]:
     """Namespaces, Services, StatefulSets: a DNS label."""
-    return label(_masked(name, is_prefix))
+    return label(_mask_dash(name, is_prefix))
 
 
 def as_path_segment(name: str, _is_prefix: bool, _: Plain) -> list[str]:
@@ -294,8 +294,8 @@ def as_storage_version(name: str, _is_prefix: bool, _: Plain) -> list[str]:
     group, dot, resource = name.rpartition(".")
     if not dot:
         return ["name must be in the form of <group>.<resource>"]
-    found = [f"the group segment {each}" for each in SUBDOMAIN(group)]
-    return found + [f"the resource segment {each}" for each in LABEL_1035(resource)]
+    found = [f"the group segment {item}" for item in SUBDOMAIN(group)]
+    return found + [f"the resource segment {entry}" for entry in LABEL_1035(resource)]
 
 
 def as_api_service(name: str, _is_prefix: bool, obj: Plain) -> list[str]:

@@ -1,6 +1,6 @@
-"""What kube-apiserver says of a selector that it cannot read.
+"""kube-apiserver's messages about invalid selectors.
 
-`masthead.meta` reads selectors, and refuses them in words of its own. This module is asked afterwards only: it
+`masthead.meta` parses selectors, with other messages. This module is called for invalid ones only: it
 reads the text once more, as kube-apiserver does, up to the word at which that one gives up.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["field_problem", "label_problem"]
 
 
 def label_problem(text: str) -> str:
-    """Return what is wrong with a label selector.
+    """Return the error of a label selector.
 
     A NUL, where kube-apiserver stops reading and `masthead.meta` does not, has a message of our own.
     """
@@ -32,11 +32,11 @@ def label_problem(text: str) -> str:
 
 
 def field_problem(text: str) -> str:
-    """Return what is wrong with a field selector.
+    """Return the error of a field selector.
 
     kube-apiserver can read a term without a key, which `masthead.meta` refuses, but then knows no such field.
-    What it says of that depends on the resource; this is the wording that is most common. Of a term with
-    neither key nor value it says nothing, and takes it to select everything.
+    kube-apiserver's message depends on the resource; this is the most common one. A term with neither key nor value
+    is no error, and selects everything.
     """
     # kube-apiserver sorts the terms before it reads them, which decides what it reports.
     for term in sorted(_TERM.findall(text)):
@@ -49,11 +49,11 @@ def field_problem(text: str) -> str:
 
 
 class _Refused(Exception):  # noqa: N818 - it never leaves this module
-    """What is wrong; nothing after it is read."""
+    """The error at which parsing stops."""
 
 
 _TOKEN: Final = re.compile(r"(==|!=|[=!(),<>]|[^ \t\r\n\0=!(),<>]+)\0?|(\0)")
-"""A NUL belongs to the word or sign before it; one that stands alone ends the text."""
+"""A NUL belongs to the preceding word or sign; alone, it ends the text."""
 _SIGNS: Final = frozenset({"==", "!=", "=", "!", "(", ")", ",", "<", ">"})
 _WORD: Final = "word"
 _END: Final = ""
@@ -182,7 +182,7 @@ def _is_integer(value: str) -> bool:
 
 
 _TERM: Final = re.compile(r"(?:\\.|[^,\\]++|\\\Z)++", re.DOTALL)
-"""What stands between commas, unless a backslash stands before them."""
+"""Split at commas that no backslash precedes."""
 _FIELD_OPERATOR: Final = re.compile(r"!=|==|=")
 _ESCAPE: Final = re.compile(r"\\(.?)|([,=])", re.DOTALL)
 

@@ -1,7 +1,7 @@
 """Shard selectors: which hashes of a metadata field a list or watch is about, with the messages of kube-apiserver.
 
-A selector is a CEL expression that is read, never evaluated: ``shardRange(object.metadata.uid, START, END)``, or several
-joined by ``||``. A bound is a string of 16 hexadecimal digits behind ``0x``; the end is exclusive, and 2**64 has 17.
+A selector is a CEL expression that is parsed, never evaluated: ``shardRange(object.metadata.uid, START, END)``, or
+several joined by ``||``. A bound is ``0x`` and 16 hexadecimal digits; the end is exclusive, and 2**64 has 17.
 """
 
 from __future__ import annotations
@@ -142,9 +142,9 @@ def parse(text: str) -> ShardSelector:
     except CompileError as error:
         raise ShardSelectorError(f"CEL parse error: {_first_problem(error)}") from None
     ranges = tuple(_ranges(node))
-    for each in ranges:
-        if each.field != ranges[0].field:
-            fields = f"{quoted(ranges[0].field)} and {quoted(each.field)}"
+    for interval in ranges:
+        if interval.field != ranges[0].field:
+            fields = f"{quoted(ranges[0].field)} and {quoted(interval.field)}"
             raise ShardSelectorError(f"all shard ranges must use the same field, got {fields}")
     return ShardSelector(ranges)
 
@@ -206,7 +206,7 @@ def _bound(node: Node, name: str) -> int:
 
 
 def _bound_problem(text: str) -> str:
-    """What is wrong with a bound; empty if it is valid."""
+    """Return the problem of a bound; empty if it is valid."""
     if not text.startswith("0x"):
         return f" must have '0x' prefix, got {quoted(text)}"
     digits = text[2:]
@@ -236,7 +236,7 @@ def _hexadecimal(number: int) -> str:
 
 
 def _union(ranges: Iterable[HashRange]) -> list[tuple[int, int]]:
-    """The ranges in order, those that overlap or touch as one."""
+    """Return the ranges in order, with overlapping and adjacent ones merged."""
     found: list[tuple[int, int]] = []
     for _, start, end in sorted(ranges):
         if found and start <= found[-1][1]:

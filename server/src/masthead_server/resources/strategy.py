@@ -98,7 +98,7 @@ class Strategy:
     Attributes:
         create_on_update: A PUT of an object that is not there creates it. Patches never do, but apply does.
         unconditional_update: A PUT need not name a resourceVersion.
-        returns_deleted: A DELETE that takes effect at once answers with the object rather than with a Status.
+        returns_deleted: An immediate DELETE answers with the object rather than with a Status.
         has_status: An update of the object itself keeps the stored status.
         drops_status: Create ignores a status.
         status_keeps: The fields of the metadata that a write to the status takes from the stored object.
@@ -107,7 +107,7 @@ class Strategy:
         watches: The paths whose changes raise the generation.
         name_rule: What names must be like; `name_errors` asks it.
         checks_generate_name: Whether generateName must pass the rule too, and not only what came of it.
-        known_finalizers: Whether finalizers without a domain must be those that Kubernetes itself defines.
+        known_finalizers: Whether Kubernetes itself must define finalizers without a domain.
         rechecks: Which checks of the metadata an update of this kind repeats.
         graceful: Whether deletion waits for a grace period.
         dependents: What becomes of the objects that it owns when a DELETE does not say: they go too, they are
@@ -138,27 +138,27 @@ class Strategy:
         return cls(**merged)
 
     def name_errors(self, name: str, *, is_prefix: bool, obj: Plain | None = None) -> list[str]:
-        """Return what is wrong with a name.
+        """Return the problems of a name.
 
         Args:
-            name: The name, or the beginning of one that is to be generated.
+            name: The name, or the prefix of a generated name.
             is_prefix: Whether it is only the beginning.
-            obj: The object; the names of some kinds repeat what is in their spec.
+            obj: The object; the names of some kinds repeat a field of their spec.
         """
         return self.name_rule(name, is_prefix, obj or {})
 
     def next_generation(self, new: Plain, old: Plain) -> int:
         """The generation of an updated object; its status must be final by then.
 
-        A write to the status never raises it, and must not ask; one that comes through another subresource,
+        A write to the status never raises it, and must not ask; a write through another subresource,
         such as scale, counts like any other.
         """
         before = part(old, "metadata").get("generation")
         generation = before if isinstance(before, int) else 0
-        return generation + any(_changed(path, new, old) for path in self.watches)
+        return generation + any(_differs(path, new, old) for path in self.watches)
 
 
-def _changed(path: str, new: Plain, old: Plain) -> bool:
+def _differs(path: str, new: Plain, old: Plain) -> bool:
     """Whether what lies at a path differs."""
     if path == EVERYTHING:
         return not alike(_without_metadata(new), _without_metadata(old))

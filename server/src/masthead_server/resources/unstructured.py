@@ -73,13 +73,13 @@ def _value(value: object, wanted: GoValue, path: str, decoding: Decoding) -> obj
                 raise Mismatch(f"cannot restore slice from {_KINDS[type(value)]}")
             items = cast("list[object]", value)
             decoding.add_items(len(items), are_structs=isinstance(wanted.item, GoStruct))
-            return [_value(each, wanted.item, f"{path}[{index}]", decoding) for index, each in enumerate(items)]
+            return [_value(item, wanted.item, f"{path}[{index}]", decoding) for index, item in enumerate(items)]
         case GoMap():
             if not isinstance(value, dict):
                 raise Mismatch(f"cannot restore map from {_KINDS[type(value)]}")
             # The path has no key, because the server forgets it.
             fields = cast("Plain", value).items()
-            return {key: _value(each, wanted.item, path, decoding) for key, each in fields}
+            return {key: _value(field, wanted.item, path, decoding) for key, field in fields}
         case _:
             return _scalar(value, wanted)
 

@@ -105,13 +105,13 @@ async def merge_configuration(
         StatusFailure: If the configuration is refused, or if it conflicts with other managers.
     """
     # The clock belongs to the event loop.
-    merge = functools.partial(_merged, context, request, target, live, context.cluster.now())
+    merge = functools.partial(_merge, context, request, target, live, context.cluster.now())
     merged = await context.evaluate_merge(merge)
     _report_duplicates(context, request)
     return merged
 
 
-def _merged(context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None, now: str) -> Plain:
+def _merge(context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None, now: str) -> Plain:
     """Merge a configuration, in any thread."""
     fields = target.fields
     config = _configuration(request, fields)
@@ -138,11 +138,11 @@ def _merged(context: WriteContext, request: ApiRequest, target: ApplyTarget, liv
         return _with_managers(applied.found, applied.entries)
     if is_other_kind:
         raise _unconvertible(config, target.gvk, unknown)
-    return _with_managers(target.finish(_decoded(applied.found, config, target.decoder)), applied.entries)
+    return _with_managers(target.finish(_decode_values(applied.found, config, target.decoder)), applied.entries)
 
 
 def _with_managers(found: Plain, entries: list[Plain]) -> Plain:
-    """Return an object with these managedFields instead of its own; it is not changed."""
+    """Return a copy of an object with these managedFields."""
     bare = without_managed_fields(found)
     if not entries:
         return bare
@@ -163,7 +163,7 @@ def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
 def _check_types(config: Plain, fields: FieldManager) -> None:
     gvk = fields.versions.gvk
     if errors := type_errors(config, fields.versions.type_of(gvk.api_version)):
-        raise _mistyped("patch", config, gvk, errors_text(errors[:MAX_FINDINGS]))
+        raise _type_failure("patch", config, gvk, errors_text(errors[:MAX_FINDINGS]))
 
 
 def _check_live(context: WriteContext, live: Plain | None, fields: FieldManager) -> None:
@@ -175,16 +175,16 @@ def _check_live(context: WriteContext, live: Plain | None, fields: FieldManager)
         fields.versions.from_storage(live)
     except ArgumentError as error:
         if part(live, "metadata").get("managedFields"):
-            raise _mistyped("live", live, gvk, str(error)) from None
-        problem = f"failed to convert new object ({_named(live)}; {_kind(gvk)}) to smd typed: {error}"
+            raise _type_failure("live", live, gvk, str(error)) from None
+        problem = f"failed to convert new object ({_format_name(live)}; {_kind(gvk)}) to smd typed: {error}"
         raise _failure(f"{_NO_MANAGERS}: {problem}") from None
 
 
-def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
-    return _failure(f"failed to create typed {which} object ({_named(found)}; {_kind(gvk)}): {problem}")
+def _type_failure(which: str, found: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
+    return _failure(f"failed to create typed {which} object ({_format_name(found)}; {_kind(gvk)}): {problem}")
 
 
-def _decoded(merged: Plain, config: Plain, decoder: Decoder) -> Plain:
+def _decode_values(merged: Plain, config: Plain, decoder: Decoder) -> Plain:
     """Convert the values of a merged object to those of its kind, as kube-apiserver does."""
     gvk = decoder.gvk
     # The merged object shares values with the configuration, which may be needed again.
@@ -204,7 +204,7 @@ def _builtin(merged: Plain, decoder: Decoder) -> Plain:
     """
     with suppress(Mismatch):
         return decoder.decode(merged)[0]
-    # kube-apiserver does not decode JSON here: it accepts some numbers that its JSON decoder refuses, with other messages.
+    # kube-apiserver converts here without its JSON decoder: it accepts more numbers, and has other messages.
     restored, _ = restore(merged, cast("ApiType", scheme.object_class(decoder.gvk)))
     return decoder.decode(restored)[0]
 
@@ -220,11 +220,11 @@ def _custom(merged: Plain) -> Plain:
 
 
 def _unconvertible(config: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
-    return _failure(f"failed to convert new object ({_named(config)}; {_kind(gvk)}) to proper version: {problem}")
+    return _failure(f"failed to convert new object ({_format_name(config)}; {_kind(gvk)}) to proper version: {problem}")
 
 
 def _report_duplicates(context: WriteContext, request: ApiRequest) -> None:
-    """Report duplicate keys, as the client's field validation says.
+    """Report duplicate keys, as strictly as the client's field validation.
 
     Raises:
         StatusFailure: If there are any, and the validation is strict.
@@ -275,7 +275,7 @@ def _shown_kind(group: str, version: str, kind: str) -> str:
     return f"{group}/{version}, Kind={kind}"
 
 
-def _named(config: Plain) -> str:
+def _format_name(config: Plain) -> str:
     """The namespace and name of a configuration in messages."""
     meta: object = config.get("metadata")
     names = cast("Plain", meta) if isinstance(meta, dict) else {}

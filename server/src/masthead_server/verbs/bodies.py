@@ -87,7 +87,7 @@ def decode(request: ApiRequest, decoder: Decoder, options: WriteOptions, *, olde
 def drop_unknown(
     body: Plain, decoder: Decoder, options: WriteOptions, problems: list[str], refuse: RefusalFactory
 ) -> Plain:
-    """Drop the fields that a kind does not have, and report them as the client's field validation says.
+    """Drop the fields that a kind does not have, and report them as strictly as the client's field validation.
 
     Args:
         body: The object.
@@ -143,7 +143,7 @@ def read_ahead(request: ApiRequest) -> ApiRequest:
 
 
 def peek(request: ApiRequest) -> Plain | None:
-    """Parse a body for what is done ahead, in any thread; None if it is not JSON or YAML, too large, or no object."""
+    """Parse JSON or YAML ahead of its decoding, in any thread; None for other, invalid or too large bodies."""
     try:
         is_yaml = media_type(request) in _YAML_TYPES
         found = yaml_document(request).value if is_yaml else go_json.decode(request.body)
@@ -199,7 +199,7 @@ def _read(request: ApiRequest, sent_as: str, kind: str, api_version: str, older:
             )
     document = _as_object(found)
     version = document.get("apiVersion")
-    # Nearly every client sends both; only what is missing or different needs a closer look.
+    # Nearly every client sends both, and the right ones.
     if document.get("kind") == kind and (version == api_version or version in older):
         return document
     if refusal := go_json.refused_kind(found, request.body, kind, api_version):
@@ -236,7 +236,7 @@ def _read_protobuf(body: bytes, kind: str, api_version: str) -> object:
 
 
 def _exact_problem(request: ApiRequest, decoder: Decoder) -> str:
-    """Return Go's message about a number, which shows it as it is written; empty if there is no such message."""
+    """Return Go's message about a number, with the literal of the body; empty if Go accepts all numbers."""
     from masthead_server.resources.go_values import NumberLiteral
 
     try:

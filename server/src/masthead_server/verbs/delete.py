@@ -1,4 +1,4 @@
-"""Delete: at once, after a grace period, or when the last finalizer is gone."""
+"""Delete: immediately, after a grace period, or with the removal of the last finalizer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Deleted:
     """The outcome of a deletion.
 
     Attributes:
-        found: The object to respond with, as it is stored.
+        found: The object to respond with, in the stored version.
         value: Its stored text.
         is_gone: Whether it is removed, rather than marked.
     """
@@ -96,7 +96,7 @@ def _delete_object(
     if served.strategy.graceful and meta.get("deletionTimestamp"):
         shortened = _shorten(meta, options)
         if shortened is None:
-            # A second DELETE can only shorten the grace period; one that does not changes nothing at all.
+            # A second DELETE can only shorten the grace period; otherwise it changes nothing.
             return Deleted(found, served.dump(found), is_gone=False)
         grace = shortened if meta.get("deletionGracePeriodSeconds") is not None else None
     elif grace is not None:
@@ -218,13 +218,13 @@ def _finalizers(served: ServedResource, meta: Plain, options: DeletionOptions) -
     present: list[str] = list(meta.get("finalizers") or ())
     if served.strategy.dependents == "ignore":
         return present
-    kept = [each for each in present if each not in {ORPHAN, FOREGROUND}]
-    # What the request says comes before the finalizers that the object has, and those before the default.
+    kept = [finalizer for finalizer in present if finalizer not in {ORPHAN, FOREGROUND}]
+    # The request overrides the finalizers of the object, and these override the default.
     if options.orphans is not None:
         return [*kept, ORPHAN] if options.orphans else kept
     if options.policy:
         return [*kept, *{"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(options.policy, [])]
-    chosen = next((each for each in present if each in {ORPHAN, FOREGROUND}), None)
+    chosen = next((policy for policy in present if policy in {ORPHAN, FOREGROUND}), None)
     if chosen is not None:
         return [*kept, chosen]
     return [*kept, ORPHAN] if served.strategy.dependents == "orphan" else kept

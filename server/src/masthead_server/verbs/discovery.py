@@ -38,8 +38,8 @@ VERSION: Final = {
     "compiler": f"masthead {__version__}",
     "platform": "python",
 }
-"""The Kubernetes version whose API is served. ``kubectl --match-server-version`` compares version, commit and tree state with
-its own, so only the compiler says that this is another server."""
+"""The Kubernetes version whose API is served. ``kubectl --match-server-version`` compares version, commit and tree
+state with kubectl's, so only the compiler identifies this server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _MAX_CLAUSES: Final = 1_000
 """How many clauses of an Accept header are read; clients send three."""
@@ -62,7 +62,7 @@ _PATHS: Final = (
 class Discovery:
     """Responds to requests about the server itself: what it serves, its version and its health.
 
-    Documents are built when first requested, and kept until the catalog changes.
+    Documents are built on first request and cached until the catalog changes.
 
     Args:
         catalog: What the server serves.
@@ -82,10 +82,10 @@ class Discovery:
         if path in _HEALTH or path in _CHECKS:
             return ApiResponse(200, b"ok", "text/plain; charset=utf-8")
         if path == "/version":
-            return _indented(VERSION)
+            return _indent(VERSION)
         if path == "/":
             groups = [f"/apis/{group}" for group in self._named_groups()]
-            return _indented({"paths": sorted([*_PATHS, *groups])})
+            return _indent({"paths": sorted([*_PATHS, *groups])})
         if path in {"/api", "/apis"}:
             return self._top(request, path)
         return self._of_group(path.split("/")[1:])
@@ -97,7 +97,7 @@ class Discovery:
             self._aggregated.clear()
 
     def _named_groups(self) -> tuple[str, ...]:
-        """Every group but the core group, which has a path of its own."""
+        """Every group but the core group, whose path is ``/api``."""
         return tuple(filter(None, self._catalog.groups()))
 
     def _top(self, request: ApiRequest, path: str) -> ApiResponse:
@@ -168,18 +168,18 @@ class Discovery:
         return body, f'"{hashlib.sha512(body).hexdigest().upper()}"'
 
     def _group_discovery(self, group: str) -> bytes:
-        """Encode a group; it is kept until the group changes, because there may be thousands of others."""
+        """Encode a group, cached until the group changes: there may be thousands of groups."""
         generation = self._catalog.group_generation(group)
         kept = self._groups.get(group)
         if kept is None or kept[0] != generation:
-            kept = self._groups[group] = (generation, msgspec.json.encode(self._discovered_group(group)))
+            kept = self._groups[group] = (generation, msgspec.json.encode(self._describe_group(group)))
         return kept[1]
 
-    def _discovered_group(self, group: str) -> Plain:
+    def _describe_group(self, group: str) -> Plain:
         versions = [
             {
                 "version": version,
-                "resources": [_discovered(served) for served in self._catalog.resources(group, version)],
+                "resources": [_describe_resource(served) for served in self._catalog.resources(group, version)],
                 "freshness": "Current",
             }
             for version in self._catalog.versions(group)
@@ -188,22 +188,22 @@ class Discovery:
 
 
 def takes_any_method(request: ApiRequest) -> bool:
-    """Tell whether a path accepts any method, as kube-apiserver has it."""
+    """Tell whether kube-apiserver accepts any method for a path."""
     return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
 
 
 def ignores_accept(request: ApiRequest) -> bool:
-    """Tell whether a path has JSON for every client, as kube-apiserver has it."""
+    """Tell whether kube-apiserver answers a path with JSON whatever the Accept header."""
     return request.path.rstrip("/") == "/version"
 
 
 def _aggregated_version(accept: str) -> str:
     """The version of aggregated discovery that the client takes; nothing if it wants the plain form.
 
-    The aggregated form is preferred wherever it stands among what the client takes.
+    The aggregated form is preferred, whatever its position in the Accept header.
     """
     for clause in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
-        media_type, *parameters = (each.strip() for each in clause.split(";"))
+        media_type, *parameters = (known_parameter.strip() for known_parameter in clause.split(";"))
         if media_type not in {"application/json", "*/*"}:
             continue
         pairs = (parameter.partition("=") for parameter in parameters)
@@ -252,7 +252,7 @@ def _subresource(served: ServedResource, part: Subresource) -> Plain:
     return {**found, "kind": part.kind.kind, "verbs": list(part.verbs)}
 
 
-def _discovered(served: ServedResource) -> Plain:
+def _describe_resource(served: ServedResource) -> Plain:
     resource = served.resource
     found: Plain = {
         "resource": resource.name,
@@ -266,11 +266,11 @@ def _discovered(served: ServedResource) -> Plain:
     if resource.categories:
         found["categories"] = list(resource.categories)
     if resource.subresources:
-        found["subresources"] = [_discovered_part(served, part) for part in resource.subresources]
+        found["subresources"] = [_describe_subresource(served, part) for part in resource.subresources]
     return found
 
 
-def _discovered_part(served: ServedResource, part: Subresource) -> Plain:
+def _describe_subresource(served: ServedResource, part: Subresource) -> Plain:
     return {
         "subresource": part.name,
         "responseKind": _response_kind(served, part.kind),
@@ -285,7 +285,7 @@ def _response_kind(served: ServedResource, gvk: GroupVersionKind) -> Plain:
     return {"group": group, "version": version, "kind": gvk.kind}
 
 
-def _indented(body: object) -> ApiResponse:
+def _indent(body: object) -> ApiResponse:
     """A response that is written without the API's encoders: indented, and without a line feed at its end."""
     return ApiResponse(200, msgspec.json.format(msgspec.json.encode(body), indent=2))
 

@@ -40,10 +40,10 @@ _ALLOWED: Final = "DisruptionAllowed"
 
 
 async def evict(context: WriteContext, body: Plain) -> None:
-    """Delete a pod as an Eviction says, and count that against its disruption budget.
+    """Evict a pod: count it against its disruption budget, and delete it with the options of the Eviction.
 
     Raises:
-        StatusFailure: If there is no such pod, if it is not the one that is meant, or if its budget allows no
+        StatusFailure: If there is no such pod, if it fails a precondition, or if its budget allows no
             disruption now.
     """
     cluster, served, name = context.cluster, context.served, context.name
@@ -108,7 +108,7 @@ async def _end(
         delete.check_preconditions(served, meta, replace(how, uid=how.uid or None, version=how.version or None))
 
         async def mark(found: Plain) -> Plain:
-            return _marked(found, cluster.now())
+            return _mark_evicted(found, cluster.now())
 
         await write.update(WriteContext(cluster, served, *place, WriteOptions(), subresource="status"), mark)
         how = replace(how, version=None)  # it was met, until the write above
@@ -125,7 +125,7 @@ async def _end_unready(
     dry_run: tuple[str, ...],
     budget: str,
 ) -> None:
-    """Delete a pod in the version that was checked, rather than in the one that the client gave."""
+    """Delete a pod in the version of the budget check, rather than in the client's."""
     try:
         await _end(cluster, served, pod, replace(how, version=metadata(pod)["resourceVersion"]), dry_run)
     except StatusFailure as failure:
@@ -134,7 +134,7 @@ async def _end_unready(
         raise
 
 
-def _marked(pod: Plain, now: str) -> Plain:
+def _mark_evicted(pod: Plain, now: str) -> Plain:
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -156,7 +156,7 @@ def _set_condition(status: Plain, condition: Plain, now: str) -> None:
         return
     if before.get("status") == condition["status"]:
         condition["lastTransitionTime"] = before.get("lastTransitionTime")
-    status["conditions"] = [condition if each is before else each for each in conditions]
+    status["conditions"] = [condition if stored is before else stored for stored in conditions]
 
 
 def _condition(status: Plain, kind: str) -> Plain | None:

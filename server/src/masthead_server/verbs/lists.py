@@ -69,7 +69,7 @@ def read_page(
     limit = 0 if options.version == "0" else options.limit
     if limit <= 0:
         return Page(list(selection.among(found)), revision, shard=selection.shard)
-    return _limited(found, limit, revision, selection)
+    return _limit(found, limit, revision, selection)
 
 
 def check_not_ahead(storage: Storage, wanted: int) -> None:
@@ -102,7 +102,7 @@ def _revision(storage: Storage, options: CollectionOptions, token: ContinueToken
     return max(newest, wanted) if options.version else storage.revision
 
 
-def _limited(found: Iterator[Record], limit: int, revision: int, selection: SelectionPredicate) -> Page:
+def _limit(found: Iterator[Record], limit: int, revision: int, selection: SelectionPredicate) -> Page:
     # As in kube-apiserver, the count of what remains leaves out as many objects as a page has, though objects of other
     # shards have been skipped, too.
     everything = list(found) if selection.shard and selection.has_no_terms else None

@@ -1,4 +1,4 @@
-"""The paths below ``/openapi``: which document a request is for, in which form, and how long it may be kept."""
+"""The paths below ``/openapi``: the requested document, its format, and its caching headers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class OpenApiHandler:
                 return ApiResponse(301, b"", JSON_TYPE, tuple(headers))
             expires = format_datetime(self._clock.now() + _YEAR, usegmt=True).replace("GMT", "UTC")
             headers += [("Cache-Control", "public, immutable"), ("Expires", expires)]
-        return _sent(request, document, JSON_TYPE, headers)
+        return _send(request, document, JSON_TYPE, headers)
 
     def _swagger(self, request: ApiRequest) -> ApiResponse:
         headers = [("Vary", "Accept-Encoding"), ("Vary", "Accept")]
@@ -103,10 +103,10 @@ class OpenApiHandler:
         headers.append(("ETag", f'"{document.hash}"'))
         if is_gzip:
             headers.append(("Content-Encoding", "gzip"))
-        return _sent(request, document, _PROTOBUF_V2 if is_protobuf else JSON_TYPE, headers)
+        return _send(request, document, _PROTOBUF_V2 if is_protobuf else JSON_TYPE, headers)
 
 
-def _sent(
+def _send(
     request: ApiRequest, document: OpenApiDocument, content_type: str, headers: list[tuple[str, str]]
 ) -> ApiResponse:
     if _matches(request.headers.get("if-none-match", ""), document.hash):
@@ -117,10 +117,10 @@ def _sent(
 
 def _swagger_form(request: ApiRequest) -> bool | None:
     """Tell whether version 2 is sent as protobuf; None if the client takes neither that nor JSON."""
-    for each in _media_types(request):
-        if each in _JSON_RANGES:
+    for media_type_ in _media_types(request):
+        if media_type_ in _JSON_RANGES:
             return False
-        if each in _PROTOBUF_NAMES:
+        if media_type_ in _PROTOBUF_NAMES:
             return True
     return None
 
@@ -128,15 +128,15 @@ def _swagger_form(request: ApiRequest) -> bool | None:
 def _media_types(request: ApiRequest) -> list[str]:
     """Return what a client takes, the preferred first."""
     accept = request.headers.get("accept", "") or "*/*"
-    clauses = [each.partition(";") for each in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]]
+    clauses = [clause_text.partition(";") for clause_text in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]]
     weighted = sorted(clauses, key=lambda each: -_weight(each[2]))
     return [media_type.strip() for media_type, _, _ in weighted]
 
 
 def _weight(parameters: str) -> float:
     """Return the weight of a clause, which is 1 unless it states another."""
-    for each in parameters.split(";"):
-        name, _, value = each.partition("=")
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
         if name.strip() == "q":
             try:
                 return float(value)
@@ -149,11 +149,11 @@ def _takes_gzip(request: ApiRequest) -> bool:
     codings = request.headers.get("accept-encoding", "").split(",", _MAX_CLAUSES)
     return any(
         coding.strip().lower() == "gzip" and _weight(rest) > 0
-        for coding, _, rest in (each.partition(";") for each in codings)
+        for coding, _, rest in (clause.partition(";") for clause in codings)
     )
 
 
 def _matches(condition: str, digest: str) -> bool:
     """Tell whether an ``If-None-Match`` header names a document; weak tags compare like strong ones."""
-    tags = {each.strip().removeprefix("W/") for each in condition.split(",", _MAX_CLAUSES)}
+    tags = {clause_text.strip().removeprefix("W/") for clause_text in condition.split(",", _MAX_CLAUSES)}
     return bool(tags & {"*", f'"{digest}"'})

@@ -52,7 +52,7 @@ class PatchFormat(Protocol):
 
         Args:
             document: The object as the client sees it; it is not changed.
-            body: The patch as it was sent.
+            body: The body of the request.
             gvk: The object's kind.
             lenient: Whether field validation is ``Ignore``.
 
@@ -87,7 +87,7 @@ def _apply_strategic(document: Plain, body: bytes, gvk: GroupVersionKind, *, len
     merged = strategic_merge.merge_strategically(patches.copy_json(document), patch, merge_rules_of(cls))
 
     def refuse(_: Plain, problem: str) -> StatusFailure:
-        # The server shows what is left of the patch; merging takes from it what was done.
+        # kube-apiserver prints the rest of the patch: merging removes the parts that it has applied.
         return strategic_merge.refused_strategic_patch(patch, problem)
 
     try:
@@ -111,8 +111,7 @@ PATCH_FORMATS: Final[Mapping[str, PatchFormat]] = {
     MERGE_PATCH_TYPE: _apply_merge,
     STRATEGIC_MERGE_PATCH_TYPE: _apply_strategic,
 }
-"""The formats by media type, except for apply. Which of them a resource accepts, it says itself: see
-`ServedResource.patch_types`."""
+"""The formats by media type, except for apply. `ServedResource.patch_types` lists those of a resource."""
 
 
 class RequestPatch:
@@ -148,7 +147,7 @@ def patch_type(request: ApiRequest, served: ServedResource) -> str:
         return media_type
     # kube-apiserver's router of built-in resources accepts lists and spaces; its message is shorter than the handler's.
     if not served.is_custom and not any(
-        each.partition(";")[0].strip() in served.patch_types for each in sent.split(",")
+        media_type_clause.partition(";")[0].strip() in served.patch_types for media_type_clause in sent.split(",")
     ):
         raise StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
     accepted = ", ".join(served.patch_types)

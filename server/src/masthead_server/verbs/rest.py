@@ -67,7 +67,7 @@ _READ_MANY: Final = frozenset({"list", "watch"})
 _LARGE_BODY: Final = 500_000
 """Bytes of JSON above which a body is encoded as YAML or protobuf in a thread."""
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
-"""The subresources that can be shown as a table; empty for the object."""
+"""The subresources with a table representation; empty for the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Rest:
         faults: The faults to inject.
         limits: The limits of watches.
         on_idle: Called when a watch has sent all its events.
-        gates: What is switched on and off.
+        gates: The feature gates.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Rest:
             response = await self._verbs[info.verb](context)
         except StatusFailure as failure:
             response = status_response(failure)
-        # JSON, the form of nearly all responses, is there already.
+        # Nearly all responses are JSON, which needs no further encoding.
         if len(response.body) > _LARGE_BODY and context.media.content_type != JSON_TYPE:
             return await asyncio.to_thread(_finish, context, response)
         return _finish(context, response)
@@ -178,7 +178,7 @@ class Rest:
         """Tell whether the path of a request leads to a resource or subresource.
 
         Raises:
-            StatusFailure: If it does not allow the method, or is none that a built-in resource has.
+            StatusFailure: If the resource does not allow the method, or if no built-in resource has the path.
         """
         return find_resource(self._catalog, info) is not None
 

@@ -92,7 +92,7 @@ class SelectionPredicate:
 
     @property
     def shard(self) -> str:
-        """The shard selector in its canonical form; empty if there is none."""
+        """The shard selector in its canonical form; empty without one."""
         return "" if self._shard is None else str(self._shard)
 
     @property

@@ -1,4 +1,4 @@
-"""Subresources, and those above all that are kinds of their own: scales, bindings, evictions, tokens."""
+"""Subresources, above all those with a separate kind: scales, bindings, evictions, tokens."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MAX_TOKEN_SECONDS: Final = 2**32
 
 
 def is_special(subresource: str) -> bool:
-    """Tell whether a subresource is a kind of its own."""
+    """Tell whether a subresource has a separate kind, such as Scale."""
     return subresource not in _GENERIC
 
 
@@ -65,7 +65,7 @@ def read(cluster: ClusterState, served: ServedResource, info: RequestInfo, repre
 
 
 async def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
-    """Answer a PUT of a subresource that is a kind of its own.
+    """Answer a PUT of a subresource with a separate kind.
 
     Raises:
         StatusFailure: If it is refused.
@@ -74,15 +74,15 @@ async def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
     scale = bodies.decode(request, _decoder_of(context), context.options)
     check_names(scale, context.namespace, context.name, is_namespaced=True)
 
-    async def sent(_: Plain) -> Plain:
+    async def copy_scale(_: Plain) -> Plain:
         # A copy for every attempt, which sets the managedFields.
         return {**scale, "metadata": {**metadata(scale)}}
 
-    return await _rescale(context, sent)
+    return await _rescale(context, copy_scale)
 
 
 async def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
-    """Answer a PATCH of a subresource that is a kind of its own.
+    """Answer a PATCH of a subresource with a separate kind.
 
     Raises:
         StatusFailure: If it is refused.
@@ -90,18 +90,18 @@ async def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
     _check_is_scale(context)
     decoder, options = _decoder_of(context), context.options
 
-    async def patched(scale: Plain) -> Plain:
+    async def apply_patch(scale: Plain) -> Plain:
         result = patch.apply(scale, decoder.gvk, lenient=options.field_validation == "Ignore")
         errors = result.strict_errors() if options.field_validation != "Ignore" else []
         changed = bodies.drop_unknown(result.content, decoder, options, errors, result.refuse)
         check_names(changed, context.namespace, context.name, is_namespaced=True)
         return changed
 
-    return await _rescale(context, patched)
+    return await _rescale(context, apply_patch)
 
 
 async def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
-    """Answer a server-side apply of a subresource that is a kind of its own.
+    """Answer a server-side apply of a subresource with a separate kind.
 
     Raises:
         StatusFailure: If it is refused, or if it conflicts with other managers.
@@ -112,12 +112,12 @@ async def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
     _check_is_scale(context)
     target = ApplyTarget(scale_manager(), _decoder_of(context), lambda merged: merged)
 
-    async def applied(scale: Plain) -> Plain:
+    async def apply_configuration(scale: Plain) -> Plain:
         found = await merge_configuration(context, request, target, scale)
         check_names(found, context.namespace, context.name, is_namespaced=True)
         return found
 
-    return await _rescale(context, applied, is_apply=True)
+    return await _rescale(context, apply_configuration, is_apply=True)
 
 
 async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
@@ -143,13 +143,13 @@ def _check_is_scale(context: WriteContext) -> None:
 async def _rescale(
     context: WriteContext, change: Callable[[Plain], Awaitable[Plain]], *, is_apply: bool = False
 ) -> ApiResponse:
-    """Change the scale of an object, which is a view of the object itself; an apply has tracked its managers already."""
+    """Change the scale, a view of the object itself; an apply has already tracked its managers."""
     from masthead_server.field_managers.scale import ScaleEntries, scale_manager
 
     served = context.served
     view = _scale_view(served)
 
-    async def rescaled(found: Plain) -> Plain:
+    async def rescale(found: Plain) -> Plain:
         before, meta = view.read_for_update(found), metadata(found)
         entries = ScaleEntries(served, meta.pop("managedFields", []))
         metadata(before)["managedFields"] = entries.of_scale()
@@ -165,7 +165,7 @@ async def _rescale(
                 metadata(found)[field] = wanted
         return found
 
-    written = await write.update(replace(context, subresource="", manager=None), rescaled)
+    written = await write.update(replace(context, subresource="", manager=None), rescale)
     return json_response(200, view.read(await context.evaluate(served.codec.load, written.value)))
 
 
@@ -218,7 +218,7 @@ async def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
     cluster, namespace, name = context.cluster, context.namespace, context.name
     cluster.find(context.served, namespace, name)
     spec = part(body, "spec")
-    if spec.get("expirationSeconds") is None:  # null is decoded as it is written
+    if spec.get("expirationSeconds") is None:  # an explicit null, too
         spec["expirationSeconds"] = 3600
     _check_lifetime(spec["expirationSeconds"])
     expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])

@@ -26,9 +26,9 @@ __all__ = ["TableRepresentation"]
 
 _INCLUDES: Final = frozenset({"", "Metadata", "Object", "None"})
 _QUICK_ROWS: Final = 250
-"""Rows that are written at once; each takes some 50 µs."""
+"""Rows that are written on the event loop; a row takes some 50 µs."""
 _QUICK_BYTES: Final = 500_000
-"""Bytes of objects that are written at once."""
+"""Bytes of objects that are written on the event loop."""
 _encode: Final = msgspec.json.Encoder().encode
 
 

@@ -1,8 +1,8 @@
 """Watch: a cursor in the history of a table.
 
-A watch has no queue. It remembers the revision of the last event, and reads on from there when there was a
-write and its client has taken what was sent. So a slow client costs little and does not slow down others; one
-that falls too far behind is cut off, and can watch again from the last version that it has seen.
+A watch has no queue. It remembers the revision of the last event, and continues there after a write, as soon as its
+client has read the previous chunk. So a slow client costs little and does not slow down others. A client that falls too
+far behind is cut off, and can resume from its last version.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class WatchLimits:
 
     Attributes:
         bookmark_every: Seconds between bookmarks.
-        timeout: Seconds until a watch ends, unless its request says otherwise.
+        timeout: Default of a request's ``timeoutSeconds``.
         backlog: How many writes may be pending for a client that does not read; with one more, it is cut off.
     """
 
@@ -183,7 +183,7 @@ class Watcher:
         # The initial events are sent in several chunks and need their conversions until the last one.
         if self._conversions is None or (self._is_past_state and not values):
             self._conversions = Conversions()
-        with suppress(StatusFailure):  # it is raised again as soon as the object is to be shown
+        with suppress(StatusFailure):  # raised again with the event of the object
             await self._conversions.run(self._selection.served.codec.items, values)
         self._converted = newest
         return self._conversions

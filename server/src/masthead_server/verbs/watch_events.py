@@ -31,8 +31,8 @@ def error_line(failure: StatusFailure) -> bytes:
 def event_of(record: Record, selection: SelectionPredicate, representation: Representation) -> bytes | None:
     """Write the event of a record for a watch of a selection; None if the record does not concern it.
 
-    An object that begins to match is added; one that no longer does is deleted, and is shown as it last
-    matched, with the version of the write that took it away.
+    An object that begins to match is ``ADDED``. An object that ceases to match is ``DELETED``: the event has its last
+    matching state, with the version of the write.
     """
     before = record.before
     was_in = before is not None and selection.matches(before)

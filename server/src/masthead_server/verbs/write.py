@@ -14,9 +14,9 @@ store               write or remove the record, unless it is a dry run or change
 ==================  ====================================================================================
 
 Steps up to ``validate`` may await: a conversion webhook, a thread that merges or validates a large object. Other
-requests run meanwhile, so nothing is locked. ``store`` never awaits. It first makes sure that the record that the steps
-started from is still the stored one; if not, the write starts again from the new record (`_retry`), where its
-preconditions are checked anew. So a write with a resourceVersion fails with a conflict, and one without is repeated.
+requests run during that time, and nothing is locked. ``store`` never awaits. It first checks that the stored record is
+still the one at the start of the write. Otherwise the write starts again from the new record (`_retry`) and checks its
+preconditions again: a write with a resourceVersion fails with a conflict, a write without one is repeated.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Written:
     """The outcome of a write.
 
     Attributes:
-        value: The object as it is stored, or would be but for a dry run.
+        value: The stored object; after a dry run, the object that would be stored.
         is_new: Whether the write created it.
     """
 
@@ -145,7 +145,7 @@ async def update(context: WriteContext, change: Callable[[Plain], Awaitable[Plai
         if record is None:
             raise context.served.missing(context.name)
         old = await context.evaluate(context.served.load, record)
-        # Loaded twice: the change gets an object of its own.
+        # Loaded twice, because the change modifies its argument.
         new = await change(await context.evaluate(context.served.load, record))
         return await _update(context, record, old, new)
 
@@ -217,7 +217,7 @@ async def _create_admitted(context: WriteContext, new: Plain, *, is_upsert: bool
     Args:
         context: The place and the options of the write.
         new: The object.
-        is_upsert: Whether the write changes the object, if another one has created it meanwhile.
+        is_upsert: Whether to start again as an update, if another write has created the object.
     """
     revision = context.cluster.storage.revision
     name_attempts = 0 if metadata(new).get("name") else _NAME_ATTEMPTS
@@ -331,7 +331,7 @@ def _check_still_admitted(context: WriteContext, new: Plain) -> None:
 
 
 def _write(context: WriteContext, key: str, new: Plain) -> Record:
-    """Store an object; one that is too large is stored without its managedFields, if that is enough."""
+    """Store an object, without its managedFields if it is too large with them."""
     cluster, served = context.cluster, context.served
     if "managedFields" in metadata(new):
         try:
@@ -345,7 +345,7 @@ def _write(context: WriteContext, key: str, new: Plain) -> Record:
 
 def _name_in_use(served: ServedResource, meta: Plain, present: Record) -> StatusFailure:
     refusal = already_exists(served.group, served.name, meta["name"])
-    # Read as it is stored: no webhook has to convert it for that.
+    # In the stored version: its metadata needs no conversion.
     if is_being_deleted(cast("Plain", msgspec.json.decode(b"{" + present.value))):
         refusal.message = f"object is being deleted: {refusal.message}"
     if meta.get("generateName"):
@@ -359,7 +359,7 @@ def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain)
     """Store the next state of an object, or remove it with its last finalizer.
 
     Raises:
-        _Superseded: If the stored object is not the one that the write started from.
+        _Superseded: If the stored object has changed since the start of the write.
         ConversionPending: If a webhook has to convert the object first; nothing is stored then.
     """
     cluster, served = context.cluster, context.served
@@ -382,9 +382,9 @@ def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain)
 
 
 def _is_stored(served: ServedResource, record: Record, new: Plain) -> bool:
-    """Whether an object is stored just as it is.
+    """Tell whether the stored record equals an object.
 
-    The schema of a custom resource can have changed since: the stored object lacks the defaults of the new one.
+    A custom resource can differ although it was just loaded: its record lacks the defaults of a newer schema.
     """
     return not served.is_custom or is_same_stored(served.dump(new), record.value)
 

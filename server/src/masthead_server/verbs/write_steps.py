@@ -1,4 +1,4 @@
-"""The steps of the write pipeline; `write` has them in order, and says what each is for."""
+"""The steps of the write pipeline; `write` documents their order and purpose."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class WriteContext:
 
     @functools.cached_property
     def hooks(self) -> StrategyHooks:
-        """The strategy of what is written: the resource, or one of its subresources."""
+        """The strategy of the resource, or of the written subresource."""
         return self.served.hooks_for(self.subresource)
 
     @functools.cached_property
@@ -151,14 +151,14 @@ async def track_managers(context: WriteContext, new: Plain, live: Plain | None) 
 
 
 def _compute_entries(manager: FieldManager, live: Plain | None, new: Plain, name: str, now: str) -> list[Plain]:
-    """Return the managedFields after a write, in any thread; the object stays as it is."""
+    """Return the managedFields after a write, in any thread, without changing the object."""
     copy = {**new, "metadata": {**metadata(new)}}
     manager.update(live, copy, name, now)
     return metadata(copy).get("managedFields") or []
 
 
 def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
-    """Replace empty lists by null where they are stored as null; only field managers need to see that they were sent."""
+    """Replace empty lists that are stored as null, after field managers have seen them."""
     # Hardly any object has one, and `null_lists` loads the schemas of the built-in kinds.
     for value in new.values():
         if value == [] or (isinstance(value, dict) and [] in value.values()):
@@ -188,9 +188,9 @@ def _timeless(entry: Plain) -> Plain:
 
 
 def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
-    """Make sure that an object is the one that the path names.
+    """Check the name and namespace of an object against the path.
 
-    A namespace that it leaves out is filled in, and one that it cannot have is dropped.
+    A missing namespace is set; a cluster-scoped object loses it.
 
     Raises:
         StatusFailure: If it is another.
@@ -354,7 +354,7 @@ def raise_generation(context: WriteContext, new: Plain, old: Plain) -> None:
     strategy = served.strategy
     if strategy.watches and (not subresource or served.subresource(subresource).raises_generation):
         metadata(new)["generation"] = strategy.next_generation(new, old)
-        if not metadata(new)["generation"]:  # Go leaves out what is 0
+        if not metadata(new)["generation"]:  # Go omits 0
             del metadata(new)["generation"]
 
 
@@ -380,7 +380,7 @@ async def _gather_errors(check_metadata: Callable[[], Errors], validate: Callabl
 
 
 def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:
-    """Add the warnings of a change to those that the client gets."""
+    """Add the warnings of a change to the response."""
     context.options.warnings.extend(context.served.warnings_for(context.subresource).on_update(new, old))
 
 
@@ -393,7 +393,7 @@ def _keep(field: str, new: Plain, old: Plain) -> None:
 
 
 def _group_kind(served: ServedResource, found: Plain) -> tuple[str, str]:
-    """The group and kind of an object; only one of another kind, which is refused, has these beside its fields."""
+    """Return the group and kind of an object; only an object of another kind has ``kind`` and ``apiVersion``."""
     group = served.stored_group
     if version := text(found, "apiVersion"):
         group = version.rpartition("/")[0]

@@ -1,9 +1,8 @@
 """The codec of custom resources: bodies decoded by a schema, and objects converted between versions.
 
-An object is stored in the version that the definition named when it was written. On the way out it is pruned and
-defaulted by that version's schema as it is now, then converted to the requested version, and pruned by the schema of
-that one. Nearly always that changes nothing, and to find that out takes no more than a look at the beginning of the
-text: see `SchemaCodec.dump`.
+An object is stored in the storage version at the time of the write. A read prunes and defaults it by the present schema
+of that version, converts it to the requested version, and prunes it by the schema of the latter. Nearly always that
+changes nothing, which the beginning of the text tells: see `SchemaCodec.dump`.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ def _encode(found: Plain) -> bytes:
     return _encode_json(with_integers(found)) if b".0" in data else data
 
 
-def _copied(found: Plain) -> tuple[Plain, bool]:
-    """Return a copy of decoded JSON, with floats in place of integers of more than 64 bits.
+def _copy(found: Plain) -> tuple[Plain, bool]:
+    """Return a copy of decoded JSON, with integers of more than 64 bits as floats.
 
     Returns:
         The copy, and whether it may have nulls.
@@ -153,7 +152,7 @@ class StoredCodec:
         self.gvk = version.gvk
 
     def decode(self, body: Plain) -> tuple[Plain, list[str]]:
-        """Return a body as it is."""
+        """Return a body unchanged."""
         return body, []
 
     def load(self, value: bytes) -> Plain:
@@ -165,7 +164,7 @@ class StoredCodec:
         return _encode(found)[1:]
 
     def write(self, value: bytes) -> bytes:
-        """Encode a stored object as it is."""
+        """Encode a stored object unchanged."""
         return b"{" + value
 
     def items(self, values: Sequence[bytes]) -> list[bytes]:
@@ -231,10 +230,10 @@ class SchemaCodec:
             Mismatch: If metadata is invalid, at the root or in an embedded object.
         """
         meta, extra = decode_metadata(body.get("metadata"))
-        found, has_nulls = _copied({key: value for key, value in body.items() if key not in _HEAD})
+        found, has_nulls = _copy({key: value for key, value in body.items() if key not in _HEAD})
         if "metadata" in body:
             found["metadata"] = meta
-        unknown = [f"metadata.{each}" for each in extra]
+        unknown = [f"metadata.{item}" for item in extra]
         others = {name: body[name] for name, own in self._identity.items() if body.get(name) not in {"", None, own}}
         if others:
             found.update(others)
@@ -248,13 +247,13 @@ class SchemaCodec:
         Raises:
             StatusFailure: If it cannot be converted.
         """
-        found, source = self._normalized(value)
+        found, source = self._normalize(value)
         if source is not self._version:
             found = self._converter.convert(found, source, self._version)
             _prune(found, self._version)
         return found
 
-    def _normalized(self, value: bytes) -> tuple[Plain, DefinitionVersion]:
+    def _normalize(self, value: bytes) -> tuple[Plain, DefinitionVersion]:
         """Return a stored object as the schema of its version now calls for it, and that version."""
         found = cast("Plain", _decode(b"{" + value))
         source = self._stored_version(found)
@@ -265,20 +264,20 @@ class SchemaCodec:
         return found, source
 
     def convert(self, found: Plain, source: str, target: str) -> Plain:
-        """Convert an object without kind and apiVersion from one version of the definition to another; nothing is pruned.
+        """Convert an object without kind and apiVersion between versions of the definition, without pruning.
 
         Raises:
             StatusFailure: If the definition does not have a version, or if the object cannot be converted.
             ConversionPending: If a webhook has to convert it first.
         """
-        return self._converter.convert(found, self._named(source, "from"), self._named(target, "to"))
+        return self._converter.convert(found, self._find_version(source, "from"), self._find_version(target, "to"))
 
     def _stored_version(self, found: Plain) -> DefinitionVersion:
         """Take kind and apiVersion from an object; returns the version that it is in."""
         del found["kind"]
-        return self._named(found.pop("apiVersion"), "from")
+        return self._find_version(found.pop("apiVersion"), "from")
 
-    def _named(self, api_version: str, direction: str) -> DefinitionVersion:
+    def _find_version(self, api_version: str, direction: str) -> DefinitionVersion:
         """Return a version of the definition by its apiVersion."""
         group, _, name = api_version.rpartition("/")
         version = self._definition.versions.get(name)
@@ -290,9 +289,8 @@ class SchemaCodec:
     def dump(self, found: Plain) -> bytes:
         """Encode an object for the storage.
 
-        Some objects need no conversion, neither now nor when they are read in this version, and lose nothing when they are
-        read. Their text begins with kind and resourceVersion. As long as that is above the definition's, reading it changes
-        nothing.
+        The text of an object that needs no conversion and loses no field on a read begins with its kind and
+        resourceVersion. A read returns it unchanged, as long as that version is above the definition's.
 
         Raises:
             StatusFailure: If it cannot be converted.
@@ -368,7 +366,7 @@ class SchemaCodec:
             return
         by_version: dict[str, list[Plain]] = {}
         for value in values:
-            found, source = self._normalized(value)
+            found, source = self._normalize(value)
             if source is not self._version:
                 by_version.setdefault(source.name, []).append(found)
         for name, objects in by_version.items():

@@ -1,4 +1,4 @@
-"""ConversionReviews: what is sent to a conversion webhook, and what is accepted of its response.
+"""ConversionReviews: the request to a conversion webhook, and the validation of its response.
 
 Everything here is pure; `masthead_server.webhooks` sends the review.
 """
@@ -87,10 +87,10 @@ class ConversionRequest:
         Raises:
             ConversionError: If the response is invalid, or is a refusal.
         """
-        converted = self._converted(self._response(body))
+        converted = self._read_objects(self._response(body))
         if len(converted) != len(self.objects):
             raise ConversionError(f"{self._subject} returned {len(converted)} objects, expected {len(self.objects)}")
-        return [self._accept(*each) for each in zip(self.objects, converted, strict=True)]
+        return [self._accept(*item) for item in zip(self.objects, converted, strict=True)]
 
     def _response(self, body: bytes) -> Plain:
         try:
@@ -101,9 +101,9 @@ class ConversionRequest:
             raise self.failure(problem)
         return cast("Plain", review or {})
 
-    def _converted(self, review: Plain) -> list[Plain]:
+    def _read_objects(self, review: Plain) -> list[Plain]:
         kind, version = text(review, "kind"), text(review, "apiVersion")
-        if kind != _KIND or version not in {f"{_GROUP}/{each}" for each in _SUPPORTED}:
+        if kind != _KIND or version not in {f"{_GROUP}/{item}" for item in _SUPPORTED}:
             problem = f"no kind {quoted(kind)} is registered for version {quoted(version)}"
             raise self.failure(f"{problem} in scheme {quoted(_SCHEME)}")
         response = part(review, "response")
@@ -133,9 +133,9 @@ class ConversionRequest:
             if text(before, field) != text(after, field):
                 problem = f"must have the same {name}: {text(before, field)} != {text(after, field)}"
                 raise ConversionError(f"{self._subject} returned invalid object: {problem}")
-        return {**converted, "metadata": self._restored(before, after)}
+        return {**converted, "metadata": self._restore_metadata(before, after)}
 
-    def _restored(self, before: Plain, after: Plain) -> Plain:
+    def _restore_metadata(self, before: Plain, after: Plain) -> Plain:
         """The metadata of a converted object: all of the original's but labels and annotations."""
         restored = {key: value for key, value in before.items() if key not in {"labels", "annotations"}}
         for field in ("labels", "annotations"):
@@ -151,9 +151,9 @@ def _map_problem(field: str, value: object, before: object) -> str:
     if not isinstance(value, dict):
         return f"invalid metadata.{field} of type {_go_type(value)} in converted object"
     found = cast("Plain", value)
-    for key, each in found.items():
-        if not isinstance(each, str):
-            return f"metadata.{field}[{key}] must be a string, but is {_go_type(each)} in converted object"
+    for key, nested in found.items():
+        if not isinstance(nested, str):
+            return f"metadata.{field}[{key}] must be a string, but is {_go_type(nested)} in converted object"
     if found == before:
         return ""
     errors: list[FieldError] = create_errors({"metadata": {"name": "a", field: found}}, _STRATEGY, namespaced=False)

@@ -189,7 +189,7 @@ def _digest(plain: object) -> bytes:
 
 def _any(schema: Schema, holds: Callable[[Schema], bool]) -> bool:
     """Whether something holds for a schema, or for any within it."""
-    return holds(schema) or any(_any(each, holds) for each in (*schema.children(), *schema.all_of))
+    return holds(schema) or any(_any(item, holds) for item in (*schema.children(), *schema.all_of))
 
 
 def _alternatives(schema: Schema) -> int:

@@ -23,10 +23,10 @@ DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
 class DefinitionInstaller:
     """Adds the resources of definitions to the catalog, and removes them, as definitions are written.
 
-    It follows each write at once: a client that sees the condition ``Established`` finds the resource.
+    It follows every write synchronously: a client that sees the condition ``Established`` finds the resource.
 
     Args:
-        cluster: The cluster state. Definitions that it has stored are served at once.
+        cluster: The cluster state. Stored definitions are served from the start.
     """
 
     def __init__(self, cluster: ClusterState) -> None:
@@ -75,9 +75,9 @@ class DefinitionInstaller:
             for served_version in served_versions(definition, self._since[definition.name], self._find_service)
             if catalog.find(served_version.gvr) is None and catalog.by_kind(served_version.gvk) is None
         ]
-        for each in served:
-            catalog.add(each)
-        self._served[definition.name] = [each.gvr for each in served]
+        for entry in served:
+            catalog.add(entry)
+        self._served[definition.name] = [item.gvr for item in served]
         catalog.set_stored(definition.table, stored_resource(definition))
 
     def _find_service(self, namespace: str, name: str, port: int) -> tuple[str, int]:
@@ -93,7 +93,7 @@ class DefinitionInstaller:
         spec = part(services.load(record), "spec")
         if text(spec, "type") == "ExternalName":
             return text(spec, "externalName"), port
-        if not any(each.get("port") == port for each in items(spec, "ports")):
+        if not any(service_port.get("port") == port for service_port in items(spec, "ports")):
             raise LookupError(f"no service port {port} found for service {quoted(name)}")
         return text(spec, "clusterIP"), port
 

@@ -41,7 +41,7 @@ def decode_metadata(value: object) -> tuple[Plain, list[str]]:
         raise Mismatch(f"json: cannot unmarshal {type_name(value)} into Go value of type v1.ObjectMeta")
     found, unknown = decoder_of(cast("ApiType", ObjectMeta)).clean(cast("Plain", value))
     # A decoder knows kind and apiVersion, because its values may be whole objects.
-    return found, [*unknown, *(each for each in ("apiVersion", "kind") if each in value)]
+    return found, [*unknown, *(name for name in ("apiVersion", "kind") if name in value)]
 
 
 def _valid_fields(value: object) -> object:
@@ -49,9 +49,9 @@ def _valid_fields(value: object) -> object:
     if not isinstance(value, dict):
         return value
     found: Plain = {}
-    for name, each in cast("Plain", value).items():
+    for name, nested in cast("Plain", value).items():
         with suppress(Mismatch):
-            found |= decode_metadata({name: each})[0]
+            found |= decode_metadata({name: nested})[0]
     return found
 
 
@@ -64,7 +64,7 @@ def coerce_embedded(value: object, schema: Schema, *, drops_invalid: bool = Fals
     Args:
         value: An object of a custom resource.
         schema: Its schema.
-        drops_invalid: Whether what has the wrong type is dropped, as from objects that were stored when the schema
+        drops_invalid: Whether to drop values of the wrong type, as from objects that were stored when the schema
             was another.
 
     Returns:
@@ -93,7 +93,7 @@ def coerce_embedded(value: object, schema: Schema, *, drops_invalid: bool = Fals
                 found[_METADATA] = _valid_fields(meta)
                 return
             raise Mismatch(str(invalid(where, meta, str(problem)))) from None
-        unknown.extend(f"{where}.{each}" for each in extra)
+        unknown.extend(f"{where}.{item}" for item in extra)
 
     _visit(value, schema, "", coerce)
     return sorted(unknown)
@@ -123,16 +123,16 @@ def _visit(value: object, schema: Schema, path: str, visit: _Visit) -> None:
         if schema.embedded_resource:
             visit(found, path)
         values = schema.additional_properties
-        for key, each in found.items():
-            if not isinstance(each, dict | list):
+        for key, nested in found.items():
+            if not isinstance(nested, dict | list):
                 continue
             if key in schema.properties:
-                _visit(cast("object", each), schema.properties[key], _child(path, key), visit)
+                _visit(cast("object", nested), schema.properties[key], _child(path, key), visit)
             elif isinstance(values, Schema):
-                _visit(cast("object", each), values, f"{path}[{key}]", visit)
+                _visit(cast("object", nested), values, f"{path}[{key}]", visit)
     elif isinstance(value, list) and schema.items is not None:
-        for index, each in enumerate(cast("list[object]", value)):
-            _visit(each, schema.items, f"{path}[{index}]", visit)
+        for index, item in enumerate(cast("list[object]", value)):
+            _visit(item, schema.items, f"{path}[{index}]", visit)
 
 
 def _child(path: str, name: str) -> str:
@@ -171,8 +171,8 @@ def _metadata_errors(path: str, value: object) -> list[FieldError]:
     # A name is not required here, and so one is put in its place.
     named: dict[str, Any] = {**found, "name": text(found, "name") or "fakename"}
     errors = create_errors({_METADATA: named}, _EMBEDDED, namespaced=bool(text(found, "namespace")))
-    return [_moved(error, path) for error in errors]
+    return [_prefix_path(error, path) for error in errors]
 
 
-def _moved(error: FieldError, path: str) -> FieldError:
+def _prefix_path(error: FieldError, path: str) -> FieldError:
     return replace(error, field=path + error.field.removeprefix(_METADATA))

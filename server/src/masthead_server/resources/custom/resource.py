@@ -1,4 +1,4 @@
-"""The resources of a definition: one for each served version, and one for what is stored."""
+"""The resources of a definition: one for each served version, and one for the stored objects."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def served_versions(definition: Definition, since: int, resolve: ServiceResolver
         resolve: Finds the service of a conversion webhook; None if there are no services.
     """
     converter = _converter(definition, resolve)
-    return [_served(version, converter, since) for version in definition.versions.values() if version.is_served]
+    return [_serve(version, converter, since) for version in definition.versions.values() if version.is_served]
 
 
 def _converter(definition: Definition, resolve: ServiceResolver | None) -> Converter:
@@ -78,7 +78,7 @@ def stored_resource(definition: Definition) -> ServedResource:
     return ServedResource(version.gvk, _resource(version), description, StoredCodec(version))
 
 
-def _served(version: DefinitionVersion, converter: Converter, since: int) -> ServedResource:
+def _serve(version: DefinitionVersion, converter: Converter, since: int) -> ServedResource:
     definition = version.definition
     description = ResourceDescription(
         strategy=_strategy(version),

@@ -69,11 +69,11 @@ class PathScale:
         owner[name] = replicas
 
     def spec_errors(self, found: Plain) -> list[FieldError]:
-        """Return what is wrong with the wanted replicas of an object."""
+        """Return the errors of an object's desired replicas."""
         return _replica_errors(found, self._paths.spec_replicas)
 
     def status_errors(self, found: Plain) -> list[FieldError]:
-        """Return what is wrong with the present replicas and the selector of an object."""
+        """Return the errors of an object's current replicas and selector."""
         errors = _replica_errors(found, self._paths.status_replicas)
         _, problem = _text_at(found, self._paths.label_selector)
         return [*errors, invalid(self._paths.label_selector, "", problem)] if problem else errors
@@ -105,10 +105,13 @@ def _value_at(found: Plain, path: str) -> _Found:
         if not isinstance(value, dict):
             if value is None:
                 return _MISSING, ""
-            way = "".join(f".{each}" for each in steps[: index + 1])
+            way = "".join(f".{name}" for name in steps[: index + 1])
             return (
                 None,
-                f"{way} accessor error: {_shown(value)} is of the type {_go_type(value)}, expected map[string]interface{{}}",
+                (
+                    f"{way} accessor error: {_format_value(value)} is of the type {_go_type(value)}, "
+                    "expected map[string]interface{}"
+                ),
             )
         owner = cast("Plain", value)
         if step not in owner:
@@ -137,7 +140,7 @@ def _text_at(found: Plain, path: str) -> tuple[str, str]:
 
 def _wrong_type(path: str, value: object, wanted: str) -> str:
     way = "".join(f".{step}" for step in _steps(path))
-    return f"{way} accessor error: {_shown(value)} is of the type {_go_type(value)}, expected {wanted}"
+    return f"{way} accessor error: {_format_value(value)} is of the type {_go_type(value)}, expected {wanted}"
 
 
 _GO_TYPES: Final[dict[type, str]] = {
@@ -155,7 +158,7 @@ def _go_type(value: object) -> str:
     return _GO_TYPES[type(value)]
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     """Write a value as Go's ``%v`` does."""
     if value is None:
         return "<nil>"
@@ -163,9 +166,9 @@ def _shown(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, dict):
         pairs = sorted(cast("Plain", value).items())
-        return f"map[{' '.join(f'{key}:{_shown(each)}' for key, each in pairs)}]"
+        return f"map[{' '.join(f'{key}:{_format_value(pair)}' for key, pair in pairs)}]"
     if isinstance(value, list):
-        return f"[{' '.join(map(_shown, cast('list[object]', value)))}]"
+        return f"[{' '.join(map(_format_value, cast('list[object]', value)))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -93,11 +93,11 @@ class ObjectValidator:
         return self._find(self._create_errors, found)
 
     def update_errors(self, new: Plain, old: Plain) -> list[FieldError]:
-        """Return what is wrong with a change; what was wrong before and did not change does not count."""
+        """Return the errors of a change; unchanged violations are excused."""
         return self._find(self._update_errors, new, old)
 
     def status_errors(self, new: Plain, old: Plain) -> list[FieldError]:
-        """Return what is wrong with a change of the status."""
+        """Return the errors of a change of the status."""
         return self._find(self._status_errors, new, old)
 
     def _find(self, find: Callable[..., list[FieldError]], *objects: Plain) -> list[FieldError]:
@@ -148,7 +148,7 @@ class ObjectValidator:
         return [*errors, *self._rule_errors(errors, new, old, max_cost=max_cost)]
 
     def _kind_errors(self, found: Plain) -> list[FieldError]:
-        """An object of another kind or version has these beside its fields."""
+        """Return the errors of an object of another kind or version, which has ``kind`` and ``apiVersion``."""
         names = (name for name in ("kind", "apiVersion") if name in found)
         return [invalid(name, found[name], f"must be {self._head[name]}") for name in names]
 

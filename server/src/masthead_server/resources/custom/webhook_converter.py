@@ -57,7 +57,7 @@ class WebhookConverter:
             StatusFailure: If the webhook has failed.
         """
         self.require([found], source, target)
-        key, _ = _identified(found, source, target)
+        key, _ = _identify(found, source, target)
         results = Conversions.current()
         outcome = results.find(key) if results is not None else None
         if isinstance(outcome, ConversionError):
@@ -75,8 +75,8 @@ class WebhookConverter:
             ConversionPending: If it has to be called first.
         """
         results = Conversions.current()
-        identified = dict(_identified(each, source, target) for each in objects)
-        missing = {key: each for key, each in identified.items() if results is None or results.find(key) is None}
+        identified = dict(_identify(obj, source, target) for obj in objects)
+        missing = {key: value for key, value in identified.items() if results is None or results.find(key) is None}
         if missing:
             raise ConversionPending(self, missing, target.gvk.api_version)
 
@@ -114,7 +114,7 @@ class WebhookConverter:
             raise WebhookError(f'Post "{url}?timeout=30s": {error.args[0]}') from None
 
 
-def _identified(found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> tuple[ConversionKey, Plain]:
+def _identify(found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> tuple[ConversionKey, Plain]:
     """Return what identifies a conversion, and the object as the webhook gets it."""
     metadata = {key: value for key, value in part(found, "metadata").items() if key != "resourceVersion"}
     gvk = source.gvk

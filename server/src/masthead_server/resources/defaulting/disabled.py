@@ -21,7 +21,7 @@ def dropped_on_create(*path: str) -> Callable[[Plain, Allocator], None]:
 
 
 def dropped_on_update(*path: str) -> Callable[[Plain, Plain], None]:
-    """Return a hook that drops the field at a path from an update, unless the stored object has it."""
+    """Return a hook that drops the field at a path from an update, unless the stored object has that field."""
 
     def drop(new: Plain, old: Plain) -> None:
         if _owner(old, path).get(path[-1]) is None:

@@ -41,7 +41,7 @@ def shape(
         blank: Values for fields that are absent or hold their type's zero: an empty text, 0.
         unset: Values for fields that are absent; a zero that the client wrote stays.
         always: Structs that exist even if the client left them out; they are added.
-        inside: How to complete what is nested, where it is there.
+        inside: Defaults of nested fields, if present.
         then: What comes last and follows no such pattern.
     """
     blanks, unsets, structs = _copies(blank), _copies(unset), tuple(always.items())
@@ -58,7 +58,7 @@ def shape(
                 found[key] = {}
             inner(found[key])
         if inside:
-            # Most nested fields are absent, so the loop is over what is present.
+            # Most nested fields are absent, so the loop is over the present ones.
             for key, value in found.items():
                 if key in inside and value is not None:
                     inside[key](value)
@@ -88,7 +88,7 @@ def for_each(fill: Fill) -> Inner:
 def round_up(amounts: Plain) -> None:
     """Round the amounts of a map to thousandths, upwards, and write them canonically."""
     for name, amount in amounts.items():
-        rounded = (_rounded if len(str(amount)) <= _MAX_CACHED_LENGTH else _round_up)(amount)
+        rounded = (_round if len(str(amount)) <= _MAX_CACHED_LENGTH else _round_up)(amount)
         if rounded != amount:
             amounts[name] = rounded
 
@@ -98,7 +98,7 @@ _MAX_CACHED_LENGTH = 64
 
 
 @lru_cache(maxsize=1024)
-def _rounded(amount: str | int) -> str:
+def _round(amount: str | int) -> str:
     return _round_up(amount)
 
 
@@ -107,7 +107,7 @@ def _round_up(amount: str | int) -> str:
     rest = quantity.nanos % _MILLI
     if not rest:
         return write_quantity(str(amount))
-    # What was written with a binary suffix and is no whole number prints as a decimal.
+    # A fraction with a binary suffix prints as a decimal.
     milli = Quantity(f"{quantity.nanos // _MILLI + 1}m")
     exponent = quantity.format is QuantityFormat.DECIMAL_EXPONENT
     return str(milli.to_format(QuantityFormat.DECIMAL_EXPONENT) if exponent else milli)
@@ -125,7 +125,7 @@ ROLLING_UPDATE: Final = "RollingUpdate"
 
 
 def rolling_update(**unset: int | str) -> Fill:
-    """A strategy that rolls unless it says otherwise, with these settings then."""
+    """Return the defaults of an update strategy: a rolling update with these settings."""
     settings = shape(unset=unset)
 
     def fill(strategy: Plain) -> None:

@@ -24,7 +24,7 @@ _IMAGE: Final = re.compile(
     re.ASCII,
 )
 _MAX_IMAGE_LENGTH: Final = 1024
-"""Characters of an image's name; what is longer is invalid."""
+"""Length limit of an image's name."""
 
 
 def pull_policy(image: str) -> str:
@@ -123,7 +123,7 @@ _VOLUME: Final = shape(
 def _fill_account(spec: Plain) -> None:
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
-        # The old name of the field is still written beside the new one, which wins.
+        # The old field is still written, with the value of the new one, which wins.
         spec["serviceAccountName"] = spec["serviceAccount"] = account
 
 

@@ -54,7 +54,7 @@ _SPECIAL: Final = (
 
 
 def endpoint_ip_errors(path: str, value: str) -> Errors:
-    """Validate that an address may be that of an endpoint: not one that means the same on every machine."""
+    """Validate the address of an endpoint: loopback, link-local and unspecified addresses are invalid."""
     address = ip_address(value)
     return [
         invalid(path, value, why.format(value))

@@ -29,7 +29,7 @@ def ca_bundle_errors(path: str, bundle: str) -> list[FieldError]:
     """Validate a bundle."""
     if has_certificates(bundle):
         return []
-    # differs from kube-apiserver, which says of a certificate that is there what Go cannot parse in it.
+    # differs from kube-apiserver, which reports Go's parse error of the certificate.
     has_block = _BLOCK.search(base64.b64decode(bundle)) is not None
     problem = "no valid certificate authority data seen" if has_block else "unable to parse bytes as PEM block"
     return [invalid(path, bundle, f"unable to load root certificates: {problem}")]

@@ -1,6 +1,6 @@
 """Building blocks of validation.
 
-Every check takes the path of a field and its value, and returns what is wrong with it; nothing if it is fine.
+Every check takes the path and the value of a field, and returns the errors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
 
 Rule: TypeAlias = Callable[[str], list[str]]
-"""Says what is wrong with a text."""
+"""Returns the problems of a text."""
 
 IMMUTABLE: Final = "field is immutable"
 NEGATIVE: Final = "must be greater than or equal to 0"
@@ -69,7 +69,7 @@ def one_of(path: str, value: object, known: Collection[str]) -> Errors:
 
 
 def known_or_nothing(path: str, value: object, known: Iterable[str]) -> Errors:
-    """Validate that a text is one of some if it is there; an empty one is."""
+    """Validate that an optional text is one of some; an empty text is present."""
     choices = tuple(known)
     return [] if value is None or value in choices else [unsupported(path, value, choices)]
 
@@ -85,7 +85,7 @@ def choice_errors(path: str, owner: Plain, choices: Mapping[str, tuple[str, ...]
 
 def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
     """Return the error about a value that is not among the supported ones."""
-    listed = ", ".join(quoted(each) for each in known)
+    listed = ", ".join(quoted(choice) for choice in known)
     return FieldError("FieldValueNotSupported", path, value, f"supported values: {listed}")
 
 
@@ -95,42 +95,42 @@ def not_found(path: str, value: object, detail: str = "") -> FieldError:
 
 
 def not_negative(path: str, value: object) -> Errors:
-    """Validate a number that counts something, if it is there."""
+    """Validate an optional count."""
     return [invalid(path, value, NEGATIVE)] if isinstance(value, int) and value < 0 else []
 
 
 def between(path: str, value: object, least: int, most: int) -> Errors:
-    """Validate a number against its bounds, if it is there."""
+    """Validate the bounds of an optional number."""
     if value is None or (isinstance(value, int) and least <= value <= most):
         return []
     return [invalid(path, value, f"must be between {least} and {most}, inclusive")]
 
 
 def immutable(path: str, new: object, old: object) -> Errors:
-    """Validate that a value has not changed; what is empty counts as absent."""
+    """Validate that a value has not changed; empty equals absent."""
     return [] if same(new, old) else [invalid(path, new, IMMUTABLE)]
 
 
 def same(new: object, old: object) -> bool:
     """Tell whether two values mean the same: Go cannot tell an empty list or map from none."""
-    return new == old or (new in _EMPTY and old in _EMPTY) or _pruned(new) == _pruned(old)
+    return new == old or (new in _EMPTY and old in _EMPTY) or _prune_empty(new) == _prune_empty(old)
 
 
 def same_structs(new: object, old: object) -> bool:
     """Tell whether two values mean the same, where empty objects are structs, which Go distinguishes from nil."""
-    return new == old or _pruned(new, _NO_STRUCTS) == _pruned(old, _NO_STRUCTS)
+    return new == old or _prune_empty(new, _NO_STRUCTS) == _prune_empty(old, _NO_STRUCTS)
 
 
 _EMPTY: Final[tuple[object, ...]] = (None, {}, [], "")
 _NO_STRUCTS: Final[tuple[object, ...]] = (None, [], "")
 
 
-def _pruned(value: object, empty: tuple[object, ...] = _EMPTY) -> object:
+def _prune_empty(value: object, empty: tuple[object, ...] = _EMPTY) -> object:
     if isinstance(value, dict):
-        found = {key: _pruned(each, empty) for key, each in cast("dict[str, object]", value).items()}
-        return {key: each for key, each in found.items() if each not in empty}
+        found = {key: _prune_empty(inner_value, empty) for key, inner_value in cast("dict[str, object]", value).items()}
+        return {key: nested for key, nested in found.items() if nested not in empty}
     if isinstance(value, list):
-        return [_pruned(each, empty) for each in cast("list[object]", value)]
+        return [_prune_empty(item, empty) for item in cast("list[object]", value)]
     return value
 
 

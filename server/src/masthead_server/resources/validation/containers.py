@@ -52,17 +52,17 @@ _PROBE_NUMBERS: Final = (
 def _port_errors(container: Plain, path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
-    for at, each in each_of(container, "ports", path):
-        name = text(each, "name")
+    for at, container_port in each_of(container, "ports", path):
+        name = text(container_port, "name")
         if name:
             errors += follows(f"{at}.name", name, port_name) or unique(f"{at}.name", name, seen)
-        if not each.get("containerPort"):
+        if not container_port.get("containerPort"):
             errors.append(required(f"{at}.containerPort"))
         else:
-            errors += port(f"{at}.containerPort", each["containerPort"])
-        if each.get("hostPort"):
-            errors += port(f"{at}.hostPort", each["hostPort"])
-        errors += one_of(f"{at}.protocol", each.get("protocol"), PROTOCOLS)
+            errors += port(f"{at}.containerPort", container_port["containerPort"])
+        if container_port.get("hostPort"):
+            errors += port(f"{at}.hostPort", container_port["hostPort"])
+        errors += one_of(f"{at}.protocol", container_port.get("protocol"), PROTOCOLS)
     return errors
 
 
@@ -110,13 +110,13 @@ def _sub_path_errors(mount: Plain, path: str, at: str) -> Errors:
 
 
 def handler_errors(handler: Plain, path: str, grace: int) -> Errors:
-    """Validate what is done to a container: a command, a request or a pause."""
+    """Validate the handler of a probe or hook: a command, a request or a pause."""
     errors: Errors = []
-    stated = [each for each in _HANDLERS if handler.get(each) is not None]
+    stated = [h_a_n_d_l_e_r_ for h_a_n_d_l_e_r_ in _HANDLERS if handler.get(h_a_n_d_l_e_r_) is not None]
     if not stated:
         return [required(path, "must specify a handler type")]
     errors += _one_handler_errors(stated[0], part(handler, stated[0]), f"{path}.{stated[0]}", grace)
-    return errors + [forbidden(f"{path}.{each}", _ONE_HANDLER) for each in stated[1:]]
+    return errors + [forbidden(f"{path}.{item}", _ONE_HANDLER) for item in stated[1:]]
 
 
 def _one_handler_errors(kind: str, action: Plain, path: str, grace: int) -> Errors:
@@ -224,10 +224,12 @@ def _host_port_errors(containers: Iterable[tuple[str, Plain]]) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
     for path, container in containers:
-        for at, each in each_of(container, "ports", path):
-            if each.get("hostPort"):
+        for at, container_port in each_of(container, "ports", path):
+            if container_port.get("hostPort"):
                 # Other protocols and addresses may use the same number.
-                key = f"{each.get('protocol')}/{each.get('hostIP', '')}/{each['hostPort']}"
+                key = (
+                    f"{container_port.get('protocol')}/{container_port.get('hostIP', '')}/{container_port['hostPort']}"
+                )
                 errors += unique(f"{at}.hostPort", key, seen)
     return errors
 
@@ -250,7 +252,7 @@ def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set
     """Validate the containers that run before the others."""
     errors: Errors = []
     grace = spec.get("terminationGracePeriodSeconds") or 0
-    seen = {text(each, "name") for each in items(spec, "containers")}
+    seen = {text(known_container, "name") for known_container in items(spec, "containers")}
     for at, container in each_of(spec, "initContainers", path):
         errors += _common_errors(container, at, volumes, claims)
         name = text(container, "name")
@@ -264,15 +266,15 @@ def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set
         if container.get("restartPolicy") == "Always":
             errors += _lifecycle_errors(container, at, grace) + _probe_errors(container, at, grace)
         else:
-            misplaced = [each for each in ("lifecycle", *_PROBES) if container.get(each) is not None]
-            errors += [forbidden(f"{at}.{each}", _NOT_IN_INIT) for each in misplaced]
+            misplaced = [entry for entry in ("lifecycle", *_PROBES) if container.get(entry) is not None]
+            errors += [forbidden(f"{at}.{item}", _NOT_IN_INIT) for item in misplaced]
     return errors
 
 
 def ephemeral_container_errors(spec: Plain, path: str, volumes: set[str], claims: set[str]) -> Errors:
-    """Validate the containers that were added to look at the others."""
+    """Validate the ephemeral containers."""
     errors: Errors = []
-    seen = {text(each, "name") for each in (*items(spec, "containers"), *items(spec, "initContainers"))}
+    seen = {text(element, "name") for element in (*items(spec, "containers"), *items(spec, "initContainers"))}
     # A target is never another ephemeral container.
     others = set(seen)
     for at, container in each_of(spec, "ephemeralContainers", path):
@@ -281,9 +283,9 @@ def ephemeral_container_errors(spec: Plain, path: str, volumes: set[str], claims
         target = text(container, "targetContainerName")
         if target and target not in others:
             errors.append(not_found(f"{at}.targetContainerName", target))
-        misplaced = [each for each in ("ports", *_PROBES, "lifecycle") if container.get(each)]
+        misplaced = [entry for entry in ("ports", *_PROBES, "lifecycle") if container.get(entry)]
         why = "cannot be set for an Ephemeral Container"
-        errors += [forbidden(f"{at}.{each}", why) for each in misplaced]
+        errors += [forbidden(f"{at}.{item}", why) for item in misplaced]
     return errors
 
 

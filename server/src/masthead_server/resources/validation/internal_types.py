@@ -105,7 +105,7 @@ def _inner_value(holds: str, value: object) -> object:
     if struct not in _STRUCTS:
         return value
     if isinstance(value, list):
-        return [inner(struct, each) for each in cast("list[Plain]", value)]
+        return [inner(struct, item) for item in cast("list[Plain]", value)]
     return inner(struct, cast("Plain", value))
 
 
@@ -119,7 +119,7 @@ def inner_pod_spec(spec: Plain) -> Plain:
 
 def difference(then: Plain, now: Plain) -> str:
     """Show what changed, as the lines of a unified diff."""
-    before, after = (json.dumps(each, indent=1, ensure_ascii=False).splitlines() for each in (then, now))
+    before, after = (json.dumps(item, indent=1, ensure_ascii=False).splitlines() for item in (then, now))
     if max(len(before), len(after)) > _MAX_LINES:
         # Finding the smallest difference takes the square of the length.
         return f" ... ({len(before)} lines before, {len(after)} lines after)\n"
@@ -128,4 +128,4 @@ def difference(then: Plain, now: Plain) -> str:
 
 
 _MAX_LINES: Final = 3_000
-"""Lines of an object whose difference from another is shown."""
+"""Line limit of an object in a diff."""

@@ -7,14 +7,14 @@ from masthead_server.wire.plain import Plain, items, part, text
 
 
 def selects(selector: Plain, labels: Plain) -> bool:
-    """Tell whether a selector fits labels; an empty one fits all, one that makes no sense is taken to."""
+    """Tell whether a selector matches labels; an empty one matches all, and so does an invalid one."""
     if not part(selector, "matchLabels").items() <= labels.items():
         return False
     return all(_meets(requirement, labels) for requirement in selector.get("matchExpressions") or ())
 
 
 def shown_selector(selector: Plain | None) -> Plain | None:
-    """Show a selector as a message does: its fields in the API's order, without what is empty."""
+    """Return a selector for a message: its fields in the API's order, without empty ones."""
     if selector is None:
         return None
     shown: Plain = {}
@@ -22,12 +22,12 @@ def shown_selector(selector: Plain | None) -> Plain | None:
         shown["matchLabels"] = shown_map(selector["matchLabels"])
     if selector.get("matchExpressions"):
         shown["matchExpressions"] = [
-            _shown(match_expression) for match_expression in items(selector, "matchExpressions")
+            _format_requirement(match_expression) for match_expression in items(selector, "matchExpressions")
         ]
     return shown
 
 
-def _shown(requirement: Plain) -> Plain:
+def _format_requirement(requirement: Plain) -> Plain:
     shown: Plain = {field: text(requirement, field) for field in ("key", "operator")}
     values = words(requirement, "values")
     return {**shown, "values": values} if values else shown

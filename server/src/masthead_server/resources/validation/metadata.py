@@ -58,7 +58,7 @@ def keep_system_fields(new: Plain, old: Plain) -> None:
     meta, stored = metadata(new), part(old, "metadata")
     kept = ["generation", "creationTimestamp"]
     # What a client sends of these stays, so that validation can refuse another value.
-    kept += [each for each in ("uid", "deletionGracePeriodSeconds") if meta.get(each) in {None, ""}]
+    kept += [name for name in ("uid", "deletionGracePeriodSeconds") if meta.get(name) in {None, ""}]
     if stored.get("deletionTimestamp"):
         kept.append("deletionTimestamp")
     for field in kept:
@@ -75,7 +75,7 @@ def update_errors(
     The server checks some fields more than once, and lists the same error as often among the causes.
 
     Args:
-        new: The object as it is to be, after `keep_system_fields`.
+        new: The next state of the object, after `keep_system_fields`.
         old: The stored object.
         strategy: Its kind's strategy; without it only the checks are made that are the same for all kinds.
         of_status: Whether this is a write to the status.
@@ -86,7 +86,7 @@ def update_errors(
     if strategy is None:
         return found
     checks = (UPDATE,) if of_status else strategy.rechecks
-    if not found:  # what was right at first is right again: only what was not looked at yet is left
+    if not found:  # the rest was valid on create, so only the remaining checks are left
         names_again = _kind_names(new, meta, strategy) if WHOLE in checks else ()
         if not any((*names_again, *_finalizer_names(meta, strategy))):
             return []
@@ -203,7 +203,7 @@ def _owner_references(meta: Plain) -> Iterator[FieldError]:
         this = f"{text(reference, 'kind')}/{text(reference, 'name')}"
         if controller:
             problem = 'Only one reference can have Controller set to true. Found "true" in references for'
-            shaped = shaped or [_shaped(each) for each in references]
+            shaped = shaped or [_format_reference(owner) for owner in references]
             yield invalid(field, shaped, f"{problem} {controller} and {this}")
         controller = controller or this
 
@@ -216,11 +216,11 @@ def _owner_reference(field: str, reference: Plain) -> Iterator[FieldError]:
         if not text(reference, name):
             yield invalid(f"{field}.{name}", "", "must not be empty")
     if api_version in {"v1", "/v1"} and text(reference, "kind") == "Event":
-        yield invalid(field, _shaped(reference), "/v1, Kind=Event is disallowed from being an owner")
+        yield invalid(field, _format_reference(reference), "/v1, Kind=Event is disallowed from being an owner")
 
 
-def _shaped(reference: Plain) -> Plain:
-    """Write a reference as the server prints it: in its own order, with what is always there."""
+def _format_reference(reference: Plain) -> Plain:
+    """Format a reference as the server prints it: in Go's order, with all required fields."""
     always: Plain = {name: text(reference, name) for name in _REFERENCE_FIELDS[:4]}
     return always | {name: reference[name] for name in _REFERENCE_FIELDS[4:] if reference.get(name) is not None}
 
@@ -238,15 +238,15 @@ def _finalizers(meta: Plain) -> Iterator[FieldError]:
 def _finalizer_names(meta: Plain, strategy: Strategy) -> Iterator[FieldError]:
     if not strategy.known_finalizers:
         return
-    for index, each in enumerate(_finalizers_of(meta)):
-        if "/" not in each and each not in KNOWN_FINALIZERS:
+    for index, item in enumerate(_finalizers_of(meta)):
+        if "/" not in item and item not in KNOWN_FINALIZERS:
             problem = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid(f"metadata.finalizers[{index}]", each, problem)
+            yield invalid(f"metadata.finalizers[{index}]", item, problem)
 
 
 def _new_finalizers(finalizers: list[str], stored: list[str]) -> Iterator[FieldError]:
     if added := sorted(set(finalizers) - set(stored)):
-        listed = ", ".join(quoted(each) for each in added)
+        listed = ", ".join(quoted(item) for item in added)
         problem = "no new finalizers can be added if the object is being deleted, found new finalizers"
         yield forbidden("metadata.finalizers", f"{problem} []string{{{listed}}}")
 

@@ -93,5 +93,5 @@ def size_of(value: object) -> int:
 
 def selector_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of the selector, which is immutable."""
-    now, then = (shown_selector(part(each, "spec").get("selector")) for each in (new, old))
+    now, then = (shown_selector(part(state, "spec").get("selector")) for state in (new, old))
     return immutable("spec.selector", now, then)

@@ -1,4 +1,4 @@
-"""What a pod names beside its containers and volumes: name servers, resource claims, an operating system."""
+"""References of a pod other than containers and volumes: name servers, resource claims, the operating system."""
 
 from __future__ import annotations
 

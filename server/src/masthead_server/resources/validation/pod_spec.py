@@ -60,7 +60,7 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
         path: Where it is.
         of_pod: Whether it is that of a pod rather than of a template.
     """
-    # Volumes first: containers may mount only those that are valid.
+    # Volumes first: containers may mount only valid ones.
     volumes, errors = volume_errors(spec, path)
     claims = claim_names(spec)
     if spec.get("resourceClaims"):
@@ -120,20 +120,24 @@ def _gate_errors(spec: Plain, path: str) -> Errors:
 
 def _spread_errors(spec: Plain, path: str) -> Errors:
     errors: Errors = []
-    for at, each in each_of(spec, "topologySpreadConstraints", path):
-        if (each.get("maxSkew") or 0) <= 0:
-            errors.append(invalid(f"{at}.maxSkew", each.get("maxSkew") or 0, "must be greater than zero"))
-        if not each.get("topologyKey"):
+    for at, topology_spread_constraint in each_of(spec, "topologySpreadConstraints", path):
+        if (topology_spread_constraint.get("maxSkew") or 0) <= 0:
+            errors.append(
+                invalid(f"{at}.maxSkew", topology_spread_constraint.get("maxSkew") or 0, "must be greater than zero")
+            )
+        if not topology_spread_constraint.get("topologyKey"):
             errors.append(required(f"{at}.topologyKey", "can not be empty"))
         else:
-            errors += follows(f"{at}.topologyKey", each["topologyKey"], names.qualified_name)
-        known, choice = ("DoNotSchedule", "ScheduleAnyway"), each.get("whenUnsatisfiable", "")
+            errors += follows(f"{at}.topologyKey", topology_spread_constraint["topologyKey"], names.qualified_name)
+        known, choice = ("DoNotSchedule", "ScheduleAnyway"), topology_spread_constraint.get("whenUnsatisfiable", "")
         if choice not in known:
             errors.append(unsupported(f"{at}.whenUnsatisfiable", choice, known))
-        if each.get("minDomains", 1) <= 0:
-            errors.append(invalid(f"{at}.minDomains", each["minDomains"], "must be greater than zero"))
-        errors += choice_errors(at, each, _SPREAD_CHOICES)
-        errors += label_selector(f"{at}.labelSelector", part(each, "labelSelector"))
+        if topology_spread_constraint.get("minDomains", 1) <= 0:
+            errors.append(
+                invalid(f"{at}.minDomains", topology_spread_constraint["minDomains"], "must be greater than zero")
+            )
+        errors += choice_errors(at, topology_spread_constraint, _SPREAD_CHOICES)
+        errors += label_selector(f"{at}.labelSelector", part(topology_spread_constraint, "labelSelector"))
     return errors
 
 
@@ -154,17 +158,17 @@ def _name_errors(spec: Plain, path: str) -> Errors:
 def toleration_errors(spec: Plain, path: str) -> Errors:
     """Validate which taints of nodes a pod tolerates."""
     errors: Errors = []
-    for at, each in each_of(spec, "tolerations", path):
-        key, operator, effect = text(each, "key"), text(each, "operator"), text(each, "effect")
+    for at, toleration in each_of(spec, "tolerations", path):
+        key, operator, effect = text(toleration, "key"), text(toleration, "operator"), text(toleration, "effect")
         if key:
             errors += follows(f"{at}.key", key, names.qualified_name)
         elif operator != "Exists":
             why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             errors.append(invalid(f"{at}.operator", operator, why))
-        if each.get("tolerationSeconds") is not None and effect != "NoExecute":
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
             why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             errors.append(invalid(f"{at}.effect", effect, why))
-        errors += _operator_errors(at, operator, text(each, "value"))
+        errors += _operator_errors(at, operator, text(toleration, "value"))
         if effect and effect not in _EFFECTS:
             errors.append(unsupported(f"{at}.effect", effect, _EFFECTS))
     return errors

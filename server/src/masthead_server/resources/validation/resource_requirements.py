@@ -64,7 +64,7 @@ def is_whole(name: str) -> bool:
 
 
 def may_overcommit(name: str) -> bool:
-    """Tell whether less of a resource may be requested than the limit says."""
+    """Tell whether the request of a resource may be below its limit."""
     return is_native(name) and not is_huge(name)
 
 

@@ -35,7 +35,7 @@ def counters(
     Args:
         *counted: What may not be negative, in the order in which it is looked at.
         bounded: What may not be more than all replicas.
-        ready: What messages call the replicas that are ready, of which those that are available are some.
+        ready: The name of ready replicas in messages; available replicas are a subset of them.
     """
     limits = tuple(bounded)
 
@@ -86,7 +86,7 @@ def condition_errors(status: Plain) -> Errors:
 
 def _condition_errors(path: str, condition: Plain) -> Errors:
     errors: Errors = []
-    status, reason, generation = (condition.get(each) for each in ("status", "reason", "observedGeneration"))
+    status, reason, generation = (condition.get(name) for name in ("status", "reason", "observedGeneration"))
     if status not in {"True", "False", "Unknown"}:
         errors.append(unsupported(f"{path}.status", status or "", ("False", "True", "Unknown")))
     if (generation or 0) < 0:

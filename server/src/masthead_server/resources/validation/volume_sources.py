@@ -112,13 +112,13 @@ def _value_from_errors(variable: Plain, path: str) -> Errors:
     source = part(variable, "valueFrom")
     errors: Errors = []
     stated = [env_source for env_source in _ENV_SOURCES if source.get(env_source) is not None]
-    for each in stated:
-        at, ref = f"{path}.{each}", part(source, each)
-        if each == "fieldRef":
+    for item in stated:
+        at, ref = f"{path}.{item}", part(source, item)
+        if item == "fieldRef":
             errors += field_errors(at, ref, _ENV_FIELDS)
-        elif each == "resourceFieldRef":
+        elif item == "resourceFieldRef":
             errors += resource_errors(at, ref, of_volume=False)
-        elif each != "fileKeyRef":
+        elif item != "fileKeyRef":
             errors += _key_errors(at, ref)
     if not stated:
         listed = ", ".join(f"`{env_source}`" for env_source in _ENV_SOURCES[:-1])
@@ -135,9 +135,9 @@ def env_from_errors(container: Plain, path: str) -> Errors:
     errors: Errors = []
     for at, source in each_of(container, "envFrom", path):
         errors += follows(f"{at}.prefix", text(source, "prefix"), variable_name)
-        stated = [each for each in ("configMapRef", "secretRef") if source.get(each) is not None]
-        for each in stated:
-            errors += given(f"{at}.{each}.name", part(source, each).get("name"), names.SUBDOMAIN)
+        stated = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+        for item in stated:
+            errors += given(f"{at}.{item}.name", part(source, item).get("name"), names.SUBDOMAIN)
         if not stated:
             why = "must specify one of: `configMapRef` or `secretRef`"
             errors.append(invalid(f"{path}.envFrom", "", why))
@@ -166,7 +166,7 @@ def _mode_errors(path: str, mode: object) -> Errors:
 def _file_errors(path: str, source: Plain) -> Errors:
     errors: Errors = []
     for at, item in each_of(source, "items", path):
-        errors += [required(f"{at}.{each}") for each in ("key", "path") if not item.get(each)]
+        errors += [required(f"{at}.{name}") for name in ("key", "path") if not item.get(name)]
         errors += _local_errors(f"{at}.path", text(item, "path"))
         errors += _mode_errors(f"{at}.mode", item.get("mode"))
     return errors
@@ -240,17 +240,17 @@ def _check_empty_dir(path: str, source: Plain) -> Errors:
 
 def _check_projected(path: str, source: Plain) -> Errors:
     errors = _mode_errors(f"{path}.defaultMode", source.get("defaultMode"))
-    for at, each in each_of(source, "sources", path):
+    for at, projection in each_of(source, "sources", path):
         for kind in ("secret", "configMap"):
-            if each.get(kind) is not None:
-                found = part(each, kind)
+            if projection.get(kind) is not None:
+                found = part(projection, kind)
                 errors += [] if found.get("name") else [required(f"{at}.{kind}.name")]
                 errors += _file_errors(f"{at}.{kind}", found)
-        for item in items(part(each, "downwardAPI"), "items"):
+        for item in items(part(projection, "downwardAPI"), "items"):
             errors += _downward_file_errors(f"{at}.downwardAPI", item)
-        if each.get("serviceAccountToken") is not None:
-            errors += _token_errors(f"{at}.serviceAccountToken", path, part(each, "serviceAccountToken"))
-        if len([value for value in each.values() if value is not None]) > 1:
+        if projection.get("serviceAccountToken") is not None:
+            errors += _token_errors(f"{at}.serviceAccountToken", path, part(projection, "serviceAccountToken"))
+        if len([value for value in projection.values() if value is not None]) > 1:
             errors.append(forbidden(at, "may not specify more than 1 volume type per source"))
     return errors
 
@@ -310,14 +310,14 @@ def volume_errors(spec: Plain, path: str) -> tuple[set[str], Errors]:
     good: set[str] = set()
     errors: Errors = []
     for at, volume in each_of(spec, "volumes", path):
-        stated = [each for each in volume if each in SOURCES and volume[each] is not None]
+        stated = [item for item in volume if item in SOURCES and volume[item] is not None]
         # Several sources are reported in kube-apiserver's order, not in that of the request.
         if len(stated) > 1:
             stated = [source for source in SOURCES if source in stated]
         found: Errors = [] if stated else [required(at, "must specify a volume type")]
         if stated:
             found += SOURCES[stated[0]](f"{at}.{stated[0]}", part(volume, stated[0]))
-        found += [forbidden(f"{at}.{each}", "may not specify more than 1 volume type") for each in stated[1:]]
+        found += [forbidden(f"{at}.{entry}", "may not specify more than 1 volume type") for entry in stated[1:]]
         name = text(volume, "name")
         found += given(f"{at}.name", name, names.label)
         if name in good:

@@ -15,7 +15,7 @@ _SLOPPY: Final = re.compile(r"0*\d{1,3}(\.0*\d{1,3}){3}", re.ASCII)
 def address_warnings(path: str, value: str) -> list[str]:
     """Return how an address should be written, if it should be written in another way."""
     if ":" not in value:
-        return _dotted(path, value)
+        return _check_dotted(path, value)
     address = _v6(value)
     if address is None:
         return []
@@ -40,10 +40,10 @@ def _v6(value: str) -> ipaddress.IPv6Address | None:
     return None if found.scope_id else found
 
 
-def _dotted(path: str, value: str) -> list[str]:
+def _check_dotted(path: str, value: str) -> list[str]:
     if not _SLOPPY.fullmatch(value):
         return []
-    numbers = [int(each.lstrip("0") or "0") for each in value.split(".")]
+    numbers = [int(word.lstrip("0") or "0") for word in value.split(".")]
     better = ".".join(map(str, numbers))
     return [_standard(path, value, better)] if better != value and max(numbers) < 256 else []
 
@@ -60,6 +60,6 @@ def load_balancer_status_warnings(new: Plain, _: Plain) -> list[str]:
     """Return the warnings about the addresses in a load balancer status."""
     balancer = part(part(new, "status"), "loadBalancer")
     found: list[str] = []
-    for index, each in enumerate(items(balancer, "ingress")):
-        found += address_warnings(f"status.loadBalancer.ingress[{index}]", text(each, "ip"))
+    for index, item in enumerate(items(balancer, "ingress")):
+        found += address_warnings(f"status.loadBalancer.ingress[{index}]", text(item, "ip"))
     return found

@@ -30,7 +30,7 @@ def _number_warnings(ports: list[tuple[str, Plain]]) -> list[str]:
     compared = 0
     for path, port in ports:
         if port.get("hostIP") and not port.get("hostPort"):
-            found.append(f"{path}: hostIP set without hostPort: {_shown(port)}")
+            found.append(f"{path}: hostIP set without hostPort: {_format_port(port)}")
         others = seen.setdefault((port.get("containerPort"), port.get("protocol", "TCP")), [])
         compared += len(others)
         # Pairs are limited, because thousands of equal ports would mean millions of comparisons.
@@ -47,7 +47,7 @@ def _are_apart(ports: list[Plain]) -> bool:
     names: set[object] = set()
     for port in ports:
         numbers.add(port.get("containerPort"))
-        # A port without a name is as good as one with a name of its own.
+        # A port without a name counts as a port with a unique name.
         names.add(port.get("name") or id(port))
         if "hostIP" in port:
             return False
@@ -81,7 +81,7 @@ def _name_warnings(ports: list[tuple[str, Plain]]) -> list[str]:
     return found
 
 
-def _shown(port: Plain) -> str:
+def _format_port(port: Plain) -> str:
     """Write a port as Go prints a struct."""
     return (
         f"{{Name:{text(port, 'name')} HostPort:{port.get('hostPort') or 0}"

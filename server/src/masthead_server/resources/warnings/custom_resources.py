@@ -17,12 +17,12 @@ _KNOWN_FINALIZERS: Final = ("foregroundDeletion", "kubernetes", "orphan")
 def _finalizers(new: Plain, old: Plain) -> list[str]:
     added = set(_finalizers_of(new)).difference(_finalizers_of(old))
     found: list[str] = []
-    for each in sorted(added):
-        if "/" in each or each in _KNOWN_FINALIZERS:
+    for item in sorted(added):
+        if "/" in item or item in _KNOWN_FINALIZERS:
             continue
-        better = " including a path (/)" if "." in each else ""
+        better = " including a path (/)" if "." in item else ""
         found.append(
-            f"metadata.finalizers: {quoted(each)}: prefer a domain-qualified finalizer name{better}"
+            f"metadata.finalizers: {quoted(item)}: prefer a domain-qualified finalizer name{better}"
             " to avoid accidental conflicts with other finalizer writers"
         )
     return found

@@ -23,7 +23,7 @@ MAX_PAIRS: Final = 50_000
 
 
 def fit(texts: Iterable[str]) -> list[str]:
-    """Choose what is sent of all the warnings of a request: each once, and not too many of them.
+    """Choose the warnings to send: without duplicates, and within the limits.
 
     Args:
         texts: The warnings in the order in which they came up.
@@ -33,14 +33,14 @@ def fit(texts: Iterable[str]) -> list[str]:
 
 
 def _cut(found: list[str]) -> list[str]:
-    """Shorten all, and drop those that come when it is too late for more."""
-    # The warnings up to the one that exceeds the limit are all sent, shortened.
+    """Truncate all warnings, and drop those beyond the limit."""
+    # The warnings up to and including the first to exceed the limit are sent, truncated.
     count = 1 + next(at for at, total in enumerate(accumulate(map(len, found))) if total > _MAX)
-    kept = [each[:_MAX_WARNING_LENGTH] for each in found[:count]]
+    kept = [item[:_MAX_WARNING_LENGTH] for item in found[:count]]
     written = sum(map(len, kept))
-    for each in found[count:]:
+    for warning in found[count:]:
         if written >= _MAX:
             break
-        kept.append(each[:_MAX_WARNING_LENGTH])
+        kept.append(warning[:_MAX_WARNING_LENGTH])
         written += len(kept[-1])
     return kept

@@ -34,7 +34,7 @@ def expression_warnings(path: str, selector: Plain, *, with_values: bool = False
 
     Args:
         path: The selector's.
-        selector: What has ``matchExpressions``.
+        selector: An object with ``matchExpressions``.
         with_values: Whether invalid label values are reported; not needed where they are rejected.
     """
     found: list[str] = []
@@ -44,5 +44,5 @@ def expression_warnings(path: str, selector: Plain, *, with_values: bool = False
         if with_values:
             for number, value in enumerate(expression.get("values") or ()):
                 problem = LABEL_VALUE(value)
-                found += [f"{at}.values[{number}]: {value} is invalid, {each}" for each in problem]
+                found += [f"{at}.values[{number}]: {value} is invalid, {item}" for item in problem]
     return found

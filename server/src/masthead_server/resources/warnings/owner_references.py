@@ -17,7 +17,7 @@ def dedup_owner_references(obj: Plain, *, is_patch: bool = False) -> list[str]:
 
     Args:
         obj: The object that was sent, or what a patch has made of the stored one; it is changed.
-        is_patch: The server looks at patched objects at a later time, and says so.
+        is_patch: Whether a patch is checked, which the server does at a later time, with another message.
     """
     references = items(part(obj, "metadata"), "ownerReferences")
     if len(references) < 2:

@@ -43,7 +43,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 def pod_warnings(pod: Plain) -> list[str]:
     """Return the warnings about a pod."""
     meta, spec = part(pod, "metadata"), part(pod, "spec")
-    # The server looks at these while it copies them into fields, which is before it looks at anything else.
+    # The server checks these before everything else, while it copies them into fields.
     is_windows = part(spec, "os").get("name") == "windows"
     found = [] if is_windows else _apparmor_annotations(meta, spec)
     if message := label(text(meta, "name")):
@@ -68,7 +68,7 @@ def _spec_warnings(path: str, meta: Plain, spec: Plain, *, is_template: bool = F
         found += _deprecated_annotations(path, annotations)
     found += _field_warnings(_SECOND, path, spec)
     if annotations and not part(spec, "securityContext").get("seccompProfile"):
-        found += _annotated(path, annotations, _SECCOMP_OF_POD, _SECCOMP)
+        found += _warn_of_annotations(path, annotations, _SECCOMP_OF_POD, _SECCOMP)
     for at, container in containers:
         if annotations:
             found += _container_annotations(path, annotations, spec, container, is_template=is_template)
@@ -126,22 +126,24 @@ def _spread(path: str, spec: Plain) -> list[str]:
 
 
 def _repeated_hosts(path: str, spec: Plain) -> list[str]:
-    return _repeated(path, items(spec, "hostAliases"), "ip")
+    return _find_repeated(path, items(spec, "hostAliases"), "ip")
 
 
 def _pull_secrets(path: str, spec: Plain) -> list[str]:
     secrets = items(spec, "imagePullSecrets")
     empty = [
-        f'{path}[{index}].name: invalid empty name ""' for index, each in enumerate(secrets) if not text(each, "name")
+        f'{path}[{index}].name: invalid empty name ""'
+        for index, secret in enumerate(secrets)
+        if not text(secret, "name")
     ]
-    return _repeated(path, secrets, "name") + empty
+    return _find_repeated(path, secrets, "name") + empty
 
 
-def _repeated(path: str, found: list[Plain], name: str) -> list[str]:
+def _find_repeated(path: str, found: list[Plain], name: str) -> list[str]:
     seen: set[str] = set()
     repeated: list[str] = []
-    for index, each in enumerate(found):
-        value = text(each, name)
+    for index, item in enumerate(found):
+        value = text(item, name)
         if value in seen:
             repeated.append(f"{path}[{index}].{name}: duplicate {name} {quoted(value)}")
         seen.add(value)
@@ -218,12 +220,14 @@ def _old_annotations(meta: Plain) -> Plain:
     return {key: value for key, value in given.items() if _ALPHA in key or _BETA in key}
 
 
-def _annotated(path: str, annotations: Plain, key: str, message: str) -> list[str]:
+def _warn_of_annotations(path: str, annotations: Plain, key: str, message: str) -> list[str]:
     return [f"{path}metadata.annotations[{key}]: {message}"] if key in annotations else []
 
 
 def _deprecated_annotations(path: str, annotations: Plain) -> list[str]:
-    return [text for key, message in _ANNOTATIONS.items() for text in _annotated(path, annotations, key, message)]
+    return [
+        text for key, message in _ANNOTATIONS.items() for text in _warn_of_annotations(path, annotations, key, message)
+    ]
 
 
 def _container_annotations(
@@ -231,7 +235,7 @@ def _container_annotations(
 ) -> list[str]:
     found: list[str] = []
     if not part(container, "securityContext").get("seccompProfile"):
-        found += _annotated(path, annotations, _SECCOMP_OF + text(container, "name"), _SECCOMP)
+        found += _warn_of_annotations(path, annotations, _SECCOMP_OF + text(container, "name"), _SECCOMP)
     # A pod has got this warning by now.
     return found + _apparmor_annotation(path, annotations, spec, container) if is_template else found
 
@@ -254,7 +258,7 @@ def _apparmor_annotation(path: str, annotations: Plain, spec: Plain, container: 
     of_pod = part(spec, "securityContext").get("appArmorProfile")
     if of_pod and of_pod == _apparmor_profile(annotations[key]):
         return []
-    return _annotated(path, annotations, key, _APPARMOR)
+    return _warn_of_annotations(path, annotations, key, _APPARMOR)
 
 
 def _apparmor_profile(annotation: str) -> Plain | None:
@@ -285,10 +289,10 @@ def _hidden(path: str, variables: list[Plain]) -> list[str]:
         return []
     seen: set[str] = set()
     found: list[str] = []
-    for index, each in enumerate(variables):
-        name, value = text(each, "name"), text(each, "value")
+    for index, env in enumerate(variables):
+        name, value = text(env, "name"), text(env, "value")
         earlier = f"$({name})"
-        builds_on_it = earlier in value and value != earlier and not each.get("valueFrom")
+        builds_on_it = earlier in value and value != earlier and not env.get("valueFrom")
         if name in seen and not builds_on_it:
             why = f"hides previous definition of {quoted(name)}, which may be dropped when using apply"
             found.append(f"{path}[{index}]: {why}")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def fraction_warnings(path: str, amounts: Plain, name: str) -> list[str]:
-    """Warn that an amount, if it is there, is not a whole number of bytes."""
+    """Warn about an amount that is not a whole number of bytes."""
     value = amounts.get(name)
     # Most amounts can be seen to be whole; reading them all would cost more than all the rest.
     if not isinstance(value, str) or value.rstrip("KMGTPEik").isdecimal():

@@ -37,10 +37,10 @@ class _File(NamedTuple):
     name: str | None = None
 
     def __str__(self) -> str:
-        return f"{quoted(self.path)} ({_named(self.kind, self.name)})" if self.kind else quoted(self.path)
+        return f"{quoted(self.path)} ({_format_source(self.kind, self.name)})" if self.kind else quoted(self.path)
 
 
-def _named(kind: str, name: str | None) -> str:
+def _format_source(kind: str, name: str | None) -> str:
     return kind if name is None else f"{kind} {quoted(name)}"
 
 
@@ -62,13 +62,13 @@ def overlap_warnings(_path: str, spec: Plain) -> list[str]:
     found: list[str] = []
     for volume in spec["volumes"] or ():
         if "projected" in volume:
-            found += _projected(volume)
+            found += _check_projected(volume)
             continue
         for source, (kind, key) in _SOURCES.items():
             if source in volume and (listed := volume[source].get("items")):
                 name = text(volume[source], key) if key else None
-                files = [_File(_path_of(each)) for each in listed]
-                found += _overlaps(volume, _named(kind, name), files, [])
+                files = [_File(_path_of(item)) for item in listed]
+                found += _overlaps(volume, _format_source(kind, name), files, [])
     return found
 
 
@@ -80,7 +80,7 @@ _SOURCES: Final = {
 """The kinds of volumes that are made of files, and the field that has an object's name."""
 
 
-def _projected(volume: Plain) -> list[str]:
+def _check_projected(volume: Plain) -> list[str]:
     found: list[str] = []
     before: list[_File] = []
     for source in volume["projected"].get("sources") or ():
@@ -101,7 +101,7 @@ def _files(part_of_volume: Plain) -> list[_File] | None:
             found = part_of_volume[source]
             # Here, unlike in a volume, a Secret's name is just its name.
             name = text(found, "name") if key else None
-            return [_File(_path_of(each), kind, name) for each in found.get("items") or ()]
+            return [_File(_path_of(item), kind, name) for item in found.get("items") or ()]
     # kube-apiserver drops the kinds that are behind feature gates, and then finds nothing there.
     return None
 

@@ -87,14 +87,14 @@ def _rule_errors(rule: Plain, path: str) -> Errors:
     operations = words(rule, "operations")
     errors = _wildcard_errors(operations, f"{path}.operations", "operations")
     errors += [
-        not_supported(f"{path}.operations[{index}]", each, _OPERATIONS)
-        for index, each in enumerate(operations)
-        if each not in _OPERATIONS
+        not_supported(f"{path}.operations[{index}]", operation, _OPERATIONS)
+        for index, operation in enumerate(operations)
+        if operation not in _OPERATIONS
     ]
     errors += _wildcard_errors(words(rule, "apiGroups"), f"{path}.apiGroups", "API groups")
     versions = words(rule, "apiVersions")
     errors += _wildcard_errors(versions, f"{path}.apiVersions", "API versions")
-    errors += [required(f"{path}.apiVersions[{index}]") for index, each in enumerate(versions) if not each]
+    errors += [required(f"{path}.apiVersions[{index}]") for index, version in enumerate(versions) if not version]
     errors += _resource_errors(words(rule, "resources"), f"{path}.resources")
     return errors + known_or_nothing(f"{path}.scope", rule.get("scope"), _SCOPES)
 
@@ -112,20 +112,20 @@ def _resource_errors(resources: list[str], path: str) -> Errors:
     whole: set[str] = set()
     everywhere: set[str] = set()
     has_plain = False
-    for index, each in enumerate(resources):
+    for index, pattern in enumerate(resources):
         at = f"{path}[{index}]"
-        if not each:
+        if not pattern:
             errors.append(required(at))
             continue
-        resource, slash, subresource = each.partition("/")
+        resource, slash, subresource = pattern.partition("/")
         if not slash:
             # As in kube-apiserver, only the last one counts.
-            has_plain = each != "*"
+            has_plain = pattern != "*"
             continue
         if resource in whole:
-            errors.append(invalid(at, each, f"if '{resource}/*' is present, must not specify {each}"))
+            errors.append(invalid(at, pattern, f"if '{resource}/*' is present, must not specify {pattern}"))
         if subresource in everywhere:
-            errors.append(invalid(at, each, f"if '*/{subresource}' is present, must not specify {each}"))
+            errors.append(invalid(at, pattern, f"if '*/{subresource}' is present, must not specify {pattern}"))
         whole |= {resource} if subresource == "*" else set()
         everywhere |= {subresource} if resource == "*" else set()
     if len(resources) > 1 and "*/*" in resources:

@@ -56,7 +56,7 @@ def _remote_errors(spec: Plain) -> Errors:
     service = part(spec, "service")
     errors: Errors = [required(f"spec.service.{field}") for field in ("namespace", "name") if not service.get(field)]
     number = service.get("port")
-    errors += [invalid("spec.service.port", number, f"port is not valid: {each.detail}") for each in port("", number)]
+    errors += [invalid("spec.service.port", number, f"port is not valid: {item.detail}") for item in port("", number)]
     if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
         why = "may not be true if caBundle is present"
         errors.append(invalid("spec.insecureSkipTLSVerify", value=True, detail=why))
@@ -73,7 +73,7 @@ def status_errors(service: Plain) -> Errors:
 
 
 def _set_available(service: Plain, allocate: Allocator) -> None:
-    """Mark what the server itself serves as available at once."""
+    """Mark an APIService of the server itself as available."""
     if part(service, "spec").get("service") is None:
         condition = {
             "type": "Available",

@@ -104,7 +104,7 @@ def _template_number(daemon_set: Plain) -> int:
 
 
 def _set_defaults(daemon_set: Plain) -> None:
-    """Set the defaults. The number of the template is an internal field in kube-apiserver, so every object has it."""
+    """Set the defaults, and the template generation, which is internal in kube-apiserver: every object has one."""
     DEFAULTS(daemon_set)
     _count_template(daemon_set, _template_number(daemon_set))
 

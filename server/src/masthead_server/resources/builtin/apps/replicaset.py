@@ -28,7 +28,7 @@ def replica_set_errors(replica_set: Plain) -> Errors:
     """Return the errors of a ReplicaSet."""
     spec = part(replica_set, "spec")
     errors = number_errors(spec, "replicas", "minReadySeconds")
-    # The kind that kube-apiserver names here is not the one that it checks.
+    # kube-apiserver's message names the wrong kind here.
     return errors + selector_errors(spec, "deployment") + controller_template_errors(spec, "ReplicaSet")
 
 

@@ -56,7 +56,7 @@ _MAX_NUMBER_LENGTH: Final = 19
 
 
 class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
-    """What is wrong with a schedule."""
+    """The error of a schedule."""
 
 
 def problem_with_schedule(schedule: str) -> str:
@@ -90,7 +90,7 @@ def _problem_with_duration(duration: str) -> str:
     if unsigned == "0":
         return ""
     total, at = 0, 0
-    # An empty text is looked at once, too, and refused as Go refuses it.
+    # An empty text is parsed, too, for Go's error.
     while at < len(unsigned) or not at:
         amount = _AMOUNT.match(unsigned, at)
         whole, fraction, unit = amount.groups(default="") if amount else ("", "", "")
@@ -180,7 +180,7 @@ def cron_errors(cron_job: Plain) -> Errors:
 
 
 _MAX_SCHEDULE_LENGTH: Final = 64 * 1024
-"""Characters of a schedule that is read; kube-apiserver has no limit of its own."""
+"""Length limit of a schedule; kube-apiserver has none."""
 
 
 def _schedule_errors(spec: Plain) -> Errors:

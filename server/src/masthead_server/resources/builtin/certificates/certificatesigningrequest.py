@@ -161,18 +161,18 @@ def change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
     certificate, known = text(after, "certificate"), text(before, "certificate")
     if certificate and certificate != known:
         errors += _certificate_errors(certificate)
-    gone = [each for each in _FINAL if len(of_type(new, each)) < len(of_type(old, each))]
-    errors += [forbidden(_CONDITIONS, f'updates may not remove a condition of type "{each}"') for each in gone]
+    gone = [element for element in _FINAL if len(of_type(new, element)) < len(of_type(old, element))]
+    errors += [forbidden(_CONDITIONS, f'updates may not remove a condition of type "{entry}"') for entry in gone]
     come = [verdict for verdict in VERDICTS if len(of_type(new, verdict)) > len(of_type(old, verdict))]
     if not decides:
-        errors += [forbidden(_CONDITIONS, f'updates may not add a condition of type "{each}"') for each in come]
+        errors += [forbidden(_CONDITIONS, f'updates may not add a condition of type "{item}"') for item in come]
     if known and certificate != known:
         errors.append(forbidden("status.certificate", "updates may not modify existing certificate content"))
     return errors
 
 
 def _record_user(request: Plain, user: UserInfo) -> None:
-    """Write down who requests the certificate, whatever the request says of itself."""
+    """Record the authenticated user, whatever the object contains."""
     spec = request.setdefault("spec", {})
     for field in ("uid", "extra"):
         spec.pop(field, None)
@@ -184,16 +184,16 @@ def _reset_status(request: Plain, _allocate: Allocator) -> None:
 
 
 def _keep_spec(new: Plain, old: Plain) -> None:
-    """Undo a change of what is asked for: it is ignored, not refused."""
+    """Undo a change of the spec: kube-apiserver ignores it without an error."""
     new["spec"] = old["spec"]
 
 
 def _date_conditions(new: Plain, old: Plain, allocate: Allocator) -> None:
     """Write down when a condition was written and when it came, where the writer does not."""
     since: dict[tuple[object, ...], object] = {}
-    for each in items(part(old, "status"), "conditions"):
-        if each.get("lastTransitionTime"):
-            since.setdefault(tuple(each.get(key) for key in _IDENTITY), each["lastTransitionTime"])
+    for stored in items(part(old, "status"), "conditions"):
+        if stored.get("lastTransitionTime"):
+            since.setdefault(tuple(stored.get(key) for key in _IDENTITY), stored["lastTransitionTime"])
     for condition in items(part(new, "status"), "conditions"):
         if not condition.get("lastUpdateTime"):
             condition["lastUpdateTime"] = allocate.now()
@@ -206,10 +206,10 @@ _IDENTITY: Final = ("type", "status")
 
 
 def _prepare_status(new: Plain, old: Plain, allocate: Allocator) -> None:
-    """Keep the verdict as it is; it may neither come nor go by this way, and `_change_errors` says so."""
+    """Keep the verdict: only the approval subresource may add or remove one, and `change_errors` refuses others."""
     after = items(part(new, "status"), "conditions")
     for verdict in VERDICTS:
-        places = [index for index, each in enumerate(after) if each.get("type") == verdict]
+        places = [index for index, item in enumerate(after) if item.get("type") == verdict]
         known = of_type(old, verdict)
         # With another number, a verdict came or went, which validation refuses.
         if len(places) == len(known):

@@ -62,13 +62,13 @@ def _precedence(version: str) -> _Precedence | None:
         return None
     *numbers, before = match.groups()
     # A release comes after its pre-releases, and numbers come before words.
-    words = tuple((not each.isdigit(), int(each) if each.isdigit() else 0, each) for each in (before or "").split("."))
+    words = tuple((not word.isdigit(), int(word) if word.isdigit() else 0, word) for word in (before or "").split("."))
     return tuple(map(int, numbers)), not before, words if before else ()
 
 
 def candidate_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a LeaseCandidate."""
-    leases = (text(part(each, "spec"), "leaseName") for each in (new, old))
+    leases = (text(part(state, "spec"), "leaseName") for state in (new, old))
     return candidate_errors(new) + immutable("spec.leaseName", *leases)
 
 

@@ -34,8 +34,8 @@ def subset_errors(endpoints: Plain) -> Errors:
                 errors += _address_errors(address, where)
         # A single port needs no name; several need unique names.
         many = len(items(subset, "ports")) > 1
-        for where, each in each_of(subset, "ports", at):
-            errors += _endpoint_port_errors(each, where, many=many)
+        for where, endpoint_port in each_of(subset, "ports", at):
+            errors += _endpoint_port_errors(endpoint_port, where, many=many)
     return errors
 
 
@@ -79,8 +79,8 @@ def endpoints_warnings(obj: Plain) -> list[str]:
     found: list[str] = []
     for index, subset in enumerate(items(obj, "subsets")):
         for name in ("addresses", "notReadyAddresses"):
-            for number, each in enumerate(items(subset, name)):
-                found += address_warnings(f"subsets[{index}].{name}[{number}].ip", text(each, "ip"))
+            for number, item in enumerate(items(subset, name)):
+                found += address_warnings(f"subsets[{index}].{name}[{number}].ip", text(item, "ip"))
     return found
 
 

@@ -117,7 +117,7 @@ def _order_errors(limit: Plain, path: str, name: str) -> Errors:
 
 
 def _name(limits: Plain, _allocate: Allocator) -> None:
-    """Name what has no name, as no other kind does it."""
+    """Generate a missing name; no other kind does that."""
     meta = limits["metadata"]
     if not meta.get("name"):
         meta["name"] = str(uuid.uuid5(uuid.UUID(meta["uid"]), "name"))

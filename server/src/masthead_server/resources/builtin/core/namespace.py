@@ -43,7 +43,7 @@ def namespace_errors(namespace: Plain) -> Errors:
 
 
 def namespace_status_errors(new: Plain, _old: Plain) -> Errors:
-    """Validate the phase of a namespace: it says whether it is being deleted, and nothing else."""
+    """Validate the phase of a namespace, which depends on its deletion alone."""
     phase, goes = text(part(new, "status"), "phase"), bool(metadata(new).get("deletionTimestamp"))
     wanted, empty = ("Terminating", "not empty") if goes else ("Active", "empty")
     if phase == wanted:

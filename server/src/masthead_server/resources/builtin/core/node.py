@@ -91,7 +91,7 @@ def _shown_taint(taint: Plain) -> Plain:
 
 def node_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a Node."""
-    # kube-apiserver looks at most of a node twice, and says twice what is wrong with it.
+    # kube-apiserver validates most of a node twice, and reports errors twice.
     return node_errors(new) + node_status_errors(new, old)
 
 
@@ -128,7 +128,7 @@ _NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedul
 
 
 def _prepare_node(node: Plain, _allocate: Allocator) -> None:
-    """Keep pods from a node until something says that it is ready."""
+    """Keep pods from a node until it is ready."""
     spec = node.setdefault("spec", {})
     spec.pop("configSource", None)
     _forget_config(node)
@@ -138,7 +138,7 @@ def _prepare_node(node: Plain, _allocate: Allocator) -> None:
 
 
 def _forget_config(node: Plain) -> None:
-    """Drop the state of a feature that is gone."""
+    """Drop the state of a removed feature."""
     part(node, "status").pop("config", None)
 
 

@@ -85,7 +85,7 @@ def volume_errors(volume: Plain) -> Errors:
     stated = [volume_source for volume_source in _VOLUME_SOURCES if spec.get(volume_source) is not None]
     errors += _held_errors(stated[0], spec) if stated else [required("spec", "must specify a volume type")]
     why = "may not specify more than 1 volume type"
-    errors += [forbidden(f"spec.{each}", why) for each in stated[1:]]
+    errors += [forbidden(f"spec.{item}", why) for item in stated[1:]]
     errors += follows("spec.storageClassName", spec.get("storageClassName"), class_name)
     return errors + known_or_nothing("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
 
@@ -98,7 +98,7 @@ def _held_errors(kind: str, spec: Plain) -> Errors:
             errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
         return errors
     if kind == "csi":
-        return [required(f"{path}.{each}") for each in ("driver", "volumeHandle") if not source.get(each)]
+        return [required(f"{path}.{name}") for name in ("driver", "volumeHandle") if not source.get(name)]
     return SOURCES[kind](path, source)
 
 
@@ -120,7 +120,7 @@ def _capacity_errors(capacity: Plain | None) -> Errors:
 def volume_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a PersistentVolume."""
     after, before = part(new, "spec"), part(old, "spec")
-    # kube-apiserver checks the volume twice, and says twice what is wrong with it.
+    # kube-apiserver validates the volume twice, and reports errors twice.
     errors = volume_errors(new) + volume_errors(new)
     now, then = ({key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before))
     if not same(now, then):

@@ -42,7 +42,7 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
         errors.append(forbidden("spec", f"{why}\n{difference(inner('ClaimSpec', then), inner('ClaimSpec', now))}"))
-    sizes = [amount(part(part(each, "resources"), "requests").get("storage")) for each in (after, before)]
+    sizes = [amount(part(part(state, "resources"), "requests").get("storage")) for state in (after, before)]
     held = amount(part(part(old, "status"), "capacity").get("storage"))
     if sizes[0] < sizes[1] and sizes[0] <= held:
         why = "field can not be less than status.capacity"
@@ -51,7 +51,7 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
 
 
 def _fixed_claim(after: Plain, before: Plain, *, bound: bool) -> Plain:
-    """The new claim without what it may change: one that is bound may grow."""
+    """Return the new claim without mutable fields: a bound claim may grow."""
     free: set[str] = set()
     # A claim without a class gets one later, once there is a default class.
     if before.get("storageClassName") is None and after.get("storageClassName"):
@@ -126,11 +126,11 @@ _DEFAULT_CLASS: Final = (
 
 
 def _default_class(allocate: Allocator) -> str:
-    """Name the class for claims that name none: the newest of those that are marked as the default."""
+    """Set the class of a claim without one: the newest default class."""
     marked = [
-        metadata(each)
-        for each in allocate.listed("storage.k8s.io", "storageclasses")
-        if any(part(metadata(each), "annotations").get(key) == "true" for key in _DEFAULT_CLASS)
+        metadata(storageclass)
+        for storageclass in allocate.listed("storage.k8s.io", "storageclasses")
+        if any(part(metadata(storageclass), "annotations").get(key) == "true" for key in _DEFAULT_CLASS)
     ]
     ranked = sorted(marked, key=lambda meta: text(meta, "name"))
     ranked.sort(key=lambda meta: text(meta, "creationTimestamp"), reverse=True)
@@ -141,7 +141,7 @@ _OLD_SOURCES: Final = frozenset({("", "PersistentVolumeClaim"), ("snapshot.stora
 
 
 def _pair_sources(claim: Plain) -> None:
-    """Write the source of a claim's data in both fields that can say it; the older field drops what it does not know."""
+    """Copy the data source of a claim between ``dataSource`` and ``dataSourceRef``, unless the older field lacks it."""
     spec = part(claim, "spec")
     source = part(spec, "dataSource")
     known = (text(source, "apiGroup"), text(source, "kind")) in _OLD_SOURCES

@@ -123,7 +123,7 @@ def quota_status_errors(new: Plain, _old: Plain) -> Errors:
 
 def quota_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a ResourceQuota."""
-    now, then = (words(part(each, "spec"), "scopes") for each in (new, old))
+    now, then = (words(part(state, "spec"), "scopes") for state in (new, old))
     errors = quota_errors(new)
     return errors if set(now) == set(then) else [*errors, invalid("spec.scopes", now, "field is immutable")]
 
@@ -141,7 +141,7 @@ def quota_warnings(obj: Plain) -> list[str]:
     hard = part(part(obj, "spec"), "hard")
     found: list[str] = []
     for names, limit in _QUOTAS:
-        name = next((each for each in names if each in hard), None)
+        name = next((amount_name for amount_name in names if amount_name in hard), None)
         if name is None or limit not in hard:
             continue
         requested, most = Quantity(hard[name]), Quantity(hard[limit])

@@ -87,13 +87,13 @@ _MARK: Final = re.compile(rb"^-----(BEGIN|END) ([^\n]*?)-----[ \t]*\r?$", re.MUL
 
 
 class _Block(NamedTuple):
-    """A block of PEM: what it says that it is, and what is in it."""
+    """A PEM block: its label and its content."""
 
     kind: str
     content: bytes
 
 
-# differs from kube-apiserver: it reads certificate and key, and says whether they belong together.
+# differs from kube-apiserver: it parses certificate and key, and warns if they do not match.
 def tls_warnings(obj: Plain) -> list[str]:
     """Return the warnings about the certificate and the key of a TLS Secret."""
     if obj.get("type") != "kubernetes.io/tls":
@@ -103,7 +103,7 @@ def tls_warnings(obj: Plain) -> list[str]:
     message = (
         _no_certificate([certificate.kind for certificate in certificates])
         or _no_key([key.kind for key in keys])
-        or _garbled(certificates, keys)
+        or _parse_problem(certificates, keys)
     )
     return [message] if message else []
 
@@ -114,7 +114,7 @@ def _blocks(encoded: str) -> list[_Block]:
     except binascii.Error:
         return []
     blocks: list[_Block] = []
-    for kind, body in _enclosed(text):
+    for kind, body in _iter_blocks(text):
         try:
             content = binascii.a2b_base64(b"".join(body.split()), strict_mode=True)
         except binascii.Error:
@@ -124,8 +124,8 @@ def _blocks(encoded: str) -> list[_Block]:
     return blocks
 
 
-def _enclosed(text: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Return the kind and the lines of each block: from a first line to the next last line of its kind, if there is one."""
+def _iter_blocks(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the label and the lines of each block: from its BEGIN line to the next END line with that label."""
     # All marks are found first: a search for the end from each beginning would take quadratic time.
     marks = list(_MARK.finditer(text))
     ends: dict[bytes, deque[re.Match[bytes]]] = {}
@@ -161,7 +161,7 @@ def _no_certificate(kinds: list[str]) -> str:
 
 
 def _no_key(kinds: list[str]) -> str:
-    if any(each.endswith(_KEY) for each in kinds):
+    if any(kind.endswith(_KEY) for kind in kinds):
         return ""
     if not kinds:
         return "tls: failed to find any PEM data in key input"
@@ -173,16 +173,16 @@ def _no_key(kinds: list[str]) -> str:
     )
 
 
-def _garbled(certificates: list[_Block], keys: list[_Block]) -> str:
-    certificate = next(each.content for each in certificates if each.kind == _CERTIFICATE)
-    key = next(each.content for each in keys if each.kind.endswith(_KEY))
+def _parse_problem(certificates: list[_Block], keys: list[_Block]) -> str:
+    certificate = next(block.content for block in certificates if block.kind == _CERTIFICATE)
+    key = next(key_block.content for key_block in keys if key_block.kind.endswith(_KEY))
     if certificate[:1] != bytes([_SEQUENCE]):
         return "x509: malformed certificate"
     return "tls: failed to parse private key" if key[:1] != bytes([_SEQUENCE]) else ""
 
 
 def _set_defaults(secret: Plain) -> None:
-    """Set the defaults, and move readable values to where all values are kept; a Secret never shows them again."""
+    """Set the defaults, and move ``stringData`` to ``data``; a Secret is never read with ``stringData``."""
     DEFAULTS(secret)
     texts = part(secret, "stringData")
     secret.pop("stringData", None)

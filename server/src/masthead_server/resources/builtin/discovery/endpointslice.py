@@ -34,14 +34,14 @@ def slice_errors(found: Plain) -> Errors:
     kind = text(found, "addressType")
     errors = one_of("addressType", kind, ("FQDN", "IPv4", "IPv6"))
     seen: set[str] = set()
-    for index, each in enumerate(items(found, "ports")):
-        at, name = f"ports[{index}]", text(each, "name")
+    for index, port in enumerate(items(found, "ports")):
+        at, name = f"ports[{index}]", text(port, "name")
         if name:
             errors += follows(f"{at}.name", name, names.label)
         if name in seen:
             errors.append(duplicate(f"{at}.name", name))
         seen.add(name)
-        errors += known_or_nothing(f"{at}.protocol", each.get("protocol"), PROTOCOLS)
+        errors += known_or_nothing(f"{at}.protocol", port.get("protocol"), PROTOCOLS)
     for index, endpoint in enumerate(items(found, "endpoints")):
         errors += _endpoint_errors(endpoint, f"endpoints[{index}]", kind)
     return errors

@@ -82,7 +82,7 @@ _OMIT: Final = object()
 
 
 class _Field(NamedTuple):
-    """One field under both of its names, and what stands there where it is empty."""
+    """One field under both of its names, and its zero value."""
 
     core: str
     events: str
@@ -112,15 +112,15 @@ _FIELDS: Final = (
 
 def to_core(event: Plain) -> Plain:
     """Write an event of ``events.k8s.io`` in the words of the core group."""
-    return _renamed(event, ((field.events, field.core, field.empty_in_core) for field in _FIELDS))
+    return _rename(event, ((field.events, field.core, field.empty_in_core) for field in _FIELDS))
 
 
 def from_core(event: Plain) -> Plain:
     """Write an event of the core group in the words of ``events.k8s.io``."""
-    return _renamed(event, ((field.core, field.events, field.empty_in_events) for field in _FIELDS))
+    return _rename(event, ((field.core, field.events, field.empty_in_events) for field in _FIELDS))
 
 
-def _renamed(event: Plain, names: Iterable[tuple[str, str, object]]) -> Plain:
+def _rename(event: Plain, names: Iterable[tuple[str, str, object]]) -> Plain:
     made: Plain = {name: event[name] for name in ("kind", "apiVersion", "metadata") if name in event}
     for old, new, empty in names:
         value = event.get(old)

@@ -107,8 +107,8 @@ def _rule_errors(rule: Plain, path: str) -> Errors:
     if rule.get("http") is not None:
         if not part(rule, "http").get("paths"):
             errors.append(required(f"{path}.http.paths"))
-        for at, each in each_of(part(rule, "http"), "paths", f"{path}.http"):
-            errors += _path_errors(each, at)
+        for at, http_path in each_of(part(rule, "http"), "paths", f"{path}.http"):
+            errors += _path_errors(http_path, at)
     return errors
 
 
@@ -142,9 +142,9 @@ def _prepare_ingress(ingress: Plain, allocate: Allocator) -> None:
         return
     key = "ingressclass.kubernetes.io/is-default-class"
     marked = [
-        metadata(each)
-        for each in allocate.listed("networking.k8s.io", "ingressclasses")
-        if part(metadata(each), "annotations").get(key) == "true"
+        metadata(ingressclass)
+        for ingressclass in allocate.listed("networking.k8s.io", "ingressclasses")
+        if part(metadata(ingressclass), "annotations").get(key) == "true"
     ]
     # Sorts are stable: the newest class comes first, and of equally old ones the first by name.
     ranked = sorted(marked, key=lambda meta: text(meta, "name"))

@@ -34,7 +34,7 @@ def class_errors(found: Plain) -> Errors:
     if scope == "Namespace" and namespace is None:
         errors.append(required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'"))
     if scope == "Namespace" and namespace is not None:
-        errors += [invalid(f"{path}.namespace", namespace, each) for each in names.LABEL(namespace)]
+        errors += [invalid(f"{path}.namespace", namespace, problem) for problem in names.LABEL(namespace)]
     if scope == "Cluster" and namespace is not None:
         errors.append(forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'"))
     return errors
@@ -52,7 +52,7 @@ def _controller_errors(controller: str) -> Errors:
 
 def class_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of an IngressClass."""
-    controllers = [text(part(each, "spec"), "controller") for each in (new, old)]
+    controllers = [text(part(state, "spec"), "controller") for state in (new, old)]
     return immutable("spec.controller", *controllers) + class_errors(new)
 
 

@@ -35,10 +35,10 @@ def address_errors(address: Plain) -> Errors:
 
 def address_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of an IPAddress."""
-    return immutable(_PATH, *(_shown(part(each, "spec").get("parentRef")) for each in (new, old)))
+    return immutable(_PATH, *(_format_parent(part(state, "spec").get("parentRef")) for state in (new, old)))
 
 
-def _shown(parent: Plain | None) -> Plain | None:
+def _format_parent(parent: Plain | None) -> Plain | None:
     """A parent as kube-apiserver's messages show it: with the names of Go's fields."""
     if parent is None:
         return None

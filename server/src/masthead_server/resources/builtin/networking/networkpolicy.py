@@ -61,7 +61,7 @@ def _peer_errors(peer: Plain, path: str) -> Errors:
     block = peer.get("ipBlock")
     if block is not None:
         errors += _block_errors(block, f"{path}.ipBlock")
-    stated = [each for each in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(each) is not None]
+    stated = [name for name in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(name) is not None]
     if not stated:
         errors.append(required(path, "must specify a peer"))
     elif len(stated) > 1 and block is not None:
@@ -77,14 +77,14 @@ def _block_errors(block: Plain, path: str) -> Errors:
     if errors:
         return errors
     outer = ip_network(cidr, strict=False)
-    for at, each in texts_of(block, "except", path):
-        wrong = cidr_errors(at, each)
+    for at, item in texts_of(block, "except", path):
+        wrong = cidr_errors(at, item)
         if not wrong:
-            inner = ip_network(each, strict=False)
+            inner = ip_network(item, strict=False)
             # With a longer prefix, all of it is inside if its first address is.
             inside = inner.version == outer.version and inner.network_address in outer
             if not inside or inner.prefixlen <= outer.prefixlen:
-                wrong = [invalid(at, each, "must be a strict subset of `cidr`")]
+                wrong = [invalid(at, item, "must be a strict subset of `cidr`")]
         errors += wrong
     return errors
 
@@ -95,8 +95,8 @@ def policy_errors(policy: Plain) -> Errors:
     errors = label_selector("spec.podSelector", part(spec, "podSelector"))
     for side, peers in (("ingress", "from"), ("egress", "to")):
         for at, rule in each_of(spec, side, "spec"):
-            for where, each in each_of(rule, "ports", at):
-                errors += _policy_port_errors(each, where)
+            for where, policy_port in each_of(rule, "ports", at):
+                errors += _policy_port_errors(policy_port, where)
             for where, peer in each_of(rule, peers, at):
                 errors += _peer_errors(peer, where)
     types = words(spec, "policyTypes")

@@ -27,7 +27,7 @@ def cidr_object_errors(service_cidr: Plain) -> Errors:
     errors: Errors = []
     for index, network in enumerate(networks):
         errors += cidr_errors(f"{_PATH}[{index}]", network)
-    is_v6 = [":" in each for each in networks if not cidr_errors("", each)]
+    is_v6 = [":" in cidr for cidr in networks if not cidr_errors("", cidr)]
     if is_v6 in ([True, True], [False, False]):
         why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
         errors.append(invalid(_PATH, networks, why))

@@ -21,7 +21,7 @@ def _fill_count(request: Plain) -> None:
 
 
 def _fill_old_request(request: Plain) -> None:
-    # Without a class of its own it is a list of alternatives.
+    # A request without a class is a list of alternatives.
     if request.get("deviceClassName"):
         _fill_count(request)
 

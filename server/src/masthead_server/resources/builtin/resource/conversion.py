@@ -1,7 +1,7 @@
-"""Devices in ``resource.k8s.io``: v1beta1 beside v1, which v1beta2 already looked like.
+"""Devices in ``resource.k8s.io``: conversion between v1beta1 and v1, whose shape v1beta2 shares.
 
-v1beta1 has what a request asks for in the request itself, where v1 has it under ``exactly``; and it has what is
-known of a device under ``basic``, where v1 has it in the device itself.
+v1beta1 has the fields of a request in the request itself, v1 under ``exactly``; v1beta1 has the attributes of a device
+under ``basic``, v1 in the device itself.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _REQUESTED: Final = (
     "tolerations",
     "capacity",
 )
-"""What a request says of the one device that it asks for."""
+"""The fields of a request for one device."""
 _ZERO: Final[dict[str, object]] = {"deviceClassName": "", "allocationMode": "", "count": 0}
-"""Those that say nothing when they hold this."""
+"""Their values without a meaning."""
 
 
 def claim_from_v1beta1(claim: Plain) -> Plain:
@@ -71,7 +71,7 @@ def _in_requests(spec: Plain, change: _Change) -> Plain:
 
 def _in_list(owner: Plain, name: str, change: _Change) -> Plain:
     found = items(owner, name)
-    return {**owner, name: [change(each) for each in found]} if found else owner
+    return {**owner, name: [change(item) for item in found]} if found else owner
 
 
 def _request_from_v1beta1(request: Plain) -> Plain:

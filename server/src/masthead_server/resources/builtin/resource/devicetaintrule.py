@@ -19,8 +19,8 @@ def _date_rule(rule: Plain, now: str) -> None:
 
 
 def _renew_rule(new: Plain, old: Plain, allocate: Allocator) -> None:
-    """Date a taint anew whose effect is another, unless the writer does."""
-    after, before = (part(part(each, "spec"), "taint") for each in (new, old))
+    """Update the time of a taint whose effect changes, unless the writer sets one."""
+    after, before = (part(part(state, "spec"), "taint") for state in (new, old))
     if after.get("effect") != before.get("effect") and after.get(TIME_ADDED) == before.get(TIME_ADDED):
         after.pop(TIME_ADDED, None)
     set_time_added(after, allocate)

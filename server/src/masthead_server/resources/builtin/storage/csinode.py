@@ -37,7 +37,7 @@ def _name_errors(name: str, path: str) -> Errors:
     if not name:
         return [required(path)]
     errors = [too_long(path, _MAX_NAME_LENGTH)] if len(name.encode()) > _MAX_NAME_LENGTH else []
-    return errors + [invalid(path, name, each) for each in names.SUBDOMAIN(name.lower())]
+    return errors + [invalid(path, name, problem) for problem in names.SUBDOMAIN(name.lower())]
 
 
 def _id_errors(node_id: str, path: str) -> Errors:
@@ -60,17 +60,17 @@ def _topology_errors(keys: list[str], path: str) -> Errors:
 
 
 def node_changes(new: Plain, old: Plain) -> Errors:
-    """Return the errors of a change of a CSINode: a driver stays as it is, but for what it can allocate."""
+    """Return the errors of a change of a CSINode: only the allocatable count of a driver may change."""
     errors = node_errors(new)
-    stored = {text(each, "name"): each for each in items(part(old, "spec"), "drivers")}
+    stored = {text(known_driver, "name"): known_driver for known_driver in items(part(old, "spec"), "drivers")}
     for driver in items(part(new, "spec"), "drivers"):
         before = stored.get(text(driver, "name"))
-        if before is not None and _fixed(driver) != _fixed(before):
-            errors.append(invalid("spec.drivers", _fixed(driver), IMMUTABLE))
+        if before is not None and _format_driver(driver) != _format_driver(before):
+            errors.append(invalid("spec.drivers", _format_driver(driver), IMMUTABLE))
     return errors
 
 
-def _fixed(driver: Plain) -> Plain:
+def _format_driver(driver: Plain) -> Plain:
     """What of a driver cannot be changed, as kube-apiserver's messages show it."""
     return {
         "Name": text(driver, "name"),

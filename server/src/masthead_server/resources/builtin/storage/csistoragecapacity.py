@@ -20,7 +20,7 @@ def capacity_errors(capacity: Plain) -> Errors:
     """Return the errors of a CSIStorageCapacity."""
     errors = label_selector("nodeTopology", part(capacity, "nodeTopology"))
     name = text(capacity, "storageClassName")
-    errors += [invalid("storageClassName", name, each) for each in names.SUBDOMAIN(name)]
+    errors += [invalid("storageClassName", name, problem) for problem in names.SUBDOMAIN(name)]
     if capacity.get("capacity") is not None:
         errors += not_negative_amount("capacity", capacity["capacity"])
     return errors

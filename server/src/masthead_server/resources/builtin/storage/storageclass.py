@@ -53,7 +53,7 @@ def _topology_errors(found: Plain) -> Errors:
             errors += follows(f"{at}.key", key, names.qualified_name)
             errors += [duplicate(f"{at}.key", key)] if key in allowed else []
             allowed[key] = seen
-        errors += [duplicate(f"{path}.matchLabelExpressions", "") for each in terms if each == allowed]
+        errors += [duplicate(f"{path}.matchLabelExpressions", "") for known_term in terms if known_term == allowed]
         terms.append(allowed)
     return errors
 
@@ -70,10 +70,10 @@ def class_changes(new: Plain, old: Plain) -> Errors:
 def storage_class_warnings(obj: Plain) -> list[str]:
     """Return the warnings about a StorageClass."""
     return [
-        f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {DEPRECATED[each['key']]}"
+        f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {DEPRECATED[match_label_expression['key']]}"
         for index, topology in enumerate(items(obj, "allowedTopologies"))
-        for number, each in enumerate(items(topology, "matchLabelExpressions"))
-        if each.get("key") in DEPRECATED
+        for number, match_label_expression in enumerate(items(topology, "matchLabelExpressions"))
+        if match_label_expression.get("key") in DEPRECATED
     ]
 
 

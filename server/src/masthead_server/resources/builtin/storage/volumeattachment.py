@@ -33,7 +33,7 @@ def attachment_errors(attachment: Plain) -> Errors:
         errors.append(too_long("spec.attacher", 63))
     if driver:
         # Names of CSI drivers may have capitals, so that the lower case is checked.
-        errors += [invalid("spec.attacher", driver, each) for each in names.SUBDOMAIN(driver.lower())]
+        errors += [invalid("spec.attacher", driver, problem) for problem in names.SUBDOMAIN(driver.lower())]
     has_inline = part(spec, "source").get("inlineVolumeSpec") is not None
     if volume is None and not has_inline:
         errors.append(required(path, _ONE_SOURCE))

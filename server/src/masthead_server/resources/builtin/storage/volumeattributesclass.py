@@ -28,8 +28,8 @@ def attributes_errors(found: Plain) -> Errors:
 
 def attributes_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a VolumeAttributesClass."""
-    changed = [each for each in ("driverName", "parameters") if not same(new.get(each), old.get(each))]
-    errors = [forbidden(each, f"updates to {each} are forbidden.") for each in changed]
+    changed = [name for name in ("driverName", "parameters") if not same(new.get(name), old.get(name))]
+    errors = [forbidden(item, f"updates to {item} are forbidden.") for item in changed]
     return errors + attributes_errors(new)
 
 

@@ -28,7 +28,7 @@ class GroupNames:
     """The names that the definitions of one group have been granted.
 
     Attributes:
-        resources: Plurals, singulars and short names, each as often as it is used.
+        resources: Plurals, singulars and short names, with the number of their uses.
         kinds: Kinds and the kinds of lists.
         definitions: The names of the definitions.
     """
@@ -47,7 +47,7 @@ class GroupNames:
         return names
 
     def set(self, definition: str, accepted: Plain) -> None:
-        """Put the names of a definition in place of those that it had."""
+        """Replace the names of a definition."""
         self.remove(definition)
         self.definitions[definition] = accepted
         self._count(accepted, 1)
@@ -60,16 +60,16 @@ class GroupNames:
 
     def _count(self, accepted: Plain, change: int) -> None:
         resources = [text(accepted, resource) for resource in _RESOURCES]
-        for each in [*resources, *(accepted.get("shortNames") or ())]:
-            _add(self.resources, each, change)
+        for item in [*resources, *(accepted.get("shortNames") or ())]:
+            _add(self.resources, item, change)
         for name in _KINDS:
             _add(self.kinds, text(accepted, name), change)
 
 
 class AcceptedNames:
-    """The accepted names of all definitions, by group, kept current as definitions change.
+    """The accepted names of all definitions, by group, updated with every change of a definition.
 
-    To gather them anew for each definition would take quadratic time.
+    Collecting them for each definition would take quadratic time.
     """
 
     def __init__(self) -> None:
@@ -100,10 +100,10 @@ class AcceptedNames:
 
 
 def names_status(definition: Plain, group: GroupNames, now: str) -> Plain | None:
-    """Return the status of a definition after its names were compared with those that are in use.
+    """Return the status of a definition after a comparison of its names with those in use.
 
-    ``acceptedNames`` gets the names that are free, ``NamesAccepted`` says whether all of them are, and ``Established``
-    is False until `established_status` says otherwise.
+    ``acceptedNames`` lists the free names, ``NamesAccepted`` is True if all names are free, and ``Established`` is
+    False until `established_status` sets it.
 
     Args:
         definition: The definition. It is not changed.
@@ -112,7 +112,7 @@ def names_status(definition: Plain, group: GroupNames, now: str) -> Plain | None
         now: The time, as the API writes it.
 
     Returns:
-        The status; None if it stays as it is.
+        The status; None if it does not change.
     """
     wanted = part(part(definition, "spec"), "names")
     status = part(definition, "status")
@@ -125,19 +125,19 @@ def names_status(definition: Plain, group: GroupNames, now: str) -> Plain | None
     if is_same and _set_names(granted) == _set_names(accepted):
         return None
     status = with_condition({"conditions": [], **status, "acceptedNames": granted}, condition, now)
-    return with_condition(status, _established(definition, is_accepted=condition["status"] == "True"), now)
+    return with_condition(status, _establish(definition, is_accepted=condition["status"] == "True"), now)
 
 
-def _established(definition: Plain, *, is_accepted: bool) -> Plain:
+def _establish(definition: Plain, *, is_accepted: bool) -> Plain:
     old = find_condition(definition, ESTABLISHED)
     if is_accepted and (old is None or old.get("status") != "True"):
         return condition_of(ESTABLISHED, "False", "Installing", "the initial names have been accepted")
-    # What is established stays so, whatever becomes of its names.
+    # An established definition remains established, even if it loses its names.
     return old or condition_of(ESTABLISHED, "False", "NotAccepted", "not all names are accepted")
 
 
 def _grant(wanted: Plain, accepted: Plain, group: GroupNames) -> tuple[Plain, Plain]:
-    """Return the names that are accepted from now on, and the condition; the last conflict is what it says."""
+    """Return the accepted names, and the condition with the last conflict as its message."""
     names: Plain = dict(accepted)
     conflict: tuple[str, str] | None = None
     for field in _RESOURCES:
@@ -167,7 +167,7 @@ _ORDER: Final = ("plural", "singular", "shortNames", "kind", "listKind", "catego
 
 def _short_names_conflict(wanted: Plain, accepted: Plain, used: Counter[str]) -> str:
     own = accepted.get("shortNames") or ()
-    found = [_conflict(each, "", used) for each in wanted.get("shortNames") or () if each not in own]
+    found = [_conflict(short_name, "", used) for short_name in wanted.get("shortNames") or () if short_name not in own]
     problems = list(dict.fromkeys(filter(None, found)))
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
 

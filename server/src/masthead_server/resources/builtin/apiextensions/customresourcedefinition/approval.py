@@ -20,7 +20,7 @@ _SEE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
 
 
 class Approval(NamedTuple):
-    """What the annotation of a definition in a protected group says.
+    """The meaning of the approval annotation of a definition in a protected group.
 
     Attributes:
         condition_reason: The reason of the condition: which of the four cases it is.
@@ -37,7 +37,7 @@ class Approval(NamedTuple):
 
 
 def approval_of(definition: Plain) -> Approval | None:
-    """Return what is known of the approval of an API; None if its group is not protected."""
+    """Return the approval of an API; None if its group is not protected."""
     group = text(part(definition, "spec"), "group")
     if not any(group == domain or group.endswith(f".{domain}") for domain in _DOMAINS):
         return None
@@ -54,7 +54,7 @@ def approval_of(definition: Plain) -> Approval | None:
 
 
 def approval_errors(definition: Plain, old: Plain | None = None) -> Errors:
-    """Return the errors of the annotation; an update that leaves its case as it was has none."""
+    """Return the errors of the annotation; an update that does not change the approval has none."""
     approval = approval_of(definition)
     if approval is None:
         return []

@@ -35,7 +35,7 @@ ESTABLISHED: Final = "Established"
 TERMINATING: Final = "Terminating"
 API_APPROVED: Final = "KubernetesAPIApprovalPolicyConformant"
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
-"""The finalizer that a DELETE adds; it goes when the objects of the definition are gone."""
+"""The finalizer that a DELETE adds; the controller removes it after the objects of the definition."""
 
 
 def condition_of(kind: str, status: str, reason: str, message: str) -> Plain:
@@ -55,7 +55,7 @@ DELETION_IN_PROGRESS: Final = condition_of(
 )
 """Set before the objects are deleted."""
 DELETION_COMPLETED: Final = condition_of(TERMINATING, "False", "InstanceDeletionCompleted", "removed all instances")
-"""Set when the objects are gone, together with the removal of the finalizer."""
+"""Set after the deletion of all objects, together with the removal of the finalizer."""
 NEVER_ESTABLISHED: Final = condition_of(TERMINATING, "False", "NeverEstablished", "resource was never established")
 """Set instead of `DELETION_COMPLETED` if the definition was never established."""
 
@@ -63,7 +63,7 @@ NEVER_ESTABLISHED: Final = condition_of(TERMINATING, "False", "NeverEstablished"
 def find_condition(definition: Plain, kind: str) -> Plain | None:
     """Return a condition by its type; None if it is not set."""
     found = items(part(definition, "status"), "conditions")
-    return next((each for each in found if text(each, "type") == kind), None)
+    return next((item for item in found if text(item, "type") == kind), None)
 
 
 def is_condition_true(definition: Plain, kind: str) -> bool:
@@ -75,7 +75,7 @@ def is_condition_true(definition: Plain, kind: str) -> bool:
 def with_condition(status: Plain, condition: Plain, now: str) -> Plain:
     """Return a status with a condition set.
 
-    A condition of the same type is replaced where it stands, and keeps the time of its last transition if its status
+    A condition of the same type is replaced in its position, and keeps the time of its last transition if its status
     does not change.
 
     Args:
@@ -85,13 +85,13 @@ def with_condition(status: Plain, condition: Plain, now: str) -> Plain:
     """
     before = items(status, "conditions")
     fresh = condition | {"lastTransitionTime": now}
-    after = [_replaced(each, fresh) if each.get("type") == fresh["type"] else each for each in before]
-    if not any(each.get("type") == fresh["type"] for each in before):
+    after = [_replace_condition(entry, fresh) if entry.get("type") == fresh["type"] else entry for entry in before]
+    if not any(item.get("type") == fresh["type"] for item in before):
         after.append(fresh)
     return status | {"conditions": after}
 
 
-def _replaced(old: Plain, new: Plain) -> Plain:
+def _replace_condition(old: Plain, new: Plain) -> Plain:
     is_same = old.get("status") == new["status"] and old.get("lastTransitionTime")
     since = old["lastTransitionTime"] if is_same else new["lastTransitionTime"]
     return old | new | {"lastTransitionTime": since}
@@ -114,7 +114,7 @@ def established_status(definition: Plain, now: str) -> Plain | None:
 
 
 def approval_status(definition: Plain, now: str) -> Plain | None:
-    """Return the status that says whether the API of a protected group was approved; None for other groups."""
+    """Return the status with the approval condition of a protected group; None for other groups."""
     approval = approval_of(definition)
     if approval is None:
         return None

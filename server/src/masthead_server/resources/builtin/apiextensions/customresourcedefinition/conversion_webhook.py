@@ -75,7 +75,7 @@ def _review_errors(versions: list[str], path: str, ratchet: Ratchet) -> Errors:
         if version in versions[:index]:
             errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
         else:
-            errors += [invalid(f"{path}[{index}]", version, each) for each in names.LABEL_1035(version)]
+            errors += [invalid(f"{path}[{index}]", version, problem) for problem in names.LABEL_1035(version)]
     if not ratchet.allows_unknown_reviews and not set(versions) & set(KNOWN_REVIEWS):
         errors.append(invalid(path, versions, f"must include at least one of {', '.join(KNOWN_REVIEWS)}"))
     return errors

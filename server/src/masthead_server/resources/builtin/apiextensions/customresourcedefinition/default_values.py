@@ -29,7 +29,7 @@ _TYPE: Final = {"kind": "Validation", "apiVersion": "validation/v1"}
 
 
 class _Place(NamedTuple):
-    """Where a schema stands within the whole object that it is part of.
+    """The position of a schema within the object.
 
     Attributes:
         root: The schema of the whole object.
@@ -59,7 +59,7 @@ def default_errors(schema: Schema, path: str, *, may_have_unknown: bool = False)
 
     Args:
         schema: The schema of a custom resource.
-        path: Where it stands in its definition.
+        path: Its path in the definition.
         may_have_unknown: Whether defaults may have unknown fields, because they had before.
     """
     root = structs.replace(schema, embedded_resource=True)
@@ -68,7 +68,7 @@ def default_errors(schema: Schema, path: str, *, may_have_unknown: bool = False)
 
 def has_unpruned_default(schema: Schema) -> bool:
     """Tell whether a default has unknown fields."""
-    return any(each.has_default and _is_unpruned(each) for each in _all_below(schema))
+    return any(entry.has_default and _is_unpruned(entry) for entry in _all_below(schema))
 
 
 def _errors(schema: Schema, path: str, place: _Place, *, may_have_unknown: bool) -> Errors:
@@ -105,7 +105,7 @@ def _value_errors(schema: Schema, path: str, *, may_have_unknown: bool) -> Error
         errors.append(invalid(path, schema.default, "must not have unknown fields"))
     embedded = gather(lambda: embedded_errors(schema.default, schema))
     if embedded:
-        return errors + [_moved(each, path) for each in embedded]
+        return errors + [_prefix_path(entry, path) for entry in embedded]
     return errors + _type_errors(schema, path)
 
 
@@ -113,7 +113,7 @@ def _type_errors(schema: Schema, path: str) -> Errors:
     """Check a default against its schema, and by the rules of that."""
     if errors := compile_validator(_of_any_type(schema)).errors(schema.default, path=path):
         return errors
-    if not any(each.rules for each in _all_below(schema)):
+    if not any(entry.rules for entry in _all_below(schema)):
         return []
     rules = compile_rules(schema, is_root=schema.embedded_resource)
     # As a value that does not change, and as a new one: a rule may use the old value if there is one.
@@ -123,13 +123,13 @@ def _type_errors(schema: Schema, path: str) -> Errors:
 
 def _of_any_type(schema: Schema) -> Schema:
     """Return a schema in which an integer or string is any value: kube-apiserver checks defaults without this."""
-    if not any(each.int_or_string for each in _all_below(schema)):
+    if not any(entry.int_or_string for entry in _all_below(schema)):
         return schema
     values, items = schema.additional_properties, schema.items
     return structs.replace(
         schema,
         int_or_string=False,
-        properties={name: _of_any_type(each) for name, each in schema.properties.items()},
+        properties={name: _of_any_type(value) for name, value in schema.properties.items()},
         additional_properties=_of_any_type(values) if isinstance(values, Schema) else values,
         items=_of_any_type(items) if items is not None else None,
     )
@@ -148,7 +148,7 @@ def _is_unpruned(schema: Schema) -> bool:
     return bool(prune(value, schema, is_object=schema.embedded_resource)) or value != schema.default
 
 
-def _moved(error: FieldError, path: str) -> FieldError:
-    """Return an error of a part of a value that stands at a path."""
+def _prefix_path(error: FieldError, path: str) -> FieldError:
+    """Return an error of a part of the value at a path."""
     dot = "" if error.field.startswith("[") or not error.field else "."
     return replace(error, field=f"{path}{dot}{error.field}")

@@ -1,4 +1,4 @@
-"""What a DELETE does to a CustomResourceDefinition at once; its controller does the rest."""
+"""The immediate effect of a DELETE on a CustomResourceDefinition; its controller does the rest."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The internal form of a CustomResourceDefinition, which kube-apiserver validates and which its messages show.
 
-What all versions have alike, such as the only schema of a single version, stands at the top there. So an error of
+Properties common to all versions, such as the only schema of a single version, are at the top there. So an error of
 that schema is about ``spec.validation.openAPIV3Schema``.
 """
 
@@ -37,7 +37,7 @@ class Version:
     """One version, as far as it differs from the others.
 
     Attributes:
-        plain: The version as it was sent.
+        plain: The version in the request.
         schema: Its schema; None if it has none or all versions have the same.
         subresources: Its subresources; None likewise.
         columns: Its printer columns; empty likewise.
@@ -61,7 +61,7 @@ class InternalSpec:
     """The spec of a definition.
 
     Attributes:
-        plain: The spec as it was sent.
+        plain: The spec in the request.
         versions: The versions.
         shared: What all versions have in common.
     """
@@ -76,36 +76,43 @@ class InternalSpec:
         spec = part(definition, "spec")
         sent = [_version(version) for version in items(spec, "versions")]
         first = sent[0] if sent else Version({}, None, None, [], [])
-        common = {name for name in _HOISTED if all(same(getattr(each, name), getattr(first, name)) for each in sent)}
+        common = {
+            name
+            for name in _HOISTED
+            if all(same(getattr(version_value, name), getattr(first, name)) for version_value in sent)
+        }
         empty: dict[str, Any] = {"schema": None, "subresources": None, "columns": [], "selectable": []}
         versions = [
-            Version(each.plain, **{name: empty[name] if name in common else getattr(each, name) for name in empty})
-            for each in sent
+            Version(
+                known_version.plain,
+                **{name: empty[name] if name in common else getattr(known_version, name) for name in empty},
+            )
+            for known_version in sent
         ]
         shared = {name: getattr(first, name) if name in common else empty[name] for name in empty}
         return cls(spec, versions, Version({}, **shared))
 
     @property
     def preserves_unknown(self) -> bool:
-        """Whether unknown fields of all objects are kept, as only definitions of old do."""
+        """Whether objects preserve unknown fields, a setting of old definitions only."""
         return self.plain.get("preserveUnknownFields") is True
 
     def schemas(self) -> Iterator[Plain]:
         """Yield the schema that is shared, or those of the versions."""
-        for each in (self.shared, *self.versions):
-            if each.schema is not None:
-                yield each.schema
+        for item in (self.shared, *self.versions):
+            if item.schema is not None:
+                yield item.schema
 
     def schema_of(self, version: str) -> Plain | None:
         """Return the schema of a version; None if there is no such version or schema."""
-        for each in self.versions:
-            if each.name == version:
-                return each.schema if each.schema is not None else self.shared.schema
+        for other in self.versions:
+            if other.name == version:
+                return other.schema if other.schema is not None else self.shared.schema
         return None
 
     def has_schema_with(self, is_wanted: Callable[[Plain], object]) -> bool:
         """Tell whether any schema, at any depth, is as wanted."""
-        return any(is_wanted(each) for schema in self.schemas() for each in schemas_below(schema))
+        return any(is_wanted(item) for schema in self.schemas() for item in schemas_below(schema))
 
 
 _HOISTED: Final = ("schema", "subresources", "columns", "selectable")
@@ -123,17 +130,19 @@ def _version(plain: Plain) -> Version:
 
 
 def same(one: object, other: object) -> bool:
-    """Tell whether two schemas, or other parts, are equal to Go: what is empty is as good as unset."""
+    """Tell whether two schemas, or other parts, are equal in Go, where empty equals unset."""
     return one == other or _set_values(one) == _set_values(other)
 
 
 def _set_values(value: object) -> object:
     if isinstance(value, dict):
         plain = cast("Plain", value)
-        found = {key: each if key in _VERBATIM else _set_values(each) for key, each in plain.items()}
-        return {key: each for key, each in found.items() if not _is_unset(key, each)}
+        found = {
+            key: inner_value if key in _VERBATIM else _set_values(inner_value) for key, inner_value in plain.items()
+        }
+        return {key: nested for key, nested in found.items() if not _is_unset(key, nested)}
     if isinstance(value, list):
-        return [_set_values(each) for each in cast("list[object]", value)]
+        return [_set_values(item) for item in cast("list[object]", value)]
     return value
 
 
@@ -207,7 +216,7 @@ def children(schema: Plain) -> list[Plain]:
     below.append(schema.get("additionalItems"))
     for name in ("definitions", "dependencies"):
         below += part(schema, name).values()
-    return [cast("Plain", each) for each in below if isinstance(each, dict)]
+    return [cast("Plain", item) for item in below if isinstance(item, dict)]
 
 
 def tree_of(schema: Plain) -> Schema:
@@ -221,11 +230,11 @@ def tree_of(schema: Plain) -> Schema:
 
 def _without_empty_items(value: object) -> object:
     if isinstance(value, list):
-        return [_without_empty_items(each) for each in cast("list[object]", value)]
+        return [_without_empty_items(item) for item in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
     found = cast("Plain", value)
-    return {key: _without_empty_items(each) for key, each in found.items() if (key, each) != ("items", [])}
+    return {key: _without_empty_items(nested) for key, nested in found.items() if (key, nested) != ("items", [])}
 
 
 # What follows writes Go's structs as JSON: every field, in their order, under their Go names.
@@ -276,7 +285,7 @@ _SCHEMA_FIELDS: Final[dict[str, tuple[str, object]]] = {
     "XMapType": ("x-kubernetes-map-type", None),
     "XValidations": ("x-kubernetes-validations", None),
 }
-"""The fields of a schema: the name in Go, the name in JSON, and the value of one that is not set."""
+"""The fields of a schema: the name in Go, the name in JSON, and the zero value."""
 
 
 def set_fields(schema: Plain) -> Iterator[str]:
@@ -291,7 +300,7 @@ def shown_schema(schema: Plain) -> Plain:
     found = {name: schema.get(key, zero) for name, (key, zero) in _SCHEMA_FIELDS.items()}
     for name in ("AllOf", "OneOf", "AnyOf"):
         if found[name] is not None:
-            found[name] = [shown_schema(each) for each in cast("list[Plain]", found[name])]
+            found[name] = [shown_schema(item) for item in cast("list[Plain]", found[name])]
     for name in ("Properties", "PatternProperties", "Definitions"):
         if found[name] is not None:
             below = cast("dict[str, Plain]", found[name])
@@ -308,7 +317,7 @@ def shown_schema(schema: Plain) -> Plain:
         docs = cast("Plain", found["ExternalDocs"])
         found["ExternalDocs"] = {"Description": text(docs, "description"), "URL": text(docs, "url")}
     if found["XValidations"] is not None:
-        found["XValidations"] = [shown_rule(each) for each in cast("list[Plain]", found["XValidations"])]
+        found["XValidations"] = [shown_rule(entry) for entry in cast("list[Plain]", found["XValidations"])]
     for name in ("Default", "Enum", "Example"):
         found[name] = _sorted_keys(found[name])
     return found
@@ -322,10 +331,11 @@ def _shown_schema_or_bool(value: object) -> Plain | None:
 
 
 def shown_items(value: object) -> Plain | None:
+    """Return the ``items`` of a schema as messages print them: one schema, or a list of schemas."""
     if value is None:
         return None
     if isinstance(value, list):
-        return {"Schema": None, "JSONSchemas": [shown_schema(each) for each in cast("list[Plain]", value)]}
+        return {"Schema": None, "JSONSchemas": [shown_schema(item) for item in cast("list[Plain]", value)]}
     return {"Schema": shown_schema(cast("Plain", value)), "JSONSchemas": None}
 
 
@@ -364,7 +374,7 @@ def _shown_version(version: Version) -> Plain:
         "Schema": None if version.schema is None else {"OpenAPIV3Schema": shown_schema(version.schema)},
         "Subresources": _shown_subresources(version.subresources),
         "AdditionalPrinterColumns": [_shown_column(column) for column in version.columns] or None,
-        "SelectableFields": [{"JSONPath": text(each, "jsonPath")} for each in version.selectable] or None,
+        "SelectableFields": [{"JSONPath": text(item, "jsonPath")} for item in version.selectable] or None,
     }
 
 
@@ -399,5 +409,5 @@ def _sorted_keys(value: object) -> object:
         found = cast("Plain", value)
         return {key: _sorted_keys(found[key]) for key in sorted(found)}
     if isinstance(value, list):
-        return [_sorted_keys(each) for each in cast("list[object]", value)]
+        return [_sorted_keys(item) for item in cast("list[object]", value)]
     return value

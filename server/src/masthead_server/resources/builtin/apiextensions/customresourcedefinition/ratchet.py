@@ -1,4 +1,4 @@
-"""What an update of a definition may leave as it is, although it would not be accepted anew."""
+"""Ratcheting: violations in a stored definition that an update may leave unchanged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Ratchet:
 
     @property
     def preserves_unknown(self) -> bool:
-        """Whether unknown fields of all objects are kept."""
+        """Whether objects preserve unknown fields."""
         return self._spec is not None and self._spec.preserves_unknown
 
     @cached_property
@@ -65,7 +65,7 @@ class Ratchet:
         return self._spec is not None and any(map(_is_non_structural, self._spec.schemas()))
 
     def ratcheting(self, *, is_structural: bool, is_unchanged: bool) -> RatchetingRules:
-        """Return what a schema may have because a stored one has it.
+        """Return the violations that a stored schema excuses.
 
         Args:
             is_structural: Whether the schema must be structural.
@@ -111,7 +111,7 @@ class Ratchet:
             return False
         if not version:
             return same(self._spec.shared.selectable, fields)
-        return any(each.name == version and same(each.selectable, fields) for each in self._spec.versions)
+        return any(other.name == version and same(other.selectable, fields) for other in self._spec.versions)
 
 
 def _has_unpruned_default(schema: Plain) -> bool:

@@ -1,7 +1,7 @@
-"""Reports on the schemas of definitions: all that is wrong with a schema by itself, found once.
+"""Reports on the schemas of definitions: all errors of a schema in isolation, found once.
 
 To validate a schema takes long compared with a request, up to seconds for the largest ones. The report on a schema is
-kept, so that it can be made in a thread before the definition is written, and need not be made again when a definition
+cached, so that a thread can make it before the definition is written, and it need not be made again when a definition
 is written with the schema that it had.
 """
 
@@ -39,7 +39,7 @@ __all__ = ["MAX_SCHEMA_DEPTH", "RatchetingRules", "SchemaReport", "report_on"]
 MAX_SCHEMA_DEPTH: Final = 128
 """Levels of a schema. kube-apiserver has no limit but that of JSON, ten thousand."""
 _MAX_CACHED: Final = 256
-"""How many reports are kept. A report on a schema without errors is small."""
+"""Cached reports. A report on a schema without errors is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ STRICT: Final = RatchetingRules()
 
 @dataclass(frozen=True, slots=True)
 class SchemaReport:
-    """What is wrong with a schema.
+    """The errors of a schema.
 
     Attributes:
         is_too_deep: Whether schemas stand within each other too often; nothing else is known then.
@@ -104,7 +104,7 @@ def report_on(schema: Plain, path: str) -> SchemaReport:
 
     Args:
         schema: The schema of an object.
-        path: Where it stands in its definition.
+        path: Its path in the definition.
     """
     key = (hashlib.sha256(msgspec.json.encode(schema)).digest(), path)
     found = _kept.get(key)
@@ -120,7 +120,7 @@ def make_report(schema: Plain, path: str, ratcheting: RatchetingRules) -> Schema
 
     Args:
         schema: The schema of an object.
-        path: Where it stands in its definition.
+        path: Its path in the definition.
         ratcheting: What it may have although a new one may not.
     """
     if _is_too_deep(schema):
@@ -128,7 +128,7 @@ def make_report(schema: Plain, path: str, ratcheting: RatchetingRules) -> Schema
     unsupported = "" if ratcheting.allow_non_structural else unsupported_problem(schema)
     tree = None if unsupported or ratcheting.allow_non_structural else tree_of(schema)
     below = list(schemas_below(schema))
-    has_defaults = any(each.get("default") is not None for each in below)
+    has_defaults = any(item.get("default") is not None for item in below)
     tree_errors: Errors = []
     if tree is not None:
         tree_errors = gather(lambda: _tree_errors(tree, path, ratcheting, has_defaults=has_defaults))
@@ -174,7 +174,7 @@ def _is_too_deep(schema: Plain) -> bool:
     """Tell whether schemas stand within each other more than `MAX_SCHEMA_DEPTH` times."""
     level = [schema]
     for _ in range(MAX_SCHEMA_DEPTH):
-        level = [below for each in level for below in children(each)]
+        level = [below for item in level for below in children(item)]
         if not level:
             return False
     return True

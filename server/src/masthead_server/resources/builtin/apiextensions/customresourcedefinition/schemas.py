@@ -64,7 +64,7 @@ _SIMPLE: Final = frozenset(
 
 
 class _Scope(NamedTuple):
-    """What holds for a schema because of where it stands.
+    """Constraints on a schema from its position.
 
     Attributes:
         no_default: Why it may not have a default; empty if it may.
@@ -79,7 +79,7 @@ _ANYWHERE: Final = _Scope()
 
 
 class SchemaValidation:
-    """Validates the schema of a version, or the one that all versions share.
+    """Validates the schema of a version, or the common schema of all versions.
 
     Args:
         allows_any_type: Whether a type that does not exist is accepted.
@@ -172,18 +172,18 @@ class SchemaValidation:
         if isinstance(schema.get("not"), dict):
             self._check(schema["not"], f"{path}.not", scope)
         for name in ("allOf", "oneOf", "anyOf"):
-            for index, each in enumerate(items(schema, name)):
-                self._check(each, f"{path}.{name}[{index}]", scope)
-        for name, each in part(schema, "definitions").items():
-            self._check(each, f"{path}.definitions[{name}]", scope)
+            for index, subschema in enumerate(items(schema, name)):
+                self._check(subschema, f"{path}.{name}[{index}]", scope)
+        for name, value in part(schema, "definitions").items():
+            self._check(value, f"{path}.definitions[{name}]", scope)
         listed: Any = schema.get("items")
         if isinstance(listed, dict):
             self._check(cast("Plain", listed), f"{path}.items", scope)
         elif isinstance(listed, list):
-            for index, each in enumerate(cast("list[Plain]", listed)):
-                self._check(each, f"{path}.items[{index}]", scope)
+            for index, item in enumerate(cast("list[Plain]", listed)):
+                self._check(item, f"{path}.items[{index}]", scope)
         for name in part(schema, "dependencies"):
-            # What is a list of names instead has nothing to check.
+            # A list of names instead has nothing to check.
             self._check(part(schema["dependencies"], name), f"{path}.dependencies[{name}]", scope)
 
     def _check_map_type(self, schema: Plain, path: str) -> None:

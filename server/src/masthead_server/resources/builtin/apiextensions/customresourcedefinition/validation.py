@@ -122,15 +122,15 @@ def _group_errors(group: str) -> Errors:
 def _missing_schema_errors(spec: InternalSpec, ratchet: Ratchet) -> Errors:
     if spec.shared.schema is not None:
         return []
-    missing = [(index, each) for index, each in enumerate(spec.versions) if each.schema is None]
+    missing = [(index, version) for index, version in enumerate(spec.versions) if version.schema is None]
     if not ratchet.allows_missing_schema:
         return [required(f"spec.versions[{index}].schema.openAPIV3Schema") for index, _ in missing]
     if spec.preserves_unknown:
         return []
     return [
         required(f"spec.versions[{index}].schema.openAPIV3Schema", "because otherwise all fields are pruned")
-        for index, each in missing
-        if each.plain.get("served")
+        for index, item in missing
+        if item.plain.get("served")
     ]
 
 
@@ -180,7 +180,7 @@ def _shared_errors(spec: InternalSpec, ratchet: Ratchet, *, is_structural: bool)
             shared.schema,
             "spec.validation",
             ratchet,
-            has_status=any(_has_status(each.subresources) for each in (shared, *spec.versions)),
+            has_status=any(_has_status(item.subresources) for item in (shared, *spec.versions)),
             is_structural=is_structural,
             is_unchanged=ratchet.has_schema(spec.versions[0].name, shared.schema),
         )
@@ -234,7 +234,7 @@ def _stored_version_errors(stored: list[str] | None, spec: InternalSpec) -> Erro
 
 def _required_name_errors(found: Plain) -> Errors:
     wanted = ("plural", "singular", "kind", "listKind")
-    return [required(f"spec.names.{each}") for each in wanted if not text(found, each)]
+    return [required(f"spec.names.{item}") for item in wanted if not text(found, item)]
 
 
 def _name_errors(found: Plain, path: str) -> Errors:

@@ -46,7 +46,7 @@ def reports_on(definition: Plain) -> list[SchemaReport]:
 
 def spec_reports(spec: InternalSpec) -> list[SchemaReport]:
     """Return the reports on the schema that all versions share, and on those of the versions."""
-    schemas = [(f"spec.versions[{index}].schema", each.schema) for index, each in enumerate(spec.versions)]
+    schemas = [(f"spec.versions[{index}].schema", version.schema) for index, version in enumerate(spec.versions)]
     schemas.insert(0, ("spec.validation", spec.shared.schema))
     return [report_on(schema, f"{path}.{_FIELD}") for path, schema in schemas if schema is not None]
 
@@ -64,8 +64,8 @@ def schema_errors(
 
     Args:
         schema: The schema of an object.
-        path: Where the validation stands that has the schema.
-        ratchet: What an update may leave as it is.
+        path: The path of the validation with the schema.
+        ratchet: The violations that an update may leave unchanged.
         has_status: Whether the status is a subresource.
         is_structural: Whether the schema must be structural.
         is_unchanged: Whether the schema was there before; the cost of each of its rules is not limited again.
@@ -76,7 +76,7 @@ def schema_errors(
         # differs from kube-apiserver, which takes any depth: every operation on a schema would have to.
         return [invalid(path, "", f"must not be nested more than {MAX_SCHEMA_DEPTH} levels deep")]
     if not report.is_clean:
-        # Only now: to look at the stored schemas takes as long as to look at this one.
+        # Only now, because checking the stored schemas takes as long as checking this one.
         ratcheting = ratchet.ratcheting(is_structural=is_structural, is_unchanged=is_unchanged)
         if ratcheting != RatchetingRules():
             report = make_report(schema, path, ratcheting)
@@ -93,7 +93,10 @@ def _root_errors(schema: Plain, path: str) -> Errors:
     for name in set_fields(schema):
         if name == "Type":
             if schema["type"] != "object":
-                why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+                why = (
+                    'only "object" is allowed as the type at the root of the schema '
+                    "if the status subresource is enabled"
+                )
                 return [invalid(f"{path}.type", text(schema, "type"), why)]
         elif name not in _AT_ROOT.split():
             why = f"only [{_AT_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"

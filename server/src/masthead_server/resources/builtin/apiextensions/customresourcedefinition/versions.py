@@ -34,7 +34,7 @@ def deprecation_errors(version: Plain, path: str) -> Errors:
         errors.append(invalid(path, warning, f"must be <= {_MAX_WARNING_LENGTH} characters long"))
     if not warning:
         errors.append(invalid(path, warning, "must not be an empty string"))
-    at = next((index for index, each in enumerate(warning) if not each.isprintable()), None)
+    at = next((index for index, item in enumerate(warning) if not item.isprintable()), None)
     if at is not None:
         index = len(warning[:at].encode())
         why = f"must only contain printable UTF-8 characters; non-printable character found at index {index}"
@@ -97,13 +97,13 @@ def selectable_errors(fields: list[Plain], schema: Schema, path: str, *, may_be_
     Args:
         fields: The fields.
         schema: The schema that has them.
-        path: Where the list stands.
+        path: The path of the list.
         may_be_many: Whether there may be more than the limit, because there were before.
     """
     errors: Errors = []
     seen: set[str] = set()
-    for index, each in enumerate(fields):
-        at, json_path = f"{path}[{index}].jsonPath", text(each, "jsonPath")
+    for index, selectable in enumerate(fields):
+        at, json_path = f"{path}[{index}].jsonPath", text(selectable, "jsonPath")
         if not json_path:
             errors.append(required(at))
             continue

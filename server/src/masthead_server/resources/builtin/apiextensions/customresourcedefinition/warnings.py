@@ -17,6 +17,6 @@ __all__ = ["format_warnings"]
 
 def format_warnings(new: Plain, old: Plain) -> list[str]:
     """Return warnings about formats in schemas that are unknown, and were not there before."""
-    before = {each for report in reports_on(old) for each in report.formats}
-    found = dict.fromkeys(each for report in reports_on(new) for each in report.formats)
-    return [f"unrecognized format {quoted(each)}" for each in found if each not in before]
+    before = {format_name for report in reports_on(old) for format_name in report.formats}
+    found = dict.fromkeys(known_format_name for report in reports_on(new) for known_format_name in report.formats)
+    return [f"unrecognized format {quoted(item)}" for item in found if item not in before]

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: v1, which knows the processor only, beside v2, which is stored.
+"""HorizontalPodAutoscalers: conversion between v1, which has CPU targets only, and v2, the stored version.
 
 What v1 has no field for travels in annotations: metrics and conditions as v1's unserved types write them, the
 behavior under the names that Go's fields have. An annotation that cannot be read counts as not there.
@@ -34,21 +34,21 @@ _CARRIED: Final = frozenset(
 _DEFAULT_TARGET: Final = 80
 """Percent of the processor that v1 aims at where nothing is said."""
 
-_ESCAPED: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"})
-"""What Go's JSON never writes as it is."""
+_ESCAPED: Final = str.maketrans({element: f"\\u{ord(element):04x}" for element in "<>&\u2028\u2029"})
+"""Characters that Go's JSON escapes."""
 
 
 def without_v1_annotations(scaler: Plain) -> Plain:
-    """Leave out the annotations that mean something in v1 only: in v2 they are never kept."""
+    """Drop the annotations with a meaning in v1 only, which v2 never stores."""
     annotations = part(part(scaler, "metadata"), "annotations")
-    return scaler if _CARRIED.isdisjoint(annotations) else _annotated(scaler, {})
+    return scaler if _CARRIED.isdisjoint(annotations) else _annotate(scaler, {})
 
 
 def v1_to_v2(scaler: Plain) -> Plain:
     """Write an autoscaler of v1 as one of v2, with what its annotations carry."""
     annotations = part(part(scaler, "metadata"), "annotations")
     return {
-        **_annotated(scaler, {}),
+        **_annotate(scaler, {}),
         "spec": _spec_to_v2(scaler, annotations),
         "status": _status_to_v2(scaler, annotations),
     }
@@ -66,7 +66,7 @@ def v2_to_v1(scaler: Plain) -> Plain:
         _CONDITIONS: [_condition(condition) for condition in items(status, "conditions")],
     }
     texts = {name: _go_json(value) for name, value in carried.items() if value}
-    return {**_annotated(scaler, texts), "spec": _spec_to_v1(spec), "status": _status_to_v1(status)}
+    return {**_annotate(scaler, texts), "spec": _spec_to_v1(spec), "status": _status_to_v1(status)}
 
 
 class _UnreadableError(Exception):
@@ -74,7 +74,7 @@ class _UnreadableError(Exception):
 
 
 class _Row(NamedTuple):
-    """A field of v1 and where v2 has it.
+    """A field of v1 and its path in v2.
 
     Attributes:
         name: The field of v1.
@@ -210,9 +210,9 @@ def _source_to_v1(found: Plain, rows: tuple[_Row, ...]) -> Plain:
 
 
 def _metric_to_v2(metric: Plain, rows: dict[str, tuple[_Row, ...]]) -> Plain:
-    made: Plain = {"type": _text(_named(metric, "type") or "")}
+    made: Plain = {"type": _text(_find_value(metric, "type") or "")}
     for source, fields in rows.items():
-        found = _named(metric, source)
+        found = _find_value(metric, source)
         if found is not None:
             made[source] = _source_to_v2(_object(found), fields)
             if rows is _TARGETS:
@@ -226,7 +226,7 @@ def _source_to_v2(found: Plain, rows: tuple[_Row, ...]) -> Plain:
         owner = made
         for step in row.path[:-1]:
             owner = owner.setdefault(step, {})
-        value = _named(found, row.name)
+        value = _find_value(found, row.name)
         kept = row.always if value is None else row.read(value)
         if kept is not None:
             owner[row.field] = kept
@@ -234,7 +234,7 @@ def _source_to_v2(found: Plain, rows: tuple[_Row, ...]) -> Plain:
 
 
 def _say_type(source: str, made: Plain) -> None:
-    """v1 lets the values themselves say what is aimed at."""
+    """In v1, the present values determine the target type."""
     target = part(made, "target")
     deciding, its_type, otherwise = _TARGET_TYPES[source]
     # A target that is an average has a plain value only where it is more than what v1 cannot leave out.
@@ -247,7 +247,7 @@ def _spec_to_v2(scaler: Plain, annotations: Plain) -> Plain:
     spec = part(scaler, "spec")
     made = {name: value for name, value in spec.items() if name != "targetCPUUtilizationPercentage"}
     wanted = spec.get("targetCPUUtilizationPercentage")
-    metrics = _carried(annotations, _METRICS, lambda each: _metric_to_v2(each, _TARGETS)) or []
+    metrics = _read_annotation(annotations, _METRICS, lambda each: _metric_to_v2(each, _TARGETS)) or []
     # v1 without any metric means CPU at the default target, which v2 has to state.
     if wanted is not None or not metrics:
         metrics.append(
@@ -263,7 +263,7 @@ def _spec_to_v2(scaler: Plain, annotations: Plain) -> Plain:
 
 def _spec_to_v1(spec: Plain) -> Plain:
     made = {name: value for name, value in spec.items() if name not in {"metrics", "behavior"}}
-    targets = [each for each in map(_cpu_target, items(spec, "metrics")) if each is not None]
+    targets = [item for item in map(_cpu_target, items(spec, "metrics")) if item is not None]
     return {**made, "targetCPUUtilizationPercentage": targets[0]} if targets else made
 
 
@@ -274,11 +274,11 @@ def _status_to_v2(scaler: Plain, annotations: Plain) -> Plain:
         made["currentReplicas"] = status["currentReplicas"]
     made["desiredReplicas"] = status.get("desiredReplicas") or 0
     percent = status.get("currentCPUUtilizationPercentage")
-    metrics = _carried(annotations, _CURRENT, lambda each: _metric_to_v2(each, _CURRENTS))
+    metrics = _read_annotation(annotations, _CURRENT, lambda each: _metric_to_v2(each, _CURRENTS))
     if metrics is None and percent is not None:
         metrics = [_cpu({"averageUtilization": percent}, "current")]
     made["currentMetrics"] = metrics
-    conditions = _carried(annotations, _CONDITIONS, _condition)
+    conditions = _read_annotation(annotations, _CONDITIONS, _condition)
     return {**made, "conditions": conditions} if conditions else made
 
 
@@ -315,10 +315,10 @@ def _cpu_value(metric: Plain, holder: str) -> object:
 
 
 def _condition(found: Plain) -> Plain:
-    made: Plain = {name: _text(_named(found, name) or "") for name in ("type", "status")}
-    made["lastTransitionTime"] = _named(found, "lastTransitionTime")
+    made: Plain = {name: _text(_find_value(found, name) or "") for name in ("type", "status")}
+    made["lastTransitionTime"] = _find_value(found, "lastTransitionTime")
     for name in ("reason", "message"):
-        if fields := _named(found, name):
+        if fields := _find_value(found, name):
             made[name] = _text(fields)
     return made
 
@@ -327,7 +327,7 @@ _DIRECTIONS: Final = ("scaleUp", "scaleDown")
 _RULES: Final[dict[str, Callable[[object], object]]] = {
     "stabilizationWindowSeconds": _number,
     "selectPolicy": _text,
-    "policies": lambda found: [_policy(_object(each)) for each in _list(found)],
+    "policies": lambda found: [_policy(_object(entry)) for entry in _list(found)],
     "tolerance": _quantity,
 }
 _POLICY: Final[tuple[tuple[str, Callable[[object], object], object], ...]] = (
@@ -338,12 +338,12 @@ _POLICY: Final[tuple[tuple[str, Callable[[object], object], object], ...]] = (
 
 
 def _behavior_to_v1(behavior: Plain) -> Plain:
-    """Go writes this one with the names of its own fields, and with every field."""
+    """Go writes this struct with Go's field names, and with every field."""
     made = {
         direction: _rules_to_v1(part(behavior, direction)) if isinstance(behavior.get(direction), dict) else None
         for direction in _DIRECTIONS
     }
-    return cast("Plain", _capitalized(made))
+    return cast("Plain", _capitalize(made))
 
 
 def _rules_to_v1(rules: Plain) -> Plain:
@@ -354,36 +354,36 @@ def _rules_to_v1(rules: Plain) -> Plain:
     return made
 
 
-def _capitalized(value: object) -> object:
+def _capitalize(value: object) -> object:
     if isinstance(value, dict):
         named = cast("dict[str, object]", value)
-        return {name[0].upper() + name[1:]: _capitalized(each) for name, each in named.items()}
+        return {name[0].upper() + name[1:]: _capitalize(nested) for name, nested in named.items()}
     if isinstance(value, list):
-        return [_capitalized(each) for each in cast("list[object]", value)]
+        return [_capitalize(item) for item in cast("list[object]", value)]
     return value
 
 
 def _behavior_to_v2(annotations: Plain) -> Plain | None:
     try:
-        found = _object(_parsed(annotations, _BEHAVIOR))
-        rules = {name: _named(found, name) for name in _DIRECTIONS}
-        return {name: _rules_to_v2(_object(each)) for name, each in rules.items() if each is not None}
+        found = _object(_parse(annotations, _BEHAVIOR))
+        rules = {name: _find_value(found, name) for name in _DIRECTIONS}
+        return {name: _rules_to_v2(_object(value)) for name, value in rules.items() if value is not None}
     except _UnreadableError:
         return None
 
 
 def _rules_to_v2(found: Plain) -> Plain:
-    fields = {name: _named(found, name) for name in _RULES}
+    fields = {name: _find_value(found, name) for name in _RULES}
     return {name: _RULES[name](value) for name, value in fields.items() if value is not None}
 
 
 def _policy(found: Plain) -> Plain:
-    fields = {name: _named(found, name) for name, _, _ in _POLICY}
+    fields = {name: _find_value(found, name) for name, _, _ in _POLICY}
     return {name: zero if fields[name] is None else read(fields[name]) for name, read, zero in _POLICY}
 
 
-def _annotated(scaler: Plain, carried: dict[str, str]) -> Plain:
-    """The object with these annotations in place of those that carried something before."""
+def _annotate(scaler: Plain, carried: dict[str, str]) -> Plain:
+    """Return the object with these annotations, without the previous carriers of v2 fields."""
     meta = part(scaler, "metadata")
     kept = {name: value for name, value in part(meta, "annotations").items() if name not in _CARRIED}
     made = {name: value for name, value in meta.items() if name != "annotations"}
@@ -392,18 +392,18 @@ def _annotated(scaler: Plain, carried: dict[str, str]) -> Plain:
     return {**scaler, "metadata": made}
 
 
-def _carried(annotations: Plain, name: str, change: Callable[[Plain], Plain]) -> list[Plain] | None:
+def _read_annotation(annotations: Plain, name: str, change: Callable[[Plain], Plain]) -> list[Plain] | None:
     """The objects that an annotation holds; None if it is missing or malformed."""
     if name not in annotations:
         return None
     try:
-        found = _parsed(annotations, name)
-        return [change(_object(each)) for each in _list([] if found is None else found)]
+        found = _parse(annotations, name)
+        return [change(_object(item)) for item in _list([] if found is None else found)]
     except _UnreadableError:
         return None
 
 
-def _parsed(annotations: Plain, name: str) -> object:
+def _parse(annotations: Plain, name: str) -> object:
     value = annotations.get(name)
     try:
         return json.loads(value) if isinstance(value, str) else None
@@ -417,11 +417,11 @@ def _list(value: object) -> list[object]:
     return cast("list[object]", value)
 
 
-def _named(found: Plain, name: str) -> object:
+def _find_value(found: Plain, name: str) -> object:
     """A value by its name; Go takes a name in other letters' case for the same."""
     if name in found:
         return found[name]
-    return next((value for each, value in found.items() if each.lower() == name.lower()), None)
+    return next((value for nested, value in found.items() if nested.lower() == name.lower()), None)
 
 
 def _go_json(value: object) -> str:

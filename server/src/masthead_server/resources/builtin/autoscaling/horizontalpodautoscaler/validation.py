@@ -39,7 +39,9 @@ def scaler_errors(scaler: Plain) -> Errors:
     errors += _target_version_errors(part(spec, "scaleTargetRef"))
     for at, metric in each_of(spec, "metrics", "spec"):
         errors += _metric_errors(metric, at)
-    if least == 0 and not any(each.get("type") in {"Object", "External"} for each in items(spec, "metrics")):
+    if least == 0 and not any(
+        known_metric.get("type") in {"Object", "External"} for known_metric in items(spec, "metrics")
+    ):
         why = "must specify at least one Object or External metric to support scaling to zero replicas"
         errors.append(forbidden("spec.metrics", why))
     for side in ("scaleUp", "scaleDown"):
@@ -71,7 +73,7 @@ def _version_errors(version: str, path: str) -> Errors:
 def scaler_changes(new: Plain, old: Plain) -> Errors:
     """Validate a change; versions of targets that were let in stay so."""
     errors = scaler_errors(new)
-    before, after = (part(part(each, "spec"), "scaleTargetRef") for each in (old, new))
+    before, after = (part(part(state, "spec"), "scaleTargetRef") for state in (old, new))
     ignored: set[str] = set()
     if all(text(before, field) == text(after, field) for field in ("apiVersion", "kind")):
         ignored.add(_TARGET_VERSION)
@@ -90,7 +92,7 @@ def _reference_errors(reference: Plain, path: str) -> Errors:
     errors: Errors = []
     for field in ("kind", "name"):
         value = text(reference, field)
-        found = [invalid(f"{path}.{field}", value, each) for each in names.path_segment(value)]
+        found = [invalid(f"{path}.{field}", value, problem) for problem in names.path_segment(value)]
         errors += found if value else [required(f"{path}.{field}")]
     return errors
 
@@ -126,7 +128,7 @@ def _metric_errors(metric: Plain, path: str) -> Errors:
         errors.append(required(f"{path}.{_METRICS[kind]}", why))
     if len(stated) != 1:
         why = "must populate the given metric source only"
-        errors += [forbidden(f"{path}.{each}", why) for each in stated if each != _METRICS.get(kind)]
+        errors += [forbidden(f"{path}.{item}", why) for item in stated if item != _METRICS.get(kind)]
     return errors
 
 
@@ -140,7 +142,7 @@ def _source_errors(kind: str, source: Plain, path: str) -> Errors:
         errors += _metric_name_errors(text(part(source, "metric"), "name"), f"{path}.metric.name")
     target, path = part(source, "target"), f"{path}.target"
     errors += _target_errors(target, path)
-    has = {each for each in ("value", "averageValue", "averageUtilization") if target.get(each) is not None}
+    has = {name for name in ("value", "averageValue", "averageUtilization") if target.get(name) is not None}
     if kind in {"resource", "containerResource"}:
         if not has & {"averageUtilization", "averageValue"}:
             errors.append(required(f"{path}.averageUtilization", _EITHER))
@@ -184,7 +186,7 @@ def _described_errors(described: Plain, path: str) -> Errors:
 def _metric_name_errors(name: str, path: str) -> Errors:
     if not name:
         return [required(path, "must specify a metric name")]
-    return [invalid(path, name, each) for each in names.path_segment(name)]
+    return [invalid(path, name, problem) for problem in names.path_segment(name)]
 
 
 def _target_errors(target: Plain, path: str) -> Errors:

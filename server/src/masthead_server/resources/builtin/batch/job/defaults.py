@@ -34,7 +34,7 @@ def _fill_counts(spec: Plain) -> None:
 def _copy_labels(job: Plain) -> None:
     labels = part(part(part(job["spec"], "template"), "metadata"), "labels")
     if labels and not metadata(job).get("labels"):
-        # One map in two places, as on kube-apiserver: what is added to the one shows up in the other.
+        # One map in two places, as on kube-apiserver: a change of the one is a change of the other.
         metadata(job)["labels"] = labels
 
 

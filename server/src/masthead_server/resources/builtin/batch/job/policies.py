@@ -121,7 +121,7 @@ def success_policy_errors(spec: Plain, path: str) -> Errors:
     rules = items(policy, "rules")
     if spec.get("completionMode") != "Indexed":
         fields = ("succeededIndexes", "succeededCount")
-        shown = [{name[0].upper() + name[1:]: each.get(name) for name in fields} for each in rules]
+        shown = [{name[0].upper() + name[1:]: policy_rule.get(name) for name in fields} for policy_rule in rules]
         return [invalid(path, {"Rules": shown if policy.get("rules") else None}, _INDEXED)]
     errors: Errors = []
     if not rules:

@@ -25,7 +25,7 @@ _TIME: Final = "completionTime"
 
 
 class _Change:
-    """A job's status before and after, and what is true of each."""
+    """A job's status before and after, with derived facts."""
 
     def __init__(self, new: Plain, old: Plain) -> None:
         self.spec = part(new, "spec")
@@ -132,7 +132,7 @@ def _finished_errors(change: _Change) -> Errors:
         errors.append(required("status.startTime", "startTime is required for finished job"))
     uncounted = part(status, field)
     if any(uncounted.values()) and (change.ends or change.touches(field)):
-        shown = {each.capitalize(): uncounted.get(each) for each in ("succeeded", "failed")}
+        shown = {name.capitalize(): uncounted.get(name) for name in ("succeeded", "failed")}
         errors.append(invalid(f"status.{field}", shown, "must be empty for finished job"))
     return errors
 
@@ -169,14 +169,14 @@ def _index_errors(change: _Change) -> Errors:
 
 _INTERVALS: Final = re.compile("[0-9]{1,18}+(?:-[0-9]{1,18}+)?(?:,[0-9]{1,18}+(?:-[0-9]{1,18}+)?)*+")
 _MAX_INTERVALS: Final = 50_000
-"""Half as many as there can be: a job that says how often an index may fail has 100,000 indexes at most."""
+"""Half of the maximum: a job with a backoff limit per index has 100,000 indexes at most."""
 
 
 def _intervals(written: str) -> list[tuple[int, int]]:
-    """Read a list of indexes as intervals, from the lowest on; nothing of one that is too long or not well-formed."""
+    """Read a list of indexes as ascending intervals; none if it is too long or malformed."""
     if written.count(",") > _MAX_INTERVALS or not _INTERVALS.fullmatch(written):
         return []
-    ends = (each.partition("-") for each in written.split(","))
+    ends = (word.partition("-") for word in written.split(","))
     return sorted((int(first), int(last or first)) for first, _, last in ends)
 
 
@@ -235,10 +235,10 @@ def _pod_errors(change: _Change) -> Errors:
 
 
 def _backward_errors(change: _Change) -> Errors:
-    """Validate that what has happened stays so."""
+    """Validate that terminal facts do not change."""
     after, before, spec = change.after, change.before, change.spec
-    lost = [each for each in _TERMINAL if each in change.then - change.now]
-    errors = [_clash(f"cannot disable the terminal {each}=True condition") for each in lost]
+    lost = [entry for entry in _TERMINAL if entry in change.then - change.now]
+    errors = [_clash(f"cannot disable the terminal {item}=True condition") for item in lost]
     # A job that may be scaled down can lose successes with the indexes that had them.
     scales = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
     for field in ("failed",) if scales else ("failed", "succeeded"):

@@ -160,7 +160,7 @@ def job_changes(new: Plain, old: Plain) -> Errors:
     elif after.get("completions") not in {before.get("completions"), after.get("parallelism")}:
         why = "can only be modified in tandem with spec.parallelism"
         errors.append(invalid("spec.completions", after.get("completions"), why))
-    selectors = [shown_selector(each.get("selector")) for each in (after, before)]
+    selectors = [shown_selector(state.get("selector")) for state in (after, before)]
     errors += immutable("spec.selector", *selectors)
     template = _fixed_template(after, before)
     if not same(template, before.get("template")):

@@ -39,8 +39,11 @@ def _class_of(name: str, allocate: Allocator) -> Plain | None:
     """Find the class of a pod: the one it names, or else the default with the lowest value."""
     classes = allocate.listed("scheduling.k8s.io", "priorityclasses")
     if name:
-        return next((each for each in classes if metadata(each).get("name") == name), _system_class(name))
-    defaults = [each for each in classes if each.get("globalDefault")]
+        return next(
+            (priority_class for priority_class in classes if metadata(priority_class).get("name") == name),
+            _system_class(name),
+        )
+    defaults = [class_ for class_ in classes if class_.get("globalDefault")]
     return min(defaults, key=lambda each: each.get("value", 0), default=_ORDINARY)
 
 
@@ -74,7 +77,7 @@ def admit_pod(pod: Plain, allocate: Allocator) -> StatusFailure | None:
 def _missing_runtime(pod: Plain, allocate: Allocator) -> StatusFailure | None:
     wanted = pod["spec"].get("runtimeClassName")
     classes = allocate.listed("node.k8s.io", "runtimeclasses") if wanted else ()
-    if not wanted or any(metadata(each).get("name") == wanted for each in classes):
+    if not wanted or any(metadata(class_).get("name") == wanted for class_ in classes):
         return None
     why = f"pod rejected: RuntimeClass {quoted(wanted)} not found"
     return _refusal(text(metadata(pod), "name"), why)

@@ -1,4 +1,4 @@
-"""Resources of a pod as a whole: what is left out follows from its containers."""
+"""Pod-level resources: defaults from the containers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fill_pod_resources(spec: Plain) -> None:
 def needed(spec: Plain, side: str) -> dict[str, Quantity]:
     """Add up the containers' limits or requests.
 
-    Containers run together. One that only initialises runs alone, beside the restartable ones before it, so
+    Containers run together. An init container runs alone, except for the restartable ones before it, so
     that the most that any moment needs counts.
     """
     total: dict[str, Quantity] = {}

@@ -28,10 +28,10 @@ def qos_class(spec: Plain) -> str:
 
 
 def _nanos(resources: Plain, side: str) -> list[int]:
-    """How much of each resource that counts is stated; 0 for one that is not."""
+    """The amounts of the resources that count; 0 if unset."""
     stated = part(resources, side)
     return [max(0, amount(stated.get(name)).nanos) for name in _COUNTED]
 
 
 def _total(amounts: list[list[int]]) -> list[int]:
-    return [sum(each) for each in zip(*amounts, strict=True)]
+    return [sum(item) for item in zip(*amounts, strict=True)]

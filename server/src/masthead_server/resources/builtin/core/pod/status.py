@@ -98,7 +98,7 @@ def _transition_errors(field: str, after: Plain, before: Plain, spec: Plain, con
     errors: Errors = []
     # Reversed, so that of equal names the first counts.
     now = {text(item, "name"): item for item in reversed(items(after, field))}
-    by_name = {each.get("name"): each for each in reversed(containers)}
+    by_name = {known_container.get("name"): known_container for known_container in reversed(containers)}
     for at, then in each_of(before, field, "status"):
         ended, name = part(then, "state").get("terminated"), text(then, "name")
         if ended is None or name not in now or part(now[name], "state").get("terminated") is not None:
@@ -139,12 +139,14 @@ def _claim_errors(status: Plain, spec: Plain) -> Errors:
 
 def _address_errors(field: str, status: Plain) -> Errors:
     path, addresses = f"status.{field}", [text(item, "ip") for item in items(status, field)]
-    errors = [error for index, each in enumerate(addresses) for error in ip_errors(f"{path}[{index}]", each)]
+    errors = [
+        error for index, text_address in enumerate(addresses) for error in ip_errors(f"{path}[{index}]", text_address)
+    ]
     if len(addresses) < 2:
         return errors
-    for index, each in enumerate(addresses):
-        if ip_errors(path, each):
-            why = f"failed to check for dual stack with error:invalid IP[{index}]: {each}"
+    for index, invalid_address in enumerate(addresses):
+        if ip_errors(path, invalid_address):
+            why = f"failed to check for dual stack with error:invalid IP[{index}]: {invalid_address}"
             errors.append(FieldError("InternalError", path, detail=why))
             break
     families = set[int]() if errors else {ip_address(address).version for address in addresses}

@@ -60,19 +60,19 @@ def _spec_errors(spec: Plain) -> Errors:
 def validate_update(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a Pod."""
     after, before = part(new, "spec"), part(old, "spec")
-    if after == before:  # what is stored was found to be right; most updates change something else
+    if after == before:  # the stored one was valid, and most updates change something else
         return []
     errors = _pod_errors(after)
     for field in ("containers", "initContainers"):
         if len(items(after, field)) != len(items(before, field)):
             return [*errors, forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
-        # kube-apiserver looks at images once more here, and says twice what is wrong with them.
+        # kube-apiserver validates images again here, and reports errors twice.
         for at, container in each_of(after, field, "spec"):
             errors += [] if container.get("image") else [required(f"{at}.image")]
             errors += image_space_errors({field: [container]}, "spec")
     path, now, then = (
         "spec.activeDeadlineSeconds",
-        *(each.get("activeDeadlineSeconds") for each in (after, before)),
+        *(state.get("activeDeadlineSeconds") for state in (after, before)),
     )
     if now is not None and then is not None and then < now:
         return [*errors, invalid(path, now, "must be less than or equal to previous value")]
@@ -80,7 +80,7 @@ def validate_update(new: Plain, old: Plain) -> Errors:
         errors.append(invalid(path, None, "must not update from a positive integer to nil value"))
     errors += _toleration_changes(after, before)
     errors += _gate_changes(after, before)
-    fixed = _fixed(after, before)
+    fixed = _immutable_part(after, before)
     if not same_structs(fixed, before):
         changed = difference(inner_pod_spec(before), inner_pod_spec(fixed))
         errors.append(forbidden("spec", f"{_FIXED}\n{changed}"))
@@ -91,15 +91,15 @@ def _toleration_changes(after: Plain, before: Plain) -> Errors:
     def apart_from_time(toleration: Plain) -> frozenset[tuple[str, object]]:
         return frozenset((key, value) for key, value in toleration.items() if key != "tolerationSeconds")
 
-    now = {apart_from_time(each) for each in items(after, "tolerations")}
-    if all(apart_from_time(each) in now for each in items(before, "tolerations")):
+    now = {apart_from_time(added) for added in items(after, "tolerations")}
+    if all(apart_from_time(stored) in now for stored in items(before, "tolerations")):
         return toleration_errors(after, "spec")
     why = "existing toleration can not be modified except its tolerationSeconds"
     return [forbidden("spec.tolerations", why)]
 
 
 def _gate_changes(after: Plain, before: Plain) -> Errors:
-    added = {text(each, "name"): at for at, each in each_of(after, "schedulingGates", "spec")}
+    added = {text(gate, "name"): at for at, gate in each_of(after, "schedulingGates", "spec")}
     for scheduling_gate in items(before, "schedulingGates"):
         added.pop(text(scheduling_gate, "name"), None)
     why = "only deletion is allowed, but found new scheduling gate '{}'"
@@ -114,7 +114,7 @@ _FIXED: Final = (
 )
 
 
-def _fixed(after: Plain, before: Plain) -> Plain:
+def _immutable_part(after: Plain, before: Plain) -> Plain:
     """The new spec without what may change. A gated pod may still get node affinity."""
     may = _MAY_CHANGE | ({"nodeSelector", "affinity"} if before.get("schedulingGates") else set[str]())
     fixed = {key: value for key, value in after.items() if key not in may}

@@ -15,6 +15,6 @@ def pod_status_warnings(new: Plain, _: Plain) -> list[str]:
     """Return the warnings about the status of a Pod."""
     found: list[str] = []
     for name in ("podIPs", "hostIPs"):
-        for index, each in enumerate(items(part(new, "status"), name)):
-            found += address_warnings(f"status.{name}[{index}].ip", text(each, "ip"))
+        for index, item in enumerate(items(part(new, "status"), name)):
+            found += address_warnings(f"status.{name}[{index}].ip", text(item, "ip"))
     return found

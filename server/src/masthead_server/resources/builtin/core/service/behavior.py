@@ -68,7 +68,7 @@ def _choose_families(service: Plain, old_policy: str) -> None:
     if errors:
         raise _refuse(service, *errors)
     policy, families = spec["ipFamilyPolicy"], words(spec, "ipFamilies")
-    errors = _crowded(spec, families)
+    errors = _count_problem(spec, families)
     if errors:
         raise _refuse(service, *errors)
     if not loose:
@@ -79,7 +79,7 @@ def _choose_families(service: Plain, old_policy: str) -> None:
     spec["ipFamilies"] = families
 
 
-def _crowded(spec: Plain, families: list[str]) -> list[FieldError]:
+def _count_problem(spec: Plain, families: list[str]) -> list[FieldError]:
     policy, path = spec["ipFamilyPolicy"], "spec.ipFamilyPolicy"
     errors: list[FieldError] = []
     if policy == "SingleStack":
@@ -117,7 +117,7 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
     if addresses[0] == "None":
         return
     wanted = addresses[0]
-    why = _misplaced(wanted, allocate) if wanted else ""
+    why = _range_problem(wanted, allocate) if wanted else ""
     try:
         taken = wanted if why else allocate.address(wanted)
     except AddressInUse:
@@ -131,7 +131,7 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
     spec["clusterIPs"] = [taken, *addresses[1:]]
 
 
-def _misplaced(address: str, allocate: Allocator) -> str:
+def _range_problem(address: str, allocate: Allocator) -> str:
     """Return why a service may not have an address; empty if it may."""
     network = allocate.network
     if not allocate.holds(address):
@@ -165,18 +165,18 @@ def _take_new_ports(service: Plain, allocate: Allocator) -> None:
     spec, shared = service["spec"], dict[int, int]()
     ports = items(spec, "ports")
     requested: dict[object, int] = {}
-    for each in ports:
-        if each.get("nodePort"):
-            requested.setdefault(each.get("port"), each["nodePort"])
-    for index, each in enumerate(ports):
-        number, wanted = each.get("port", 0), each.get("nodePort") or 0
+    for port in ports:
+        if port.get("nodePort"):
+            requested.setdefault(port.get("port"), port["nodePort"])
+    for index, service_port in enumerate(ports):
+        number, wanted = service_port.get("port", 0), service_port.get("nodePort") or 0
         if not wanted and not _wants_ports(spec):
             continue
         if number not in shared:
-            shared[number] = _take_port(service, index, requested.get(each.get("port"), 0), allocate)
-            each["nodePort"] = shared[number]
+            shared[number] = _take_port(service, index, requested.get(service_port.get("port"), 0), allocate)
+            service_port["nodePort"] = shared[number]
         elif not wanted:
-            each["nodePort"] = shared[number]
+            service_port["nodePort"] = shared[number]
         elif wanted != shared[number]:
             _take_port(service, index, wanted, allocate)
 
@@ -255,13 +255,13 @@ def _move_ports(new: Plain, before: Plain, allocate: Allocator) -> None:
     held = {port["nodePort"] for port in items(before, "ports") if port.get("nodePort")}
     kept, seen = set[int](), set[tuple[object, int]]()
     if _needs_ports(new["spec"]):
-        for index, each in enumerate(items(new["spec"], "ports")):
-            wanted = each.get("nodePort") or 0
+        for index, service_port in enumerate(items(new["spec"], "ports")):
+            wanted = service_port.get("nodePort") or 0
             if not wanted and not _wants_ports(new["spec"]):
                 continue
             if wanted not in held and wanted not in kept:
-                each["nodePort"] = _take_port(new, index, wanted, allocate)
-            number, protocol = each["nodePort"], each.get("protocol")
+                service_port["nodePort"] = _take_port(new, index, wanted, allocate)
+            number, protocol = service_port["nodePort"], service_port.get("protocol")
             if (protocol, number) in seen:
                 raise StatusFailure(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
             seen.add((protocol, number))

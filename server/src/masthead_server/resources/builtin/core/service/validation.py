@@ -43,7 +43,7 @@ _DAY: Final = 86400
 
 
 def headless(spec: Plain) -> bool:
-    """Tell whether a service has no address of its own, by wish."""
+    """Tell whether a service is headless."""
     return words(spec, "clusterIPs") == ["None"]
 
 
@@ -78,14 +78,14 @@ def _bad_addresses(path: str, addresses: list[str]) -> Errors:
         if len(addresses) == 1:
             return []
         return [invalid(path, addresses, "'None' must be the first and only value")]
-    return [error for index, each in enumerate(addresses) for error in ip_errors(f"{path}[{index}]", each)]
+    return [error for index, address in enumerate(addresses) for error in ip_errors(f"{path}[{index}]", address)]
 
 
 def _mixed_addresses(path: str, addresses: list[str], families: list[str]) -> Errors:
     errors: Errors = []
     if addresses == ["None"]:
         return errors
-    found = [f"IPv{ip_address(each).version}" for each in addresses]
+    found = [f"IPv{ip_address(text_address).version}" for text_address in addresses]
     if len(found) > 1 and sorted(found) != ["IPv4", "IPv6"]:
         errors.append(invalid(path, addresses, "may specify no more than one IP for each IP family"))
     for index, (address, is_family, family) in enumerate(zip(addresses, found, families, strict=False)):
@@ -112,19 +112,19 @@ def _type_errors(spec: Plain) -> Errors:
 def _port_errors(spec: Plain) -> Errors:
     errors, seen = list[Errors](), set[str]()
     many = len(items(spec, "ports")) > 1
-    for at, each in each_of(spec, "ports", "spec"):
-        name = text(each, "name")
+    for at, service_port in each_of(spec, "ports", "spec"):
+        name = text(service_port, "name")
         if name:
             errors += [follows(f"{at}.name", name, names.label), unique(f"{at}.name", name, seen)]
         elif many:
             errors.append([required(f"{at}.name")])
         errors += [
-            port(f"{at}.port", each.get("port")),
-            one_of(f"{at}.protocol", each.get("protocol"), PROTOCOLS),
-            port_or_name(f"{at}.targetPort", each.get("targetPort")),
+            port(f"{at}.port", service_port.get("port")),
+            one_of(f"{at}.protocol", service_port.get("protocol"), PROTOCOLS),
+            port_or_name(f"{at}.targetPort", service_port.get("targetPort")),
         ]
-        if each.get("appProtocol") is not None:
-            errors.append(follows(f"{at}.appProtocol", each["appProtocol"], names.qualified_name))
+        if service_port.get("appProtocol") is not None:
+            errors.append(follows(f"{at}.appProtocol", service_port["appProtocol"], names.qualified_name))
     return [error for some in errors for error in some]
 
 
@@ -142,18 +142,18 @@ def _affinity_errors(spec: Plain) -> Errors:
 def _node_port_errors(spec: Plain) -> Errors:
     errors: Errors = []
     if spec.get("type") == "ClusterIP":
-        for at, each in each_of(spec, "ports", "spec"):
-            if each.get("nodePort"):
+        for at, service_port in each_of(spec, "ports", "spec"):
+            if service_port.get("nodePort"):
                 errors.append(forbidden(f"{at}.nodePort", "may not be used when `type` is 'ClusterIP'"))
     seen: set[tuple[object, object]] = set()
-    for at, each in each_of(spec, "ports", "spec"):
-        key = (each.get("protocol"), each.get("nodePort"))
-        if each.get("nodePort") and key in seen:
-            errors.append(duplicate(f"{at}.nodePort", each["nodePort"]))
+    for at, item in each_of(spec, "ports", "spec"):
+        key = (item.get("protocol"), item.get("nodePort"))
+        if item.get("nodePort") and key in seen:
+            errors.append(duplicate(f"{at}.nodePort", item["nodePort"]))
         seen.add(key)
     seen = set()
-    for at, each in each_of(spec, "ports", "spec"):
-        key = (each.get("protocol"), each.get("port"))
+    for at, target in each_of(spec, "ports", "spec"):
+        key = (target.get("protocol"), target.get("port"))
         if key in seen:
             errors.append(duplicate(at, _shown_port(*key)))
         seen.add(key)
@@ -174,8 +174,8 @@ def _balancer_errors(spec: Plain) -> Errors:
     if spec.get("loadBalancerSourceRanges"):
         if not balanced:
             errors.append(forbidden(path, _LOAD_BALANCED))
-        for index, each in enumerate(words(spec, "loadBalancerSourceRanges")):
-            errors += cidr_errors(f"{path}[{index}]", each.strip())
+        for index, load_balancer_source_range in enumerate(words(spec, "loadBalancerSourceRanges")):
+            errors += cidr_errors(f"{path}[{index}]", load_balancer_source_range.strip())
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
         errors.append(forbidden("spec.allocateLoadBalancerNodePorts", _LOAD_BALANCED))
     return errors + _class_errors(spec)
