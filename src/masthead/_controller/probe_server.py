@@ -180,7 +180,7 @@ class _Router:
 
 
 async def respond_checks(checks: CheckGroup, request: EndpointRequest) -> EndpointResponse:
-    """Answer a probe of all checks, ``/readyz``, or of one, ``/readyz/NAME``, in the format of Kubernetes' components."""
+    """Answer a probe of all checks, ``/readyz``, or of one, ``/readyz/NAME``, in Kubernetes' format."""
     endpoint, _, name = request.path.strip("/").partition("/")
     is_verbose = "verbose" in request.query
     # Exceptions contain names and addresses, and probes are open to the whole network.

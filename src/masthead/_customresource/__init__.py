@@ -4,15 +4,15 @@ From the bottom up:
 
 ====================  ==================================================================================
 `rendering`           definitions as text
-`docstrings`          documentation of classes and of their fields
-`embedded_types`      Kubernetes' own types within a custom resource: their schemas, inlined
+`docstrings`          documentation of classes and fields
+`embedded_types`      inlined schemas of Kubernetes' types
 `field_types`         the schema of an annotation
 `defaults`            the defaults of a class as defaults of its schema
 `schemas`             the schema of a class
-`names`               the names of a resource, and what is wrong with options
-`options`             what a class says about its definition beyond its fields
+`names`               the names of a resource, and checks of options
+`options`             class keywords: columns, scale, conversion and so on
 `json_paths`          simple paths into a schema: columns, scale, selectable fields
-`checks`              what the server would refuse about a schema
+`checks`              the server's checks of a schema
 `definitions`         the definition of one or several versions
 `resource`            `CustomResource` and its metaclass
 `sources`             the classes of modules

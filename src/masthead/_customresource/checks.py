@@ -1,4 +1,4 @@
-"""What the server would refuse about a schema, found before it is asked."""
+"""The server's checks of a schema, before any request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN: Final = 3
 
 
 class _Problem(NamedTuple):
-    """What is wrong, and where in the schema."""
+    """A problem, and its path in the schema."""
 
     path: str
     text: str
@@ -41,7 +41,7 @@ def check_schema(schema: Schema, name: str) -> None:
         name: The name of its class, for errors.
 
     Raises:
-        CustomResourceError: If it does not; the message has the first problems.
+        CustomResourceError: If the server would reject it; the message has the first problems.
     """
     problems = [
         *_of_errors(structural_errors(schema, _ROOT)),
@@ -58,7 +58,7 @@ def check_schema(schema: Schema, name: str) -> None:
 
 
 def _in_python(problem: _Problem, name: str) -> _Problem:
-    """A problem with the path and the names that the class has."""
+    """Translate the path and the names of a problem to those of the class."""
     path = _PROPERTY.sub(r".\1", problem.path.removeprefix(_ROOT))
     path = path.replace(".items", "[]").replace(".additionalProperties", "[*]").replace(".[", "[")
     path, is_rule, rest = path.partition(".x-kubernetes-validations")

@@ -28,20 +28,20 @@ __all__ = ["checked_schema", "definition_of"]
 _DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _AGE: Final = PrinterColumn(".metadata.creationTimestamp", "date")
 _REPEATED: Final = ("plural", "singular", "namespaced")
-"""What all versions of a kind have in common, and each has to say: its class is served by it."""
+"""Options that all versions of a kind have in common, and every class has to set."""
 _INHERITED: Final = ("short_names", "categories")
-"""What all versions of a kind have in common, and one may say for all."""
+"""Options that all versions of a kind have in common, and one class may set for all."""
 
 
 def checked_schema(cls: type[Object], options: Options) -> Schema:
-    """Return the schema of a class, which the server accepts.
+    """Return the checked schema of a class.
 
     Raises:
-        CustomResourceError: If there is none.
+        CustomResourceError: If the server would reject it.
         NameError: If a type is not defined yet.
     """
     schema = schema_of_resource(cls)
-    # The descriptions cannot make it invalid.
+    # Checked without descriptions, because they cannot make a schema invalid.
     check_schema(schema, cls.__name__)
     for name, column in options.columns.items():
         column_type(name, column, schema, cls.__name__)
@@ -57,13 +57,13 @@ def definition_of(versions: Sequence[tuple[Options, Schema]]) -> CustomResourceD
         versions: The options and the schema of each version.
 
     Raises:
-        CustomResourceError: If the versions do not fit together.
+        CustomResourceError: If the versions are inconsistent.
     """
     ordered = sorted(versions, key=lambda each: (precedence(each[0].version), each[0].version), reverse=True)
     found = [options for options, _ in ordered]
     _check_versions(found)
     first = found[0]
-    shared = {name: _inherited(found, name) for name in _INHERITED}
+    shared = {name: _agree_on(found, name) for name in _INHERITED}
     spec: dict[str, Any] = {
         "group": first.group,
         "names": {
@@ -101,14 +101,14 @@ def _check_versions(found: list[Options]) -> None:
             one, two = getattr(first, name), getattr(other, name)
             if one != two:
                 raise CustomResourceError(
-                    f"the versions {first.version} and {other.version} differ in {name}: {one!r} and {two!r}; give each class "
-                    f"the same {name}=",
+                    f"the versions {first.version} and {other.version} differ in {name}: {one!r} and {two!r}; give "
+                    f"each class the same {name}=",
                     path=where,
                 )
-    names = [each.version for each in found]
-    if doubled := sorted({each for each in names if names.count(each) > 1}):
+    names = [options.version for options in found]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise CustomResourceError(f"two classes have the version {doubled[0]}", path=where)
-    stored = [each.version for each in found if each.storage]
+    stored = [options.version for options in found if options.storage]
     if not stored:
         raise CustomResourceError(
             f"no version is stored: of {', '.join(names)}, one needs storage=True; pass all versions of the kind",
@@ -119,22 +119,22 @@ def _check_versions(found: list[Options]) -> None:
             f"the versions {' and '.join(stored)} are both stored; set storage=False on all but one",
             path=where,
         )
-    if len({each.conversion for each in found if each.conversion is not None}) > 1:
+    if len({options.conversion for options in found if options.conversion is not None}) > 1:
         raise CustomResourceError("the versions have different conversion webhooks", path=where)
 
 
-def _inherited(found: list[Options], name: str) -> tuple[str, ...]:
-    """What the versions that say it agree on.
+def _agree_on(found: list[Options], name: str) -> tuple[str, ...]:
+    """Return the common value of an option of several versions.
 
     Raises:
-        CustomResourceError: If they do not agree.
+        CustomResourceError: If the versions have different values.
     """
-    given = [(each.version, getattr(each, name)) for each in found if getattr(each, name)]
+    given = [(options.version, getattr(options, name)) for options in found if getattr(options, name)]
     for version, names in given[1:]:
         if set(names) != set(given[0][1]):
             raise CustomResourceError(
-                f"the versions {given[0][0]} and {version} differ in {name}: {list(given[0][1])} and {list(names)}; they are "
-                f"those of the kind: give {name}= in one class, and leave it out in the others",
+                f"the versions {given[0][0]} and {version} differ in {name}: {list(given[0][1])} and {list(names)}; "
+                f"they are those of the kind: give {name}= in one class, and leave it out in the others",
                 path=f"{found[0].kind}.{found[0].group}",
             )
     return given[0][1] if given else ()
@@ -166,9 +166,9 @@ def _version(options: Options, schema: Schema) -> dict[str, Any]:
 
 
 def _columns(options: Options, schema: Schema) -> list[dict[str, Any]]:
-    """The columns, the age of an object among them, which the server shows only if there is no other."""
+    """Return the columns with the age of an object, which the server adds only if there is no other column."""
     found = dict(options.columns)
-    if found and not any(each.json_path == _AGE.json_path for each in found.values()):
+    if found and not any(column.json_path == _AGE.json_path for column in found.values()):
         found.setdefault("Age", _AGE)
     return [
         {

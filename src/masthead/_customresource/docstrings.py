@@ -1,4 +1,4 @@
-"""Documentation of classes and of their fields, from docstrings."""
+"""Documentation of classes and fields, from docstrings."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _ENTRY: Final = re.compile(r"^(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 
 def summary_of(cls: ApiType) -> str:
-    """Return the docstring of a class without its sections; empty if it has none of its own."""
+    """Return the docstring of a class without its sections; empty if it has only an inherited one."""
     lines = _lines_of(cls)
     end = next((index for index, line in enumerate(lines) if _SECTION.match(line)), len(lines))
-    return _joined(lines[:end])
+    return _join_lines(lines[:end])
 
 
 def attribute_docs(cls: ApiType) -> dict[str, str]:
     """Return the documentation of attributes of a class and its bases.
 
-    It is in the ``Attributes:`` section of the class docstring, or in a string below the attribute. The latter is read from
-    the source file, if there is one.
+    The documentation is in the ``Attributes:`` section of the class docstring, or in a string below the attribute,
+    which is read from the source file if there is one.
     """
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
@@ -76,7 +76,7 @@ def _strings_of(node: ast.ClassDef) -> dict[str, str]:
             and isinstance(below.value, ast.Constant)
             and isinstance(below.value.value, str)
         ):
-            found[this.target.id] = _joined(inspect.cleandoc(below.value.value).splitlines())
+            found[this.target.id] = _join_lines(inspect.cleandoc(below.value.value).splitlines())
     return found
 
 
@@ -86,7 +86,7 @@ def _lines_of(cls: object) -> list[str]:
 
 
 def _entries(lines: list[str]) -> dict[str, str]:
-    """Read the entries of an ``Attributes:`` section: a name, a colon, and text that goes on in deeper lines."""
+    """Read the entries of an ``Attributes:`` section: a name, a colon, and text with indented continuation lines."""
     entries: dict[str, list[str]] = {}
     name, depth, is_inside = "", 0, False
     for line in lines:
@@ -107,10 +107,10 @@ def _entries(lines: list[str]) -> dict[str, str]:
             entries[name] = [entry[2]]
         elif name:
             entries[name].append(line.strip())
-    return {name: _joined(each) for name, each in entries.items()}
+    return {name: _join_lines(each) for name, each in entries.items()}
 
 
-def _joined(lines: list[str]) -> str:
-    """Join the lines of each paragraph: documentation is wrapped by whoever shows it."""
+def _join_lines(lines: list[str]) -> str:
+    """Join the lines of each paragraph, because viewers wrap documentation themselves."""
     text = "\n".join(line.strip() for line in lines).strip()
-    return "\n\n".join(" ".join(each.split("\n")) for each in re.split(r"\n{2,}", text)) if text else ""
+    return "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in re.split(r"\n{2,}", text)) if text else ""

@@ -1,4 +1,4 @@
-"""Kubernetes' own types within a custom resource: their schemas, structural and without references."""
+"""Schemas of Kubernetes' types within a custom resource: structural and without references."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VALUES: Final[Mapping[str, Schema]] = {
     f"{_META}FieldsV1": Schema(type="object", preserve_unknown=True),
     f"{_META}MicroTime": TIME,
     f"{_META}Time": TIME,
-    # What users may set in the metadata of a template; the rest of it belongs to the server.
+    # Fields that users may set in the metadata of a template; the server owns the others.
     f"{_META}ObjectMeta": Schema(
         type="object",
         properties={
@@ -44,27 +44,27 @@ _CONDITION: Final = f"{_META}Condition"
 
 
 def is_builtin(cls: ApiType) -> bool:
-    """Whether a class is one of Kubernetes' own types."""
+    """Whether a class is one of Kubernetes' types."""
     module = str(cls.module_globals.get("__name__", ""))
     return module.startswith("masthead.api.") or module in {"masthead._meta.v1", "masthead._meta.metadata"}
 
 
 def embedded_schema(cls: ApiType, path: str) -> Schema:
-    """Return the structural schema of one of Kubernetes' own types.
+    """Return the structural schema of one of Kubernetes' types.
 
     Args:
         cls: The class.
-        path: Where it is embedded, for errors.
+        path: The path of the field, for errors.
 
     Raises:
         CustomResourceError: If the type contains itself.
     """
     from masthead._schema.builtin.definitions import name_of
 
-    return _named(name_of(cls), path, ())
+    return _find_definition(name_of(cls), path, ())
 
 
-def _named(name: str, path: str, around: tuple[str, ...]) -> Schema:
+def _find_definition(name: str, path: str, around: tuple[str, ...]) -> Schema:
     from masthead._schema.builtin.definitions import DEFINITIONS
 
     if name in _VALUES:
@@ -75,17 +75,17 @@ def _named(name: str, path: str, around: tuple[str, ...]) -> Schema:
             f"{short} contains itself, which no schema of a custom resource can express; use dict[str, JSON] instead",
             path=path,
         )
-    made = _inlined(DEFINITIONS.require(name), path, (*around, name))
+    made = _inline(DEFINITIONS.require(name), path, (*around, name))
     if name == _CONDITION:
-        # It may be empty, and is absent then.
+        # An empty value is absent on the wire, so the field cannot be required.
         message = replace(made.properties["message"], default="")
         made = replace(made, properties={**made.properties, "message": message})
     return made
 
 
-def _inlined(schema: Schema, path: str, around: tuple[str, ...]) -> Schema:
+def _inline(schema: Schema, path: str, around: tuple[str, ...]) -> Schema:
     if schema.target:
-        return _named(schema.target, path, around)
+        return _find_definition(schema.target, path, around)
     if schema == Schema():
         return ANYTHING
     extra = schema.additional_properties
@@ -93,14 +93,14 @@ def _inlined(schema: Schema, path: str, around: tuple[str, ...]) -> Schema:
         name: _field(each, f"{path}.{name}", around, is_required=name in schema.required)
         for name, each in schema.properties.items()
     }
-    items = None if schema.items is None else _inlined(schema.items, f"{path}[]", around)
+    items = None if schema.items is None else _inline(schema.items, f"{path}[]", around)
     made = Schema(
         type=schema.type,
         format=schema.format,
         properties=properties,
         required=schema.required,
         items=items,
-        additional_properties=_inlined(extra, path, around) if isinstance(extra, Schema) else None,
+        additional_properties=_inline(extra, path, around) if isinstance(extra, Schema) else None,
         list_type=schema.list_type,
         list_map_keys=schema.list_map_keys,
         map_type=schema.map_type,
@@ -112,20 +112,20 @@ def _inlined(schema: Schema, path: str, around: tuple[str, ...]) -> Schema:
 
 
 def _field(schema: Schema, path: str, around: tuple[str, ...], *, is_required: bool) -> Schema:
-    made = _inlined(schema, path, around)
-    # A required field has Go's zero as its default, which says nothing; so has a type, which `{}` stands for.
+    made = _inline(schema, path, around)
+    # Go's zero value as the default of a required field has no meaning; neither has `{}` for a type.
     has_default = schema.has_default and not is_required and schema.default != {} and not made.properties
     return replace(made, default=schema.default) if has_default else made
 
 
 def _as_resource(made: Schema) -> Schema:
-    """A whole object: the server validates its metadata."""
+    """Return the schema of a whole object, whose metadata is validated by the server."""
     properties = {**made.properties, "metadata": Schema(type="object")}
     return replace(made, properties=properties, embedded_resource=True)
 
 
 def _with_possible_keys(made: Schema) -> Schema:
-    """A list is a map only if its keys are always there."""
+    """Whether a list can have the type ``map``: its keys must always be present."""
     if made.list_type != "map" or made.items is None:
         return made
     fields, needed = made.items.properties, made.items.required

@@ -1,4 +1,4 @@
-"""The schemas of scalar types, and what may be said about values of each type."""
+"""The schemas of scalar types, and the constraints that apply to each type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from masthead.errors import CustomResourceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["constrained", "fields_in", "scalar_schema"]
+__all__ = ["constrain", "fields_in", "scalar_schema"]
 
 _SCALARS: Final[Mapping[object, Schema]] = {
     str: Schema(type="string"),
@@ -41,11 +41,11 @@ _APPLIES_TO: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("min_properties", "max_properties", "map_type"), ("object",)),
     "format": ("string", *_NUMBERS),
 }
-"""The types that a constraint says something about."""
+"""The types to which a constraint applies."""
 
 
 def scalar_schema(annotation: object, path: str) -> Schema | None:
-    """Return the schema of a type that contains no others; None if it is no such type.
+    """Return the schema of a scalar type; None for another type.
 
     Raises:
         CustomResourceError: If it is an enumeration whose values have different types.
@@ -55,7 +55,7 @@ def scalar_schema(annotation: object, path: str) -> Schema | None:
     if get_origin(annotation) is Literal:
         return _enumeration(get_args(annotation), path)
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
-        return _enumeration([each.value for each in annotation], path)
+        return _enumeration([member.value for member in annotation], path)
     return None
 
 
@@ -70,38 +70,38 @@ def _enumeration(values: Iterable[object], path: str) -> Schema:
 
 
 def fields_in(metadata: Iterable[object]) -> list[Field]:
-    """Return what an annotation says by `Field`."""
-    return [each for each in metadata if isinstance(each, Field)]
+    """Return the `Field` objects in the metadata of an annotation."""
+    return [item for item in metadata if isinstance(item, Field)]
 
 
-def constrained(schema: Schema, metadata: Iterable[object], path: str) -> Schema:
-    """Add to a schema what the metadata of an annotation says about its values.
+def constrain(schema: Schema, metadata: Iterable[object], path: str) -> Schema:
+    """Add the constraints in the metadata of an annotation to a schema.
 
     Raises:
-        CustomResourceError: If that does not fit the type.
+        CustomResourceError: If a constraint does not apply to the type.
     """
-    for each in metadata:
-        if isinstance(each, msgspec.Meta):
-            schema = _narrowed(schema, constraints_of_meta(each, schema), path)
-        elif isinstance(each, Field):
-            schema = _narrowed(schema, each.given, path)
+    for constraint in metadata:
+        if isinstance(constraint, msgspec.Meta):
+            schema = _narrow(schema, constraints_of_meta(constraint, schema), path)
+        elif isinstance(constraint, Field):
+            schema = _narrow(schema, constraint.given, path)
             schema = replace(
                 schema,
-                rules=(*schema.rules, *each.rules),
-                preserve_unknown=True if each.preserve_unknown else schema.preserve_unknown,
+                rules=(*schema.rules, *constraint.rules),
+                preserve_unknown=True if constraint.preserve_unknown else schema.preserve_unknown,
             )
-        elif isinstance(each, type) and issubclass(each, Field):
+        elif isinstance(constraint, type) and issubclass(constraint, Field):
             raise CustomResourceError("write Field(...) instead of Field", path=path)
     return schema
 
 
-def _narrowed(schema: Schema, given: Mapping[str, object], path: str) -> Schema:
+def _narrow(schema: Schema, given: Mapping[str, object], path: str) -> Schema:
     for name in given:
         allowed = _APPLIES_TO.get(name)
         if allowed is None or schema.type in allowed or (schema.int_or_string and name == "pattern"):
             continue
         what = schema.type or ("an integer or string" if schema.int_or_string else "any type")
         raise CustomResourceError(f"{name} is for values of type {' or '.join(allowed)}, not {what}", path=path)
-    # A list of conditions has keys of its own, unless it is said to merge otherwise.
+    # A list of conditions has keys by default; another merge strategy replaces them.
     keys = {} if given.get("list_type") in {None, "map"} else {"list_map_keys": ()}
     return replace(schema, **cast("dict[str, Any]", {**keys, **given}))

@@ -1,4 +1,4 @@
-"""Paths into a schema: of columns, of the scale and of selectable fields."""
+"""Paths into a schema: columns, scale and selectable fields."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _METADATA: Final = Schema(
 )
 _SCALARS: Final = frozenset({"boolean", "integer", "number", "string"})
 _SELECTABLE: Final = frozenset({"string", "boolean", "integer"})
-_MOST_SELECTABLE: Final = 8
+_MAX_SELECTABLE: Final = 8
 
 
 def column_type(name: str, column: PrinterColumn, schema: Schema, path: str) -> str:
-    """Return the type of a column: the given one, or that of the field.
+    """Return the declared type of a column, or the type of its field.
 
     Raises:
         CustomResourceError: If the path is invalid, or leads to no field.
@@ -57,7 +57,7 @@ def check_scale(options: Options, schema: Schema, path: str) -> None:
     """Check the paths of the scale.
 
     Raises:
-        CustomResourceError: If one leads to no such field.
+        CustomResourceError: If a path does not lead to such a field.
     """
     if options.scale is None:
         return
@@ -81,11 +81,11 @@ def check_selectable(options: Options, schema: Schema, path: str) -> None:
     """Check the selectable fields.
 
     Raises:
-        CustomResourceError: If one leads to no field that can be selected by.
+        CustomResourceError: If a path does not lead to a selectable field.
     """
     fields = options.selectable_fields
-    if len(fields) > _MOST_SELECTABLE:
-        raise CustomResourceError(f"at most {_MOST_SELECTABLE} fields are selectable", path=path)
+    if len(fields) > _MAX_SELECTABLE:
+        raise CustomResourceError(f"at most {_MAX_SELECTABLE} fields are selectable", path=path)
     for json_path in fields:
         where = f"{path}: selectable field {json_path!r}"
         found = _follow(json_path, schema, where)
@@ -105,8 +105,8 @@ def _follow(json_path: str, schema: Schema, where: str) -> Schema:
     except JsonPathError as error:
         raise CustomResourceError(f"{json_path!r} is not a JSONPath: {error}", path=where) from None
     steps = list(_STEP.finditer(json_path))
-    if "".join(each.group() for each in steps) != json_path:
-        return ANYTHING  # `..`, `.*` and the like: no single field
+    if "".join(step.group() for step in steps) != json_path:
+        return ANYTHING  # `..`, `.*` and similar paths do not lead to a single field
     schema = _with_metadata(schema)
     done = ""
     for step in steps:

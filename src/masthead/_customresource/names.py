@@ -1,4 +1,4 @@
-"""The names of a custom resource, and what is wrong with them and with other options."""
+"""The names of a custom resource, and checks of names and other options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_options", "plural_of"]
 _VOWELS: Final = frozenset("aeiou")
 _HISSING: Final = ("s", "x", "z", "ch", "sh")
 _PROTECTED: Final = ("k8s.io", "kubernetes.io")
-_LONGEST_WARNING: Final = 256
+_MAX_WARNING_BYTES: Final = 256
 
 
 def plural_of(singular: str) -> str:
@@ -26,16 +26,16 @@ def plural_of(singular: str) -> str:
 
 
 def check_options(options: Options, path: str) -> None:
-    """Check what the server would refuse, whatever the schema is.
+    """Check options as the server would, independent of the schema.
 
     Raises:
         CustomResourceError: If a name, the deprecation warning or the webhook is invalid.
     """
     _check_names(options, path)
     warning = options.deprecation_warning
-    if len(warning.encode()) > _LONGEST_WARNING or not warning.isprintable():
+    if len(warning.encode()) > _MAX_WARNING_BYTES or not warning.isprintable():
         raise CustomResourceError(
-            f"the deprecation warning must be one printable line of at most {_LONGEST_WARNING} bytes",
+            f"the deprecation warning must be one printable line of at most {_MAX_WARNING_BYTES} bytes",
             path=path,
         )
     hook = options.conversion
@@ -66,7 +66,7 @@ def _check_group(group: str, path: str) -> None:
     problem = names.problem_with_dns1123_subdomain(group)
     if not problem and "." not in group:
         problem = "must be a domain with a dot"
-    if not problem and (group in _PROTECTED or group.endswith(tuple(f".{each}" for each in _PROTECTED))):
+    if not problem and (group in _PROTECTED or group.endswith(tuple(f".{suffix}" for suffix in _PROTECTED))):
         problem = "is reserved for Kubernetes itself"
     if problem:
         raise CustomResourceError(f"the group {group!r} {problem}; use one such as 'example.com'", path=path)

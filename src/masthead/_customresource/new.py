@@ -1,4 +1,4 @@
-"""What type checkers know about `CustomResource.new`: its keywords are the sections of the class."""
+"""The signature of `CustomResource.new` for type checkers: its keywords are the sections of the class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HasSpecAndStatus(HasSpec[Spec_co], Protocol[Spec_co, Status_co]):
 
 
 class MakerOf(Generic[R_co]):
-    """Makes objects. It is a class of its own because mypy compares `self` of an overload with its own class exactly."""
+    """Creates objects; a separate class, because mypy compares `self` of an overload with the exact class."""
 
 
 @set_module("masthead.crd")
@@ -89,5 +89,5 @@ class New:
     """The descriptor that knows the class."""
 
     def __get__(self, instance: R | None, owner: type[R]) -> Maker[R]:
-        """Return what makes objects of the class."""
+        """Return the factory for objects of the class."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What a class says about its definition beyond its fields."""
+"""The keywords of a custom resource's class: names, columns, scale, conversion."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class PrinterColumn(msgspec.Struct, frozen=True):
     """A column of ``kubectl get``.
 
     Attributes:
-        json_path: Where an object has the value: ``.spec.replicas``.
-        type: The type of the value; empty for that of the field.
-        format: How to show it, such as ``int32`` or ``date-time``.
-        priority: 0 for a column that is always shown, more for one that ``-o wide`` shows.
-        description: What ``kubectl explain`` says about it.
+        json_path: The path of the value: ``.spec.replicas``.
+        type: The type of the value; empty for the type of the field.
+        format: The format of the value, such as ``int32`` or ``date-time``.
+        priority: 0 for a standard column, more for a column of ``-o wide``.
+        description: The description for ``kubectl explain``.
     """
 
     json_path: str
@@ -49,12 +49,12 @@ class PrinterColumn(msgspec.Struct, frozen=True):
 
 @set_module("masthead.crd")
 class ScaleSubresource(msgspec.Struct, frozen=True):
-    """Where an object has what its scale shows, for ``kubectl scale`` and autoscalers.
+    """The paths of an object's scale, for ``kubectl scale`` and autoscalers.
 
     Attributes:
-        spec_replicas: The wanted number of replicas: ``.spec.replicas``.
-        status_replicas: The present number of replicas: ``.status.replicas``.
-        label_selector: The selector of the pods, as text: ``.status.selector``; autoscalers need it.
+        spec_replicas: The path of the desired number of replicas: ``.spec.replicas``.
+        status_replicas: The path of the current number of replicas: ``.status.replicas``.
+        label_selector: The path of the pods' selector as text: ``.status.selector``; autoscalers need it.
     """
 
     spec_replicas: str
@@ -71,8 +71,8 @@ class ConversionWebhook(msgspec.Struct, frozen=True, kw_only=True):
         path: The path at the service.
         port: The port of the service.
         url: The URL, instead of a service.
-        ca_bundle: The certificates, in PEM, that the webhook's certificate is verified by.
-        review_versions: The versions of ConversionReview that it understands.
+        ca_bundle: The PEM certificates that verify the webhook's certificate.
+        review_versions: The supported versions of ConversionReview.
     """
 
     service: str = ""
@@ -99,7 +99,7 @@ Columns: TypeAlias = Mapping[str, "str | PrinterColumn"]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The keywords of a custom resource's class, completed."""
+    """The keywords of a custom resource's class, with defaults."""
 
     group: str
     version: str
@@ -146,7 +146,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def columns_of(given: Columns) -> dict[str, PrinterColumn]:
-    """Return columns; text is the path of one."""
+    """Return columns; a text is the path of a column."""
     return {name: PrinterColumn(each) if isinstance(each, str) else each for name, each in given.items()}
 
 
@@ -155,7 +155,7 @@ def scale_of(given: ScaleSubresource | Sequence[str] | None) -> ScaleSubresource
     if given is None:
         return None
     paths = msgspec.structs.astuple(given) if isinstance(given, ScaleSubresource) else tuple(given)
-    return ScaleSubresource(*(dotted(each) for each in paths))
+    return ScaleSubresource(*(dotted(path) for path in paths))
 
 
 def dotted(path: str) -> str:

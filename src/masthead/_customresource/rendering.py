@@ -1,4 +1,4 @@
-"""Definitions as text: the same in every process, and as people write it."""
+"""Definitions as text: deterministic, and in the usual order of fields."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ def with_integers(value: Json) -> Json:
         return int(value)
     if is_object(value):
         return {key: with_integers(each) for key, each in value.items()}
-    return [with_integers(each) for each in value] if is_list(value) else value
+    return [with_integers(item) for item in value] if is_list(value) else value

@@ -33,7 +33,7 @@ _STATUS: Final = "status"
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 class CustomResourceType(ObjectType):
-    """The metaclass of custom resources: names the kind, makes its list, and checks what it defines."""
+    """The metaclass of custom resources: names the kind, creates its list, and checks its definition."""
 
     def __new__(  # noqa: PLR0913 - each is an option of its own
         cls,
@@ -63,10 +63,10 @@ class CustomResourceType(ObjectType):
     ) -> CustomResourceType:
         """Create the class of a custom resource; see `CustomResource`."""
         if "api_type" in config or not (group or version):
-            # A substitute, or a base that other classes have their fields from.
+            # A substitute, or a base class without a kind.
             return cast("CustomResourceType", super().__new__(cls, name, bases, namespace, rules=rules, **config))
         _check_bases(name, bases, namespace)
-        fields = {*annotations_in(namespace), *(each for base in bases for each in _fields_of(base))}
+        fields = {*annotations_in(namespace), *(name for base in bases for name in _fields_of(base))}
         kind = kind or name
         singular = singular or kind.lower()
         options = Options(
@@ -118,8 +118,8 @@ def _check_bases(name: str, bases: tuple[type, ...], namespace: dict[str, Any]) 
 
 
 def _complete(cls: type[CustomResource]) -> None:
-    """Check a class, make its list, and register both."""
-    with contextlib.suppress(NameError):  # a type that is defined further down: then it is checked when first needed
+    """Check a class, create its list, and register both."""
+    with contextlib.suppress(NameError):  # a type that is defined further down: checked on first use
         schema_of(cls)
     gvk = cls.GVK
     namespace = {
@@ -139,7 +139,7 @@ def options_of(cls: type[CustomResource]) -> Options:
     """Return the options of a custom resource.
 
     Raises:
-        CustomResourceError: If the class has no group and version: it is a base of others.
+        CustomResourceError: If the class has no group and version, as a base of other classes.
     """
     found = vars(cls.api_type).get("_options")
     if found is None:
@@ -148,16 +148,16 @@ def options_of(cls: type[CustomResource]) -> Options:
 
 
 def schema_of(cls: type[CustomResource]) -> Schema:
-    """Return the schema of a custom resource, made once.
+    """Return the cached schema of a custom resource.
 
     Raises:
-        CustomResourceError: If it has none.
+        CustomResourceError: If it has no valid schema.
         NameError: If a type is not defined yet.
     """
     options = options_of(cls)
     declared = cast("type[CustomResource]", cls.api_type)
     found = vars(declared).get("_schema")
-    if found is None:  # two threads may both make it; they are equal
+    if found is None:  # two threads may both build it, with equal results
         found = checked_schema(declared, options)
         type.__setattr__(declared, "_schema", found)
     return cast("Schema", found)
@@ -167,7 +167,7 @@ def definition_of_classes(classes: Sequence[type[CustomResource]]) -> CustomReso
     """Return the definition of a kind whose versions are classes.
 
     Raises:
-        CustomResourceError: If a class has no schema, or the versions do not fit together.
+        CustomResourceError: If a class has no schema, or the versions are inconsistent.
     """
     versions: list[tuple[Options, Schema]] = []
     for cls in classes:
@@ -192,16 +192,17 @@ class CustomResource(Object, metaclass=CustomResourceType):
             spec: WebsiteSpec
             status: WebsiteStatus
 
-    It works wherever a generated class does: with clients, informers, listers, `validate` and the embedded server.
+    It works like a generated class: with clients, informers, listers, `validate` and the embedded server.
     `to_crd` returns its CustomResourceDefinition.
 
     The keywords of the class are ``group`` and ``version``; ``kind``, ``plural``, ``singular``, ``short_names``,
-    ``categories`` and ``namespaced``; ``columns`` of ``kubectl get``; ``status_subresource``, on if there is a field ``status``;
-    ``scale`` (`ScaleSubresource`, or its paths); ``served``, ``storage`` and ``deprecated`` (true, or the warning) of this
-    version; ``conversion`` (`ConversionWebhook`); ``selectable_fields``; and ``rules`` (`Rule`) about the whole object.
+    ``categories`` and ``namespaced``; ``columns`` of ``kubectl get``; ``status_subresource``, on if there is a field
+    ``status``; ``scale`` (`ScaleSubresource`, or its paths); ``served``, ``storage`` and ``deprecated`` (true, or the
+    warning) of this version; ``conversion`` (`ConversionWebhook`); ``selectable_fields``; and ``rules`` (`Rule`) about
+    the whole object.
 
     Raises:
-        CustomResourceError: When the class is created, if the server would refuse its definition.
+        CustomResourceError: When the class is created, if the server would reject its definition.
     """
 
     LIST: ClassVar[type[ObjectList[Any]]]
@@ -218,6 +219,6 @@ class CustomResource(Object, metaclass=CustomResourceType):
             versions: The classes of the other versions of the kind.
 
         Raises:
-            CustomResourceError: If the versions do not fit together, or a type is not defined.
+            CustomResourceError: If the versions are inconsistent, or a type is not defined.
         """
         return definition_of_classes((cls, *versions))

@@ -1,4 +1,4 @@
-"""The schema of a class: structural, with everything inlined."""
+"""The schema of a class: structural, with all types inlined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from masthead._customresource.defaults import MISSING, declared_default, plain_default, schema_default
 from masthead._customresource.docstrings import attribute_docs, summary_of
 from masthead._customresource.embedded_types import embedded_schema, is_builtin
-from masthead._customresource.field_types import constrained, fields_in, scalar_schema
+from masthead._customresource.field_types import constrain, fields_in, scalar_schema
 from masthead._meta.apitype import ApiType, rules_of
 from masthead._meta.object import Object
 from masthead._meta.shape import allows_none, annotations_of
@@ -38,8 +38,8 @@ _HEAD: Final[Mapping[str, Schema]] = {
 }
 _STATUS: Final = "status"
 _SUPPORTED: Final = (
-    "str, int, float, bool, bytes, datetime, Quantity, IntOrString, Literal, an Enum, list[...], dict[str, ...], a Struct, "
-    "a type of masthead.api, or JSON for anything"
+    "str, int, float, bool, bytes, datetime, Quantity, IntOrString, Literal, an Enum, list[...], dict[str, ...], a "
+    "Struct, a type of masthead.api, or JSON for anything"
 )
 
 
@@ -48,7 +48,7 @@ def schema_of_resource(cls: type[Object], *, documented: bool = False) -> Schema
 
     Args:
         cls: Its class.
-        documented: Whether it has descriptions, too, which may be read from source files.
+        documented: Whether to include descriptions, which may be read from source files.
 
     Raises:
         CustomResourceError: If the class has no structural schema.
@@ -59,7 +59,7 @@ def schema_of_resource(cls: type[Object], *, documented: bool = False) -> Schema
 
 
 class _Builder:
-    """Builds one schema; remembers the types around, because none may contain itself."""
+    """Builds one schema; tracks the enclosing types, because no type may contain itself."""
 
     def __init__(self, *, documented: bool) -> None:
         self._around: list[ApiType] = []
@@ -94,7 +94,7 @@ class _Builder:
             if field.is_required and not (is_root and attribute == _STATUS):
                 required.append(wire)
             elif field.is_immutable and not properties[wire].has_default:
-                rules.append(_not_removed(wire, at))
+                rules.append(_keep_rule(wire, at))
         return Schema(
             type="object",
             description=summary_of(cls) if self._documented else "",
@@ -106,8 +106,8 @@ class _Builder:
 
     def value(self, annotation: object, path: str) -> Schema:
         """Return the schema of a list's items or a map's values, which may be null."""
-        inner, metadata = _unwrapped(annotation)
-        made = constrained(self.of(inner, path), metadata, path)
+        inner, metadata = _unwrap(annotation)
+        made = constrain(self.of(inner, path), metadata, path)
         return replace(made, nullable=True) if allows_none(inner) else made
 
     def of(self, annotation: object, path: str) -> Schema:
@@ -137,13 +137,13 @@ class _Builder:
 
     def _list(self, item: object, path: str) -> Schema:
         made = Schema(type="array", items=self.value(item, f"{path}[]"))
-        # Several controllers set conditions, each its own.
-        is_conditions = _unwrapped(item)[0] is Condition
+        # Several controllers set conditions of different types, so they merge by type.
+        is_conditions = _unwrap(item)[0] is Condition
         return replace(made, list_type="map", list_map_keys=("type",)) if is_conditions else made
 
     def _map(self, arguments: tuple[object, ...], path: str) -> Schema:
         key, value = arguments
-        if _unwrapped(key)[0] is not str:
+        if _unwrap(key)[0] is not str:
             raise CustomResourceError("the keys of a map are strings: use dict[str, ...]", path=path)
         if value is Any or value is object:
             return Schema(type="object", preserve_unknown=True)
@@ -159,13 +159,13 @@ class _FieldSchema:
         self._attribute = attribute
         self._wire = wire
         self._path = path
-        self._inner, self._metadata = _unwrapped(hint)
+        self._inner, self._metadata = _unwrap(hint)
         self._fields: list[Field] = fields_in(self._metadata)
         self._given = declared_default(cls, attribute)
 
     @property
     def is_required(self) -> bool:
-        """Whether it has no default, or is said to be required."""
+        """Whether the field has no default, or is declared as required."""
         said = [field.required for field in self._fields if field.required is not None]
         if said:
             return said[-1]
@@ -173,21 +173,21 @@ class _FieldSchema:
 
     @property
     def is_immutable(self) -> bool:
-        """Whether it can be neither changed nor removed once it is set."""
+        """Whether the field can be neither changed nor removed once it is set."""
         return any(field.immutable for field in self._fields)
 
     def schema(self, doc: str) -> Schema:
         """Return the schema, with default and documentation."""
-        made = self._merged(self._builder.of(self._inner, self._path))
-        made = constrained(made, self._metadata, self._path)
+        made = self._add_merge_strategy(self._builder.of(self._inner, self._path))
+        made = constrain(made, self._metadata, self._path)
         if doc and not any("description" in field.given for field in self._fields):
             made = replace(made, description=doc)
         if self._given is MISSING and allows_none(self._inner):
             made = replace(made, nullable=True)
         return replace(made, default=self._default(made))
 
-    def _merged(self, made: Schema) -> Schema:
-        """Add how a generated class says that the field merges."""
+    def _add_merge_strategy(self, made: Schema) -> Schema:
+        """Add the merge strategy of a generated class."""
         merge: Merge | None = cast("Any", self._cls).MERGE.get(self._wire)
         if merge is None:
             return made
@@ -197,7 +197,7 @@ class _FieldSchema:
 
     def _default(self, made: Schema) -> object:
         own = schema_default(self._cls, self._attribute, made, self._path)
-        if own is UNSET:  # a generated class has them apart
+        if own is UNSET:  # a generated class has separate defaults
             own = cast("Any", self._cls).DEFAULTS.get(self._wire, UNSET)
         said = [field.default for field in self._fields if field.default is not UNSET]
         if not said:
@@ -211,8 +211,8 @@ class _FieldSchema:
         return default
 
 
-def _unwrapped(annotation: object) -> tuple[object, tuple[object, ...]]:
-    """An annotation without its metadata, and the metadata, that of an optional type included."""
+def _unwrap(annotation: object) -> tuple[object, tuple[object, ...]]:
+    """Split an annotation into its type and its metadata, including those of an optional type."""
     metadata: tuple[object, ...] = ()
     if get_origin(annotation) is Annotated:
         annotation, *rest = get_args(annotation)
@@ -234,7 +234,7 @@ def _without_none(annotation: object) -> object:
     return int | str if set(members) == {int, str} else annotation
 
 
-def _not_removed(wire: str, path: str) -> Rule:
+def _keep_rule(wire: str, path: str) -> Rule:
     name = escape(wire)
     if name is None:
         raise CustomResourceError(f"{wire} has no name in rules, so that it cannot be immutable", path=path)

@@ -1,4 +1,4 @@
-"""The definitions of classes and of modules."""
+"""The definitions of classes and modules."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["classes_in", "crds"]
 
 @set_module("masthead.crd")
 def crds(*sources: ModuleType | type[CustomResource]) -> list[CustomResourceDefinition]:
-    """Return the CustomResourceDefinitions of classes, in the order of their names.
+    """Return the CustomResourceDefinitions of classes, sorted by name.
 
-    Classes of one group and kind are versions of one definition. The same classes give the same text in every process:
+    Classes of one group and kind are versions of one definition. The text is deterministic:
     ``[crd.to_yaml() for crd in crds(my_module)]``.
 
     Args:
         sources: Classes, and modules for all custom resources among their names.
 
     Raises:
-        CustomResourceError: If a module has no custom resource, or versions do not fit together.
+        CustomResourceError: If a module has no custom resource, or versions are inconsistent.
     """
     kinds: dict[tuple[str, str], list[type[CustomResource]]] = {}
     for source in sources:
@@ -39,10 +39,10 @@ def crds(*sources: ModuleType | type[CustomResource]) -> list[CustomResourceDefi
 
 
 def classes_in(source: ModuleType | type[CustomResource]) -> list[type[CustomResource]]:
-    """Return the custom resources of a module; a class stands for itself.
+    """Return the custom resources of a module, or the class itself.
 
     Raises:
-        CustomResourceError: If there is none.
+        CustomResourceError: If a module has none.
     """
     if not isinstance(source, ModuleType):
         return [source]

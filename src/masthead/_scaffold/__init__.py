@@ -1,12 +1,12 @@
-"""What an operator needs beside its code: manifests, an image, and a project to begin with.
+"""Manifests, image and project template of an operator.
 
 | module | contents |
 |---|---|
-| `settings` | what the manifests of an operator are about |
-| `definitions` | its custom resources |
-| `access` | its service account and the roles that are bound to it |
-| `workload` | its Deployment and its namespace |
-| `manifests` | all of it, by file |
-| `image` | its Dockerfile |
+| `settings` | the settings of the manifests |
+| `definitions` | the CustomResourceDefinitions |
+| `access` | the service account, roles and role bindings |
+| `workload` | the Deployment and the namespace |
+| `manifests` | all manifests by file |
+| `image` | the Dockerfile |
 | `project`, `templates/` | a new project |
 """

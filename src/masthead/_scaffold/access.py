@@ -1,4 +1,4 @@
-"""The service account of an operator, and the roles that are bound to it."""
+"""The service account, roles and role bindings of an operator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROUP: Final = "rbac.authorization.k8s.io"
 
 
 def access_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
-    """The service account, and for each namespace, or for all, a role and its binding."""
+    """Yield the service account, and a role with its binding per namespace, or for the cluster."""
     yield {
         "apiVersion": "v1",
         "kind": "ServiceAccount",

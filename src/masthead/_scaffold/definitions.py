@@ -1,4 +1,4 @@
-"""The definitions of the custom resources that an operator has as classes."""
+"""The CustomResourceDefinitions of an operator's classes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["definition_objects"]
 
 
 def definition_objects(manager: Manager) -> Iterator[Mapping[str, object]]:
-    """The definitions, with all versions that are known here, also those that no controller uses.
+    """Yield the definitions with all registered versions, including versions that no controller uses.
 
     Raises:
-        CustomResourceError: If versions do not fit together.
+        CustomResourceError: If versions are inconsistent.
     """
     classes = [
-        each
+        version
         for controller in manager.controllers
         for spec in controller.specs
         if isinstance(spec.kind, type) and issubclass(spec.kind, CustomResource)
-        for each in _versions_of(spec.kind)
+        for version in _versions_of(spec.kind)
     ]
     for definition in crds(*classes):
         yield cast("Mapping[str, object]", with_integers(definition.to_dict()))

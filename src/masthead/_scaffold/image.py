@@ -9,7 +9,8 @@ __all__ = ["DOCKERFILE"]
 DOCKERFILE: Final = """\
 FROM python:3.13-slim AS build
 COPY . /src
-# Masthead has no release yet: without its wheel in wheels/, this fails. The embedded server is for tests, not for the image.
+# Masthead has no release yet: without its wheel in wheels/, this fails.
+# The embedded server is for tests, not for the image.
 RUN python -m venv /venv && \\
     /venv/bin/pip install --no-cache-dir /src/wheels/masthead_k8s-*.whl /src
 

@@ -20,10 +20,10 @@ _SEPARATOR: Final = "---\n"
 
 
 def manifests_of(deploy: Deploy) -> dict[str, list[Mapping[str, object]]]:
-    """The objects by file, in the order in which they have to be applied; the same every time.
+    """Return the objects by file, in the order of their application. The result is deterministic.
 
     Raises:
-        CustomResourceError: If the versions of a custom resource do not fit together.
+        CustomResourceError: If the versions of a custom resource are inconsistent.
     """
     namespace = () if deploy.has_namespace else (namespace_object(deploy),)
     # kubectl applies the files of a folder in the order of their names.
@@ -35,5 +35,5 @@ def manifests_of(deploy: Deploy) -> dict[str, list[Mapping[str, object]]]:
 
 
 def to_text(objects: Iterable[Mapping[str, object]]) -> str:
-    """Objects as one stream of YAML."""
-    return _SEPARATOR.join(yaml.dump(each) for each in objects)
+    """Render objects as one YAML stream."""
+    return _SEPARATOR.join(yaml.dump(obj) for obj in objects)

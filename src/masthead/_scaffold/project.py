@@ -28,7 +28,7 @@ _PLACE: Final = re.compile(r"@([A-Z]+)@")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
 _ROLES: Final = ("-operator", "-controller")
 _RENAMED: Final = {"gitignore": ".gitignore"}
-"""Files whose names would mean something to tools that look at the templates."""
+"""Files whose names would affect tools that process the templates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Project:
     Attributes:
         name: The name of the operator, such as ``website-operator``.
         kind: The kind of its custom resource, such as ``Website``.
-        group: The API group of that.
+        group: The API group of the kind.
 
     Raises:
         ConfigError: If a name is invalid.
@@ -65,7 +65,7 @@ class Project:
 
     @classmethod
     def named(cls, name: str, kind: str = "", group: str = "") -> Project:
-        """A project whose kind is called after it, unless it is given.
+        """Create a project. By default, its kind is named after it.
 
         Raises:
             ConfigError: If a name is invalid.
@@ -78,7 +78,7 @@ class Project:
         return self.name.replace("-", "_")
 
     def files(self) -> dict[str, str]:
-        """The text of each file, by its path."""
+        """Return the text of all files by path."""
         values = {
             "NAME": self.name,
             "PACKAGE": self.package,
@@ -110,8 +110,9 @@ def _templates() -> Iterator[tuple[str, str]]:
 
 
 def _files_in(folder: Traversable, path: PurePosixPath) -> Iterator[tuple[str, str]]:
-    for each in sorted(folder.iterdir(), key=lambda each: each.name):
-        if each.is_dir():
-            yield from _files_in(each, path / each.name)
-        elif each.name.endswith(_SUFFIX):
-            yield str(path / each.name), each.read_text("utf-8")
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _files_in(entry, path / entry.name)
+        # Editors and Python leave other files, such as compiled ones.
+        elif entry.name.endswith(_SUFFIX):
+            yield str(path / entry.name), entry.read_text("utf-8")

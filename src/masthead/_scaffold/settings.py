@@ -1,4 +1,4 @@
-"""What the manifests of an operator are about."""
+"""The settings of an operator's manifests."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NAME_LABEL = "app.kubernetes.io/name"
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """An operator, and where and how it is deployed.
+    """The deployment of an operator.
 
     Attributes:
         manager: The manager.
-        options: How it runs.
-        target: What ``masthead run`` runs: ``website.main:app``.
+        options: The options of its run.
+        target: The argument of ``masthead run``: ``website.main:app``.
         image: The image.
-        namespace: The namespace that it runs in.
+        namespace: The namespace of its pods.
         has_namespace: Whether the namespace exists already.
-        replicas: The number of pods; None for two if they elect a leader or share the work, else one.
+        replicas: The number of pods; None for two with leader election or sharding, else one.
 
     Raises:
         ConfigError: If the name of the manager or of the namespace is invalid.
@@ -57,12 +57,12 @@ class Deploy:
 
     @property
     def name(self) -> str:
-        """The name of everything that is made."""
+        """The name of all objects."""
         return self.manager.name
 
     @property
     def is_single(self) -> bool:
-        """Whether two replicas must not run at once."""
+        """Whether two replicas must not run at the same time."""
         return not (self.options.leader_election or self.options.sharding)
 
     @property
@@ -76,7 +76,7 @@ class Deploy:
         return {_NAME_LABEL: self.name}
 
     def metadata(self, namespace: str | None = None) -> dict[str, object]:
-        """The metadata of an object.
+        """Return the metadata of an object.
 
         Args:
             namespace: Its namespace; None for a cluster-scoped object.

@@ -16,24 +16,24 @@ __all__ = ["workload_objects"]
 
 _POD_SECURITY: Final = "pod-security.kubernetes.io/enforce"
 _SPARE: Final = 5
-"""Seconds between the end of the graceful stop and the moment when the kubelet kills the pod."""
+"""Seconds between the end of the graceful stop and the kubelet's SIGKILL."""
 
 
 def namespace_object(deploy: Deploy) -> dict[str, object]:
-    """The namespace, in which only restricted pods may run."""
+    """Return the namespace, with the restricted pod security standard."""
     labels = {**deploy.selector, _POD_SECURITY: "restricted"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": deploy.namespace, "labels": labels}}
 
 
 def workload_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
-    """The Deployment."""
+    """Return the Deployment."""
     yield {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": deploy.metadata(deploy.namespace),
         "spec": {
             "replicas": deploy.count,
-            # Two must not work at once: the old one stops before the new one starts.
+            # Two replicas without an election must not overlap, so the old pod stops before the new one starts.
             **({"strategy": {"type": "Recreate"}} if deploy.is_single else {}),
             "selector": {"matchLabels": deploy.selector},
             "template": {"metadata": {"labels": deploy.selector}, "spec": _pod(deploy)},
@@ -73,13 +73,14 @@ def _container(deploy: Deploy) -> dict[str, object]:
 
 
 def _environment(deploy: Deploy) -> list[dict[str, object]]:
-    """What the pod tells its process; an option that the code says itself needs no variable."""
-    found: list[dict[str, object]] = [
+    """Return the environment variables of the container."""
+    variables: list[dict[str, object]] = [
         {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}
     ]
+    # Options in the code need no variable, and a variable would override later changes of the code.
     if deploy.options.namespaces != deploy.manager.options.namespaces:
-        found.append({"name": "MASTHEAD_NAMESPACE", "value": ",".join(deploy.options.namespaces) or "*"})
-    return found
+        variables.append({"name": "MASTHEAD_NAMESPACE", "value": ",".join(deploy.options.namespaces) or "*"})
+    return variables
 
 
 def _probes() -> dict[str, object]:
@@ -94,5 +95,5 @@ def _probes() -> dict[str, object]:
 
 def _port(address: str) -> int:
     parsed = parse_bind_address(address)
-    # A port that is chosen when the process starts cannot be named here.
+    # A port that is assigned at the start of the process is unknown here.
     return parsed.port if parsed is not None else 0
