@@ -170,6 +170,7 @@ class ApplySetParent:
 
     def __post_init__(self) -> None:
         """Compute the id, which depends on name, namespace, kind and group."""
+        # Prescribed by the specification, so that other tools compute the same id.
         identity = ".".join((self.name, self.namespace, self.gvk.kind, self.gvk.group))
         digest = hashlib.sha256(identity.encode()).digest()
         hashed = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -218,6 +219,7 @@ class ApplySetParent:
         labels, annotations = found.metadata.labels, found.metadata.annotations
         self._check(labels.get(ID), annotations.get(TOOLING))
         kinds = annotations.get(GROUP_KINDS)
+        # kubectl wrote resources instead of kinds in its first versions.
         if kinds is None:
             kinds = annotations.get(GROUP_RESOURCES) or None
         if kinds is None:

@@ -283,6 +283,7 @@ class Client(ManifestVerbs):
         return [
             await self.dynamic(resource.gvr, namespace=namespace if resource.namespaced else None).table(
                 wide=wide,
+                # As in kubectl, the column is printed only where namespaces differ.
                 namespaces=resource.namespaced and namespace is None,
                 label_selector=label_selector,
                 field_selector=field_selector,

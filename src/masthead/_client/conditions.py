@@ -358,6 +358,7 @@ def _definition_lacks(obj: Object) -> str:
         return "it is being deleted" + _reason_of(_condition(obj, "Terminating"))
     for type_ in ("NamesAccepted", "Established"):
         if not condition_is(type_)(obj):
+            # It explains why the API server does not establish the definition.
             is_broken = condition_is("NonStructuralSchema")(obj)
             note = f"; {_condition_words(obj, 'NonStructuralSchema')}" if is_broken else ""
             return _condition_words(obj, type_) + note
@@ -386,6 +387,7 @@ def _both_true(one: WaitCondition[T], other: WaitCondition[T]) -> WaitCondition[
     def test(obj: T | None) -> bool:
         return one(obj) and other(obj)
 
+    # Both must hold, so one condition that needs an object is enough.
     needs_object = isinstance(one, ObjectWaitCondition) or isinstance(other, ObjectWaitCondition)
     return _make_condition(test, *_words_of(one, "and", other), needs_object=needs_object)
 
@@ -394,6 +396,7 @@ def _one_true(one: WaitCondition[T], other: WaitCondition[T]) -> WaitCondition[T
     def test(obj: T | None) -> bool:
         return one(obj) or other(obj)
 
+    # Either may hold, perhaps the one that accepts a missing object.
     needs_object = isinstance(one, ObjectWaitCondition) and isinstance(other, ObjectWaitCondition)
     return _make_condition(test, *_words_of(one, "or", other), needs_object=needs_object)
 
@@ -447,6 +450,7 @@ def _condition(obj: Object, type_: str) -> dict[str, object] | None:
 
 def _is_outdated(obj: Object, condition: dict[str, object]) -> bool:
     """Whether a condition's ``observedGeneration``, or the status's if it has none, is older than the object's."""
+    # The generation of the condition itself is more precise than that of the whole status.
     observed = condition.get("observedGeneration")
     if observed is None:
         observed = value_at(obj, _OBSERVED)

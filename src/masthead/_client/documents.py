@@ -85,6 +85,7 @@ class ManifestDocument:
 
     def in_namespace(self, namespace: str) -> ManifestDocument:
         """A copy in another namespace; empty for none."""
+        # The document may belong to the caller.
         moved = self.obj.copy()
         moved.metadata.namespace = namespace
         return replace(self, obj=moved)
@@ -118,6 +119,7 @@ def load_manifests(source: ManifestSource, *, strict: bool = False) -> list[Obje
     loaded: list[Object] = []
     problems: list[str] = []
     for origin, data in _parts(source, "manifest"):
+        # A part that is text describes why it could not be read.
         problem = data if isinstance(data, str) else _identity_problem(data)
         if isinstance(data, str) or problem:
             problems.append(f"{origin}: {problem}")
@@ -178,6 +180,7 @@ def defined_kinds(documents: Iterable[ManifestDocument]) -> dict[tuple[str, str]
     """The kinds that the CustomResourceDefinitions among the documents define, by group and kind."""
     definitions = [document.obj for document in documents if is_definition(document.gvk)]
     return {
+        # All versions of a kind share scope and plural.
         (str(definition.get("spec", "group")), str(definition.get("spec", "names", "kind"))): KindScope(
             str(definition.get("spec", "names", "plural")), definition.get("spec", "scope") != "Cluster"
         )
@@ -247,12 +250,14 @@ def _text(text: str | bytes, origin: str) -> Iterator[_Part]:
         yield origin, str(error)
         return
     for number, document in enumerate(documents, 1):
+        # Files often end with a separator, or consist of comments only.
         if document is not None:
             yield from _data(document, f"{origin}, document {number}")
 
 
 def _data(data: object, origin: str) -> Iterator[_Part]:
     if not isinstance(data, Mapping):
+        # A frequent mistake: a path as text is read as YAML, which is a string.
         hint = ' (to read a file, give pathlib.Path("..."))' if isinstance(data, str) else ""
         yield origin, f"is not an object{hint}"
         return
@@ -273,6 +278,7 @@ def _problem_with(data: Mapping[str, object]) -> str:
     if problem := _identity_problem(data) or _name_problem(data):
         return problem
     obj = Unstructured.from_dict(data)
+    # The API server rejects an apply that contains them.
     if obj.metadata.managed_fields:
         return f"{obj.kind} {obj.key}: leave out metadata.managedFields; the server maintains them"
     # A wrong type that is found here is found before the first request.

@@ -87,6 +87,7 @@ class DynamicResource(
             return await super().create(obj, **options)
         parameters = WriteParameters(**options)
         coerced = await self._coerce(obj, parameters.field_validation)
+        # Bodies of subresources, such as a Binding, may have no name of their own.
         name = name or name_of(coerced, "create")
         return await self._post(coerced, parameters, name=name, subresource=subresource)
 

@@ -360,6 +360,7 @@ class ListWatch(Generic[T]):
     async def _open(self, verb: str, query: Query, options: ListWatchOptions, attempts: int | None) -> ResponseStream:
         call = await self._build_call(verb, query, options.read_timeout)
         rest = self._context.rest
+        # The caller may shorten the timeout of the client, and not extend it.
         timeout = None if options.timeout is None else min(options.timeout, rest.settings.timeout)
         return await rest.open(msgspec.structs.replace(call, attempts=attempts, timeout=timeout))
 

@@ -141,6 +141,7 @@ class LogFollower:
             self._resume.lost()
             raise
         lines = self._resume.feed(chunk)
+        # Only a line proves progress: a server may accept requests and drop each of them.
         if lines:
             self._failures = 0
             self._lost.progress(_now())
@@ -154,6 +155,7 @@ class LogFollower:
         if self._start is None:
             self._start = _now()
             query = self._options.first_query()
+        # A pod of the same name may have replaced the one whose log this is.
         elif self._still_exists is not None and not await self._still_exists():
             self._is_over = True
             return self._resume.end()
@@ -191,9 +193,11 @@ class LogFollower:
         Raises:
             MastheadError: The error, if another attempt would not help.
         """
+        # The read timeout of an open stream: the container wrote nothing.
         is_quiet = isinstance(error, DeadlineError) and self._chunks is not None
         backoff = self._backoff_after(error)
         self._drop()
+        # Not a failure: the image may still be pulled, for as long as it takes.
         if self._options.follow and _is_not_started(error):
             self._pause(self._waiting)
             return
@@ -223,6 +227,7 @@ class LogFollower:
 
     def _backoff_after(self, error: StatusError | TransportError) -> Backoff | None:
         """Choose the delays after a failure; None to open the next connection without delay."""
+        # A connection that worked for a while was dropped, and may be opened again without delay.
         if self._has_lasted() and not isinstance(error, StatusError):
             return None
         return self._unreachable if isinstance(error, ConnectError) else self._lost

@@ -130,6 +130,7 @@ class _Run:
     async def next_lines(self) -> list[LogLine]:
         if self._is_closed:
             return []
+        # Nothing is requested before the first read.
         if self._discovery is None:
             self._loop = asyncio.get_running_loop()
             self._discovery = self._loop.create_task(self._discover())
@@ -180,6 +181,7 @@ class _Run:
         outdated = loop.create_task(self._is_outdated.wait())
         try:
             await asyncio.wait([following, outdated], return_when=asyncio.FIRST_COMPLETED)
+            # A deletion was missed, so the list is read again.
             if not following.done():
                 return False
             await following
@@ -201,6 +203,7 @@ class _Run:
         if event.type == "BOOKMARK":
             if event.ends_initial_events:
                 self._is_initial = False
+                # Pods of the previous list that the new one lacks were deleted in between.
                 for uid in self._unlisted:
                     self._forget(uid)
                 self._unlisted.clear()
@@ -217,12 +220,14 @@ class _Run:
         self._unlisted.discard(pod.metadata.uid)
         for container in self._group.containers.chosen(pod):
             status = pod.container_status(container)
+            # A container without a log would only produce an error.
             if status is not None and (status.has_previous if self._options.previous else status.has_log):
                 self._start(pod, container)
 
     def _forget(self, uid: str) -> None:
         """A pod was deleted. Its logs end when its last lines have been read."""
         self._views.pop(uid, None)
+        # Logs that are still read have lines to deliver; they are forgotten at their end.
         for key in [key for key, task in self._tasks.items() if key[0] == uid and task.done()]:
             del self._tasks[key]
 
@@ -237,6 +242,7 @@ class _Run:
 
     async def _read(self, buffer: LogBuffer, key: tuple[str, str], options: LogQuery) -> None:
         try:
+            # Said once, since followed logs may occupy their places for ever.
             if self._places.locked():
                 self._warn_of_waiting()
             async with self._places:
@@ -259,6 +265,7 @@ class _Run:
                 return False
             try:
                 found = await source.pod()
+            # Without the right to read pods, the watch alone decides.
             except ForbiddenError:
                 return True
             is_there = found is not None and found.metadata.uid == uid

@@ -47,10 +47,12 @@ class LogBuffer:
 
     async def put(self, lines: list[bytes]) -> None:
         """Add lines with their timestamps, and wait while the buffer is full."""
+        # In the queue once only, however many lines follow.
         if not self._lines:
             self._merger.add_ready(self)
         self._lines += lines
         self._size += sum(map(len, lines))
+        # The reader of the log waits, and TCP slows the node down.
         if self._size >= _FULL:
             self._space = asyncio.get_running_loop().create_future()
             await self._space
@@ -99,6 +101,7 @@ class LogMerger:
         """
         while not self._ready:
             if self._is_over:
+                # Raised once; afterwards the merged log has simply ended.
                 error, self._error = self._error, None
                 if error is not None:
                     raise error

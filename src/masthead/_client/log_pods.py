@@ -108,8 +108,10 @@ class LogPod(_Wire):
     def restarts(self, name: str, exit_code: int) -> bool:
         """Whether a container that has ended with this code is started again."""
         spec = self.spec
+        # The kubelet starts nothing in a pod that ends.
         if self.is_over or self.metadata.deletion_timestamp is not None:
             return False
+        # Ephemeral containers never restart.
         if any(ephemeral_container.name == name for ephemeral_container in spec.ephemeral_containers or ()):
             return False
         init = next(
@@ -160,10 +162,12 @@ def after_end(pod: LogPod | None, container: str, last: int | None, *, restarts:
         return AfterEnd.END
     found = pod.container_status(container or _only_name(pod))
     if found is not None and found.state.running is not None:
+        # The stream of a running container ended: the connection was lost, or the container started again.
         is_same = _is_written_by(found.state.running.started_at, last)
         return AfterEnd.RESUME if is_same or restarts else AfterEnd.END
     if pod.is_over:
         return AfterEnd.END
+    # The container has yet to start.
     if found is None or not found.has_log:
         return AfterEnd.WAIT
     ended = found.state.terminated or found.last_state.terminated

@@ -68,6 +68,7 @@ class LogQuery:
             since: The ``sinceTime`` to resume from; None if no line has arrived yet.
             elapsed: How many seconds ago the first request was sent.
         """
+        # The stamp of the last line: lines of the same instant are requested again, and dropped.
         if since is not None:
             start = [("sinceTime", since)]
         elif self.tail_lines == 0:
@@ -89,6 +90,7 @@ class LogQuery:
             "timestamps": timestamps,
             "insecureSkipTLSVerifyBackend": self.insecure_skip_tls_verify_backend,
         }
+        # Left out if false, as kubectl does.
         query = [(name, "true") for name, wanted in switches.items() if wanted]
         return [*query, ("container", self.container)] if self.container else query
 

@@ -81,6 +81,7 @@ class LogSource:
             if not asks_for_container(error):
                 raise
             asked = error
+        # Remembered, so that a reconnect reads the log of the same container.
         self.container = default_container((await self._get_pod()).to_dict())
         if not self.container:
             raise asked
@@ -99,4 +100,5 @@ class LogSource:
 
     async def _open(self, query: Query) -> ResponseStream:
         call = await self._build_call(query)
+        # Logs are text, and an error of the server is a Status anyway.
         return await self._rest.open(msgspec.structs.replace(call, accept="*/*"))

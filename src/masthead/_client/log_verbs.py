@@ -94,6 +94,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
             timestamps=timestamps,
             insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
         )
+        # A followed log may be quiet for minutes; any other one is read without pauses.
         limit = FOLLOW_READ_TIMEOUT if read_timeout is None and follow else read_timeout
         return LogStream(self._log_source("", name, container or "", limit), options, restarts=restarts)
 
@@ -176,6 +177,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                     async for event in events:
                         yield cast("WatchEvent[Object]", event)
                 return
+            # Without follow, a list is enough, and needs no permission to watch.
             async for page in self.iter_pages(label_selector=label_selector, field_selector=field_selector):
                 for pod in page.items:
                     yield WatchEvent("ADDED", cast("Object", pod))

@@ -53,6 +53,7 @@ async def apply_one(client: ManifestClient, manifest: Manifest, options: Manifes
                 field_validation=options.field_validation,
                 timeout=options.timeout,
             )
+        # Also migrates objects that kubectl applied client-side, or their removed fields would stay.
         return await apply_and_migrate(
             resource,
             manifest.obj,
@@ -69,6 +70,7 @@ async def apply_one(client: ManifestClient, manifest: Manifest, options: Manifes
     try:
         return await retry_on(send, NotFoundError, attempts=1 if options.dry_run else _SOON)
     except NotFoundError:
+        # A dry run creates no definition, so objects of its kind cannot be checked.
         if not options.dry_run:
             raise
         return None

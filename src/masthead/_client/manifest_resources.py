@@ -122,6 +122,7 @@ async def resolve_manifests(
     prepared: dict[tuple[str, ...], Manifest] = {}
     for document in documents:
         gvk, new = document.gvk, defined.get(_kind_of(document))
+        # A definition in the same manifests wins: it may change the scope of a kind.
         served = new or found[gvk]
         if isinstance(served, MastheadError):
             # Objects of an unknown kind are deleted already; but a failed discovery proves nothing about a kind.
@@ -135,9 +136,11 @@ async def resolve_manifests(
             problems.append(f"{document.label}: {error}")
             continue
         meta = here.obj.metadata
+        # Without the version: two versions of an object are the same object.
         key = (gvk.group, gvk.kind, meta.namespace, meta.name)
         if key in prepared:
             problems.append(f"{here.label}: is also in {prepared[key].document.origin}")
+        # Its kind or namespace may appear only during this run, so a 404 is not final.
         is_new = new is not None or meta.namespace in namespaces
         prepared[key] = Manifest(here, gvk.group_version.resource(served.resource), is_new)
     if problems:
@@ -160,6 +163,7 @@ async def _all_served(
 
 
 async def _find_scope(client: ManifestClient, gvk: GroupVersionKind) -> KindScope | MastheadError:
+    # Built-in kinds need no discovery.
     if (known := known_kind(gvk)) is not None:
         return known
     try:

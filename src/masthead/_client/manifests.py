@@ -81,6 +81,7 @@ async def apply_manifests(
     """
     if prune and apply_set is None:
         raise ArgumentError("prune needs an apply set: name its parent, such as apply_set='configmaps/web'")
+    # All problems of all manifests are reported before the first request.
     manifests = await resolve_manifests(client, source, namespace)
     run = _ApplyRun(client, options, on_applied)
     if apply_set is None:
@@ -92,6 +93,7 @@ async def apply_manifests(
         await run.apply(opened.manifests, wait_for_crds=wait_for_crds)
         if prune:
             await run.prune(opened)
+            # Only after pruning: the parent must list kinds as long as members of them may exist.
             await run.update_parent(opened, is_superset=False)
     if wait is not None and not options.dry_run:
         await run.wait(wait)
@@ -190,6 +192,7 @@ async def restart_manifests(
             await resource.restart(manifest.name, dry_run=dry_run, field_manager=field_manager, timeout=timeout)
         )
 
+    # Other kinds in the same files are left alone, as a directory often has all of an application.
     workloads = [manifest for manifest in manifests if can_restart(manifest.document.gvk)]
     await _each("restart", workloads, restart, _label_of, done)
     return done
@@ -233,6 +236,7 @@ class _ApplyRun:
             resource = manifest.at(self._client)
             await resource.wait_for(manifest.name, crd_established(), timeout=self._options.timeout)
 
+        # Definitions first: the API server rejects objects of kinds that it does not serve yet.
         await _each("apply", definitions, apply, _label_of, self._applied)
         if wait_for_crds and not self._options.dry_run:
             await _each("wait for", definitions, wait, _label_of, self._applied)
@@ -253,6 +257,7 @@ class _ApplyRun:
         deadline = clock() + timeout
         try:
             await wait_for_manifests(self._client, self._applied, None, namespace=None, timeout=timeout)
+            # One timeout for both waits.
             left = max(deadline - clock(), 0.0)
             await wait_for_manifests(self._client, self._pruned, deleted(), namespace=None, timeout=left)
         except MastheadError as error:
@@ -269,6 +274,7 @@ class _ApplyRun:
         after = await apply_one(self._client, manifest, self._options)
         if after is None:
             return False
+        # Without the right to read, a change cannot be ruled out.
         outcome = outcome_of(before, after, is_dry_run=self._options.dry_run) if is_readable else "configured"
         self._applied.append(after)
         self._outcomes.append(outcome)
@@ -282,6 +288,7 @@ class _ApplyRun:
         Raises:
             ManifestError: If the call fails.
         """
+        # The union while objects of both may exist, so that an aborted run loses none.
         membership = opened.before | opened.after if is_superset else opened.after
 
         async def update(_: object) -> None:

@@ -41,6 +41,7 @@ class ProxyStream:
         """
         if self._stream is None and not self._is_closed:
             self._stream = await self._rest.open(await self._make_call())
+        # Also if close() was called while the request was on its way.
         if self._is_closed:
             await self.close()
             raise ClosedError("the response was closed; send another request")

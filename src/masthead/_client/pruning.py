@@ -147,10 +147,12 @@ class OpenApplySet:
             tasks = [
                 group.create_task(list_members(resource, namespace))
                 for resource in self.resources
+                # By namespace, because the user may lack the right to list across all of them.
                 for namespace in (sorted(self.before.namespaces) if resource.namespaced else [None])
             ]
         members: list[Member] = []
         for task in tasks:
+            # An incomplete list must not prune: what it lacks would look like a new set.
             if isinstance(result := task.result(), MastheadError):
                 raise result
             members += result
@@ -171,6 +173,7 @@ class OpenApplySet:
         try:
             await resource.delete(
                 meta.name,
+                # Another client may have replaced the object since it was listed.
                 uid=meta.uid,
                 propagation_policy="Background",
                 dry_run=options.dry_run,
@@ -207,6 +210,7 @@ async def open_apply_set(
             parent.name, timeout=timeout
         )
     except NotFoundError:
+        # A custom parent carries meaning for its controller, so that it is not created on the side.
         if not parent.is_builtin:
             raise ArgumentError(
                 f"{parent} does not exist; create it: only ConfigMaps and Secrets are created", value=parent

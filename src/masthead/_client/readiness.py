@@ -72,6 +72,7 @@ def _lacks(obj: Object) -> str:
     Raises:
         ObjectFailedError: If it has failed.
     """
+    # However healthy its status is, it will not stay.
     if obj.metadata.deletion_timestamp is not None:
         return "it is being deleted"
     gvk = obj.gvk
@@ -81,6 +82,7 @@ def _lacks(obj: Object) -> str:
 def _any_lacks(obj: Object) -> str:
     if unseen := generation_lacks(obj):
         return unseen
+    # Most custom resources follow the convention; the others are ready when they exist.
     return _unless(_READY)(obj) if has_condition(obj, "Ready") else ""
 
 
@@ -93,6 +95,7 @@ def _deployment_lacks(obj: Object) -> str:
 
 
 def _job_lacks(obj: Object) -> str:
+    # A failed job does not recover, so waiting for the timeout would be useless.
     if _FAILED(obj):
         raise _failure(obj, f"has failed: {_FAILED.says(obj)}")
     return _unless(condition_is("Complete"))(obj)
@@ -102,6 +105,7 @@ def _pod_lacks(obj: Object) -> str:
     if field_is("status.phase", "Failed")(obj):
         reason = value_at(obj, _REASON)
         raise _failure(obj, f"has failed{f' ({reason})' if reason else ''}; look at its logs")
+    # A pod that has run to completion is never ready again.
     return _unless(field_is("status.phase", "Succeeded") | _READY)(obj)
 
 

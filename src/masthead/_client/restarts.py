@@ -43,6 +43,7 @@ def restart_patch(obj: Object, now: datetime) -> Patch:
             f"restart {obj.kind} {obj.key}: only deployments, daemon sets and stateful sets can be restarted",
             value=obj.kind,
         )
+    # The API server would accept the change, and nothing would restart.
     if value_at(obj, _PAUSED):
         raise ArgumentError(
             f"restart {obj.kind} {obj.key}: the deployment is paused; resume it first, by setting spec.paused to false",
@@ -59,6 +60,7 @@ def _restart_time(last: object, now: datetime) -> datetime:
         before = datetime.fromisoformat(last).astimezone(UTC) if isinstance(last, str) else None
     except ValueError:
         return at
+    # Seconds only: a second restart within one second must still change the template.
     return at if before is None or before < at else before + timedelta(seconds=1)
 
 

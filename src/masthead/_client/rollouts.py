@@ -32,6 +32,7 @@ def deployment_lacks(obj: Object) -> str:
         return _UNSEEN
     if updated < wanted:
         return f"{updated} of {wanted} pods are new{_note_stall(obj)}"
+    # Old pods may still serve requests, so the rollout is not over.
     if replicas > updated:
         return f"{replicas - updated} old pods have yet to end{_note_stall(obj)}"
     if available < updated:

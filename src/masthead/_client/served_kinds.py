@@ -49,6 +49,7 @@ async def wait_for_kind(client: _Client, gvk: GroupVersionKind, *, timeout: floa
         async with limit:
             return await _poll_discovery(client, gvk)
     except TimeoutError:
+        # A TimeoutError of a request inside is not ours.
         if not limit.expired():
             raise
     raise DeadlineError(
@@ -62,6 +63,7 @@ async def _poll_discovery(client: _Client, gvk: GroupVersionKind) -> ServedResou
     while True:
         try:
             found = await client.mapper.kind(gvk)
+            # Discovery may announce a kind before its handler is ready, so a request has to succeed, too.
             await client.dynamic(found.gvr).list(limit=1)
         except (UnknownKindError, NotFoundError):
             await asyncio.sleep(backoff.next(0.0, random.random))
@@ -74,6 +76,7 @@ async def _state_of(client: _Client, gvk: GroupVersionKind) -> str:
     try:
         definitions = await client.dynamic(_DEFINITIONS).list()
     except MastheadError as error:
+        # The message of a timeout must not fail for want of a permission.
         return f"definitions cannot be read: {error}"
     for definition in definitions:
         if definition.get("spec", "group") != gvk.group or definition.get("spec", "names", "kind") != gvk.kind:

@@ -62,6 +62,7 @@ class RemoteCommandBase(SubresourceBase[T], Generic[T]):
             if not asks_for_container(error):
                 raise
             asked = error
+        # Only now: most pods have one container, and need no second request.
         container = default_container(await self._pod(name, timeout))
         if not container:
             raise asked
@@ -70,6 +71,7 @@ class RemoteCommandBase(SubresourceBase[T], Generic[T]):
     async def _upgrade(self, subresource: str, name: str, query: Query, timeout: float | None) -> WebSocket:
         target = await self._target()
         call = self._build_call(target, "get", name=name, subresource=subresource, query=query, timeout=timeout)
+        # Errors name the verb that the user called, not the GET that opens it.
         subject = msgspec.structs.replace(call.subject, verb=subresource, resource=target.name)
         return await self._context.rest.connect(msgspec.structs.replace(call, subject=subject), PROTOCOLS)
 
@@ -144,6 +146,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
                 stderr=bytes(stderr),
             ) from None
         result = ExecResult(code, bytes(stdout), bytes(stderr))
+        # After the block, so that the connection is closed first.
         if check and result.exit_code:
             raise non_zero(process.about, result)
         return result
@@ -267,6 +270,7 @@ async def attach_at(pods: AttachVerbs[T], terminal: Terminal, name: str, contain
     pod = await pods._pod(name)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     chosen = container or default_container(pod)
     described = container_named(pod, chosen) or {}
+    # Raw mode without a TTY on the other side would swallow Ctrl-C.
     if not described.get("tty"):
         raise ArgumentError(
             f"attach pods {name}: the container {chosen} has no TTY (tty: true in the pod's spec); use attach "
@@ -286,6 +290,7 @@ def _stream_query(container: str | None, *, stdin: bool, stdout: bool, stderr: b
 
 
 def _check_command(command: Sequence[str]) -> Sequence[str]:
+    # A string is a sequence of strings, too: each character would be an argument.
     if isinstance(command, str):
         raise ArgumentError(
             f'a command is a list of strings: ["sh", "-c", {command!r}] for a shell to read it', value=command
@@ -316,6 +321,7 @@ async def _finish(
     except _SourceError as error:
         failed = error.error
     except ExecError as error:
+        # The output often explains the failure.
         error.stdout, error.stderr = bytes(stdout), bytes(stderr)
         raise
     except (TransportError, ClosedError) as error:
@@ -344,6 +350,7 @@ async def _collect(output: RemoteOutput, collected: bytearray, limit: int) -> No
     async for chunk in output:
         collected += chunk
         if len(collected) > limit:
+            # The caller gets the beginning with the error, and no more than it allowed.
             del collected[limit:]
             raise ResponseTooLargeError(
                 f"{output.about} has more than {limit:,} bytes; use open_exec to read it as a stream, or raise "

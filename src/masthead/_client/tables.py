@@ -88,6 +88,7 @@ def read_page(body: bytes, target: ResourceTarget[Any], *, has_objects: bool) ->
         found = typeinfo.decode_json(body, _WireTable)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"the response is not a table: {error}", kind="Table") from None
+    # Aggregated API servers may not know tables, and return the objects.
     if found.kind != "Table":
         return _page_of_objects(body, target)
     item: type[Object] = target.item if has_objects else PartialObjectMetadata

@@ -80,6 +80,7 @@ async def wait_for(resource: ReadVerbs[T], name: str, condition: WaitCondition[T
     names.check_path_segment_name(name)
     check_wait(condition, timeout)
     wait = Wait(resource, name, condition)
+    # A check without waiting still makes one request.
     if timeout <= 0:
         return await wait.check_once()
     limit = asyncio.timeout(None if timeout == math.inf else timeout)
@@ -156,6 +157,7 @@ class Wait(Generic[T]):
                 if await self._watch(version):
                     return self._last
             except NotFoundError:
+                # The definition of the kind was deleted, and all of its objects with it.
                 if not await self._is_gone_with_its_kind():
                     raise
                 return None
@@ -211,6 +213,7 @@ class Wait(Generic[T]):
                     raise
                 self._error = error
             retry_after = self._error.retry_after if isinstance(self._error, StatusError) else None
+            # The server may ask for more patience than our backoff has.
             delay = max(self._delay(), min(retry_after or 0.0, MAX_WAIT))
             _log.warning("wait for %s: retry in %.1f s after %s", self._subject, delay, self._error)
             await asyncio.sleep(delay)
@@ -235,6 +238,7 @@ class Wait(Generic[T]):
         self._has_event = False
         async with self._resource.watch(resource_version=version, field_selector=self._selector) as events:
             async for event in events:
+                # Servers that ignore the field selector send other objects, too.
                 if event.type in {"BOOKMARK", "BROKEN"} or event.object.metadata.name != self._name:
                     continue
                 if self._last is not None and self._last.key != event.object.key:
@@ -252,6 +256,7 @@ class Wait(Generic[T]):
 
         A server that is no API server answers everything with 404, which must not pass for a deletion.
         """
+        # A missing kind is an answer only to a condition that accepts a missing object.
         if not self._condition(None):
             return False
         rest = self._resource._context.rest  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
@@ -259,6 +264,7 @@ class Wait(Generic[T]):
             response = await rest.get("/version")
         except MastheadError:
             return False
+        # A 404 may come from something else than an API server, such as a proxy.
         if b'"gitVersion"' not in response.body:
             return False
         self._last, self._has_seen, self._error = None, True, None

@@ -77,6 +77,7 @@ async def wait_for_manifests(
         identity_only=True,
     )
     waits = [Wait(manifest.at(client), manifest.name, wanted) for manifest in manifests]
+    # A timeout of 0 would expire before the single check.
     limit = asyncio.timeout(None if timeout == math.inf else max(timeout, 0.0) or None)
     pending = set(waits)
     try:
@@ -128,6 +129,7 @@ async def _each(do: Callable[[Wait[Unstructured]], Awaitable[None]], waits: Sequ
             for wait in waits:
                 group.create_task(do_one(wait))
     except BaseExceptionGroup as failed:
+        # The others were cancelled because of it, or failed for the same reason.
         first = failed.exceptions[0]
         raise first from first.__cause__
 

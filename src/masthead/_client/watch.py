@@ -162,6 +162,7 @@ class WatchStream(Generic[T]):
             if not self._closed.is_set():
                 raise
         else:
+            # The server has ended the connection, as it does every few minutes.
             if batch is None:
                 self._after(None)
             else:
@@ -176,6 +177,7 @@ class WatchStream(Generic[T]):
         """End a watch whose time is up; with an error if it has not begun, which must not look like no events."""
         self._drop()
         self._closed.set()
+        # A watch that has delivered its initial state ends silently, with its time.
         if self._is_established or self._error is not None:
             return
         self._error = self._last_failure or DeadlineError(
@@ -188,6 +190,7 @@ class WatchStream(Generic[T]):
         return self._machine.phase is Phase.STREAMING
 
     async def _perform(self, step: Step) -> None:
+        # The time of the watch starts with its first request, and not with its creation.
         if self._end == math.inf:
             self._end = _now() + self._timeout
         if await self._closed_before(min(self._due, self._end)) or _now() >= self._end:
@@ -217,6 +220,7 @@ class WatchStream(Generic[T]):
             self._after(error)
 
     async def _open(self, step: Stream) -> None:
+        # The watch starts over: initial events of the lost connection would come twice.
         if step.restarts:
             self._initial.clear()
         options = ListWatchOptions(
@@ -224,6 +228,7 @@ class WatchStream(Generic[T]):
             resource_version_match="NotOlderThan" if step.initial_events else None,
             send_initial_events=True if step.initial_events else self._send_initial_events,
             timeout_seconds=self._seconds_for(step),
+            # A raw watch ends with its connection, and has the timeouts of any other stream.
             read_timeout=None if self._raw else self._source.silence_limit,
             timeout=None if self._raw else self._source.silence_limit,
         )
@@ -256,6 +261,7 @@ class WatchStream(Generic[T]):
         version, token = page.metadata.resource_version, page.metadata.continue_
         self._initial.extend(WatchEvent("ADDED", item, data=item.wire_bytes or b"") for item in page.items)
         self._initial.extend(broken_event(error) for error in broken)
+        # Only after the page was read: a failure requests the same page again.
         self._step = self._machine.page(version, token)
         self._due = 0.0
         if not token:
@@ -276,6 +282,7 @@ class WatchStream(Generic[T]):
 
     def _take(self, batch: Sequence[WatchEvent[T]]) -> None:
         """Report events to the machine, and deliver them unless they are a part of a state that is not complete."""
+        # Any event proves that the connection works.
         machine, self._failures = self._machine, 0
         for event in batch:
             kind = event.server_type or "MODIFIED"
@@ -302,6 +309,7 @@ class WatchStream(Generic[T]):
         self._drop()
         if self._closed.is_set():
             return
+        # Its caller wants the single request, with its error.
         if self._raw:
             self._error = error
             self._closed.set()
@@ -327,6 +335,7 @@ class WatchStream(Generic[T]):
         self._failures = 1 if self._machine.is_well else self._failures + 1
         self._last_failure = error
         is_dropped = isinstance(error, TransportError) and not isinstance(error, ConnectError)
+        # Servers and load balancers drop watches all the time; only repeated failures deserve a warning.
         level = logging.INFO if is_dropped and self._failures == 1 else logging.WARNING
         _log.log(
             level if is_worth_a_line(self._failures, after) else logging.DEBUG,

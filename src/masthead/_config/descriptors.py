@@ -105,6 +105,7 @@ class RedactedField(ConvertedField[_Given, _Kept]):
 
     def __set__(self, instance: object, value: _Given) -> None:
         super().__set__(instance, value)
+        # Stored wrapped, because debuggers and loggers read the instance dictionary directly.
         vars(instance)[self._name] = SecretValue(vars(instance)[self._name])
 
 

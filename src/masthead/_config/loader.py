@@ -71,6 +71,7 @@ def load(
     """
     refuse_unknown(overrides, "load")
     environ = os.environ if environ is None else environ
+    # Also the argument itself: a traceback with locals would print its tokens.
     hidden = kubeconfig = conceal(kubeconfig)
     found, tried = _read(hidden, environ, home)
     if found:
@@ -174,10 +175,12 @@ def _read(
     home = home or _home(environ)
     if isinstance(given, SecretValue):
         return _parse_given(given), []
+    # Types first, so that the path below cannot fail with a TypeError.
     if given is not None and not isinstance(cast("object", given), str | os.PathLike):
         raise ConfigError(f"kubeconfig is of type {type(given).__name__}; give the path of a file, its text, or a dict")
     if given and (path := os.fspath(cast("str | PathLike[str]", given))):
         return _read_given(expand(path, home)), []
+    # Missing and empty files are skipped, as in kubectl, and named if nothing is left.
     found, unfit = read_files(find(environ, home))
     tried = [f"{path} {why}" for path, why in unfit.items()] or ["HOME is not set"]
     return found, tried if listed_in(environ) else ["KUBECONFIG is not set", *tried]
@@ -229,6 +232,7 @@ def _without_kubeconfig(
         "user": overrides.get("user"),
     }
     entries = " and ".join(f"the {kind} {quote(name)}" for kind, name in named.items() if name)
+    # The service account has no contexts to choose from.
     if entries:
         raise ConfigError(_not_found(f"{entries} cannot be looked up without a kubeconfig", tried))
     if overrides.get("server"):
@@ -238,6 +242,7 @@ def _without_kubeconfig(
         found = resolve_in_cluster(environ, service_account)
     except ConfigError as error:
         raise ConfigError(_not_found("no cluster was found", [*tried, str(error)])) from None
+    # KUBECONFIG was set on purpose; to ignore it silently would surprise.
     if listed_in(environ):
         _log.warning("%s; so it is the pod's service account that is used", "; ".join(tried))
     return found

@@ -73,6 +73,7 @@ def _tls(config: Config) -> Iterator[str]:
         yield "client_key_file: is missing; a client certificate needs its key"
     if has_key and not has_certificate:
         yield "client_certificate_file: is missing; a client key needs its certificate"
+    # Not if a token is sent as well, which then authenticates the request.
     if has_certificate and config.speaks_plain_http and not config.sends_authorization:
         yield (
             "server: uses plain HTTP, but client certificates are sent in TLS only, so that requests would be "
@@ -87,6 +88,7 @@ def _credentials(config: Config) -> Iterator[str]:
         yield "token: given together with username and password; keep one of them"
     if config.exec is not None and config.oidc is not None:
         yield "exec: given together with oidc; keep one of them"
+    # Tokens are often pasted with a line break, which cannot be part of a header.
     if _CONTROL.search(config.token.reveal()):
         yield "token: contains a line break or another control character; strip it"
     if ":" in config.username:
@@ -97,6 +99,7 @@ def exposes_credentials(config: Config) -> bool:
     """Whether credentials would be sent in plain text over a network."""
     if config.allow_plain_http:
         return False
+    # A proxy on this machine forwards to the server over the network, so both must be local.
     hops = [hop for hop in (_address(config.server), _address(config.proxy_url)) if hop is not None]
     return config.speaks_plain_http and not all(hop.is_loopback for hop in hops)
 
@@ -148,6 +151,7 @@ def _oidc(config: Config) -> Iterator[str]:
 
 def _impersonation(config: Config) -> Iterator[str]:
     other = config.impersonate
+    # The API server rejects groups without a user.
     if other is not None and not other.user:
         yield "impersonate.user: is missing; uid, groups and extra need a user"
 
@@ -174,6 +178,7 @@ def _namespace(config: Config) -> Iterator[str]:
 def _problem_behind_host(url: str) -> str:
     """Check path, query and fragment of a URL: a password with special characters ends up there."""
     parts = urlsplit(url)
+    # An unescaped slash in the password ends the host early; the message must not repeat it.
     if "@" in f"{parts.path}{parts.query}{parts.fragment}":
         return "has an @ behind the host; if a password contains / ? or #, write them as %2F %3F %23"
     return "must end with its path; take away what begins with ? or #" if parts.query or parts.fragment else ""

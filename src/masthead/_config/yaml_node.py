@@ -114,6 +114,7 @@ class YamlNode:
         if self.value is None:
             return ""
         if not isinstance(self.value, str):
+            # YAML reads 123 as a number and "no" as a boolean.
             raise self._wrong("text", "; put it in quotes")
         return self.value
 
@@ -163,6 +164,7 @@ class YamlNode:
         Raises:
             ConfigError: If this is not a string, not base64, or not UTF-8 once decoded.
         """
+        # Editors and tools wrap long base64 values.
         packed = Secret("".join(self.text().split()))
         try:
             return base64.b64decode(packed.reveal().encode(), validate=True).decode()

@@ -86,6 +86,7 @@ class _GroupDiscoveryList(msgspec.Struct):
 def is_aggregated(content_type: str) -> bool:
     """Whether a content type is that of aggregated discovery, with its parameters in any order."""
     media_type, *parameters = (part.strip() for part in content_type.split(";"))
+    # The server may add parameters, such as a charset, in any order and case.
     pairs = (parameter.partition("=") for parameter in parameters)
     values = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
     return (
@@ -113,6 +114,7 @@ def read_aggregated(body: bytes) -> DiscoveryResult:
             read.lost.append(error)
     if not read.lost:
         return read.found()
+    # Nothing is usable: an empty result would look like a server without resources.
     if not read.groups:
         raise read.lost[0]
     _log.warning("discovery skips an entry without a valid group or version: %s", read.lost[0])
@@ -173,6 +175,7 @@ class _ResultBuilder:
             except DecodeError as error:
                 self.failures.setdefault(served, _named(error, served))
                 continue
+            # An entry may exist only to carry subresources, such as a scale of another group.
             if found.kind or found.subresources:
                 self.resources.append(found)
         return served
@@ -207,6 +210,7 @@ def _resource(served: GroupVersion, given: _ResourceDiscovery) -> ServedResource
         verbs=tuple(given.verbs or ()),
         short_names=tuple(given.short_names or ()),
         categories=tuple(given.categories or ()),
+        # Without a kind, the response of a subresource cannot be decoded.
         subresources=tuple(part for part in parts if part.kind.kind),
     )
 

@@ -87,6 +87,7 @@ class DocumentCache:
                 self._held[key] = held
                 return held
         found = await self._fetch(path, query, accept, held)
+        # Also after a 304: the validation is new though the document is not.
         found = dataclasses.replace(found, version=version, validated_at=self._now(), is_from_disk=False)
         self._held[key] = found
         await self._store(key, found)
@@ -95,6 +96,7 @@ class DocumentCache:
     async def _fetch(
         self, path: str, query: Sequence[tuple[str, str]], accept: str, held: DiscoveryDocument | None
     ) -> DiscoveryDocument:
+        # A 304 saves the transfer of a large document.
         known = [("If-None-Match", held.etag)] if held is not None and held.etag else []
         call = Call("GET", path, Subject("get", path), query=query, accept=accept, headers=known)
         response = await self._rest.call(call)

@@ -53,6 +53,7 @@ def parse_resource_argument(text: str) -> tuple[ResourceArgument, ...]:
     if not dot:
         return (ResourceArgument(name),)
     version, has_group, group = rest.partition(".")
+    # As in kubectl, `deployments.v1.apps` may name a version or a group called v1.apps.
     in_group = ResourceArgument(name, group=rest)
     if not has_group:
         return (in_group,)
@@ -97,6 +98,7 @@ class Index:
         """
         served = None if api_version is None else GroupVersion.parse(api_version)
         for argument in parse_resource_argument(what):
+            # In this order, so that a short name never hides a plural.
             for table in (self._by_name, self._by_kind, self._by_short_name):
                 fitting = [
                     resource
@@ -150,6 +152,7 @@ class Index:
         self._by_kind.setdefault(each.kind.lower(), []).append(each)
         for name in {short.lower() for short in each.short_names}:
             self._by_short_name.setdefault(name, []).append(each)
+        # A resource may return the kind of another group-version; both lead to it.
         for gvk in {each.gvk, each.gvr.group_version.kind(each.kind)}:
             self._by_gvk.setdefault(gvk, []).append(each)
 
@@ -174,6 +177,7 @@ def _fitting(argument: ResourceArgument, candidates: Iterable[ServedResource]) -
     if argument.group is None:
         return in_version
     exact = [resource for resource in in_version if resource.gvr.group == argument.group]
+    # Only without an exact match may a group be abbreviated, as kubectl allows.
     if exact or not argument.group:
         return exact
     return [resource for resource in in_version if resource.gvr.group.startswith(argument.group)]

@@ -81,6 +81,7 @@ class OpenApi:
         name = GroupVersion.parse(api_version).path.removeprefix("/")
         body = await self._body(name)
         known = self._definitions.get(name)
+        # Parsing takes much longer than the comparison of equal bytes.
         if known is not None and known[0] == body:
             return known[1]
         try:
@@ -91,6 +92,7 @@ class OpenApi:
         return found
 
     async def _body(self, name: str) -> bytes:
+        # One flight per document: concurrent callers share a request of several megabytes.
         if name not in self._fetching:
             self._fetching[name] = SingleFlight(lambda: self._fetch(name))
         return (await self._fetching[name].run()).body
@@ -123,6 +125,7 @@ class OpenApi:
                 "The document of a new custom resource appears some seconds after its definition."
             )
         parts = urlsplit(address)
+        # A hostile index must not make us send credentials elsewhere.
         if parts.scheme or parts.netloc or not parts.path.startswith("/"):
             raise DecodeError("a URL in it points to another server", kind="OpenAPI index", path=name)
         # Without a hash in the URL, the document is revalidated by its ETag.

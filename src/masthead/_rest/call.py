@@ -103,6 +103,7 @@ class Call(RedactedRepr, frozen=True):
     is_proxied: bool = False
 
     def __post_init__(self) -> None:
+        # Checked for every call, since a path with a query or without a slash changes the request.
         if not _PATH.fullmatch(self.path):
             raise ArgumentError(
                 f"{quote(self.path)} is not a request path: it must begin with a slash, be percent-encoded, and have "

@@ -70,6 +70,7 @@ class CallGuard:
         """
         if self.refuses:
             raise ClosedError(f"{subject}: {_STOPPED}")
+        # Counted before the request is sent, so that `wait_for_idle` cannot miss it.
         self.in_flight += 1
         try:
             yield

@@ -367,6 +367,7 @@ class RestClient:
         """Send a call, retry it according to the policy, and hand a successful response to `use`."""
         if self._lifetime.is_closed:
             raise ClosedError(f"{call.subject}: {explain_closed()}")
+        # Synchronous on purpose: another coroutine would cost every call two frames more.
         settings = self.settings
         return self._retries.run(
             prepare_call(call, self._headers, read_timeout, is_upgrade=is_upgrade),
@@ -397,6 +398,7 @@ class RestClient:
 
         self._warning_handler.read(call, response)
         try:
+            # A proxy in between may answer 200 and drop the upgrade headers.
             if response.status != _SWITCHING or not isinstance(response, UpgradedResponse):
                 raise ProtocolError(
                     f"the server does not speak WebSockets here (HTTP {response.status}); look for a proxy in between, "
@@ -406,6 +408,7 @@ class RestClient:
         except ProtocolError:
             response.close()
             raise
+        # Several pings per timeout: a single lost answer must not end the connection.
         interval = (call.read_timeout or _WEBSOCKET_READ_TIMEOUT) / _PINGS
         explain = functools.partial(with_subject, call)
         return WebSocket(response, protocol, ping_interval=interval, explain=explain)
@@ -433,6 +436,7 @@ def _raw(
 ) -> Call:
     """A call of a raw path; a query in the path comes before `query`."""
     path, has_query, text = path.partition("?")
+    # Blank values count: `?watch` alone is a parameter.
     own = parse_qsl(text, keep_blank_values=True) if has_query else []
     method = method.upper()
     return Call(

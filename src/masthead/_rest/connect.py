@@ -78,6 +78,7 @@ def connect(
         credentials,
         settings=settings,
         headers=headers,
+        # Without user and password, which the URL may contain.
         server=str(split_address(config.server)).partition("://")[2],
         origin=config.origin,
     )
@@ -105,6 +106,7 @@ def credentials_of(config: Config) -> Credentials:
         AuthError: If the credentials cannot be used.
         ConfigError: If an exec plugin needs a CA certificate that cannot be read.
     """
+    # The order is client-go's: the first match wins, whatever else is configured.
     if config.token_file is not None:
         return TokenFile(config.token_file, fallback=config.token, now=time.monotonic)
     if config.token:
@@ -123,6 +125,7 @@ def _is_encrypted(config: Config) -> bool:
 
 
 def _has_client_certificate(config: Config) -> bool:
+    # Over plain HTTP a certificate is never sent, so it must not suppress the plugin.
     has_one = config.client_certificate_file is not None or bool(config.client_certificate_data)
     return has_one and _is_encrypted(config)
 
@@ -149,6 +152,7 @@ def tls_of(config: Config, credentials: Credentials | None = None) -> TlsContext
 
 def _exec_plugin(config: Config, plugin: ExecConfig) -> ExecPlugin:
     cluster: Mapping[str, object] | None = None
+    # Reading the CA file may fail, and few plugins ask for it.
     if plugin.provide_cluster_info:
         cluster = cluster_info(
             server=config.server,

@@ -73,6 +73,7 @@ def resource_path(
     if name is not None:
         path += f"/{segment('name', name)}"
     if subresource:
+        # A proxy subresource has a path of its own; each part of it must be a segment.
         parts = "/".join(segment("subresource", part) for part in subresource.split("/"))
         path += f"/{parts}"
     return path
@@ -99,6 +100,7 @@ def segment(what: str, text: str) -> str:
         NameFormatError: If it is empty, ``.``, ``..``, or holds ``/``, ``%`` or control characters.
         ArgumentError: If it is not a string.
     """
+    # The same few names recur; long ones would only fill the cache.
     if isinstance(cast("object", text), str) and len(text) <= _MAX_CACHED:
         return _cached_segment(what, text)
     return _segment(what, text)

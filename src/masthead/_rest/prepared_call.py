@@ -77,6 +77,7 @@ def prepare_call(
     Raises:
         ArgumentError: If the query cannot be encoded.
     """
+    # Scanned once for all decisions below, and for all attempts.
     names = {name.lower() for name, _ in call.headers} if call.headers else _NO_NAMES
     headers = merge_headers(client_headers, call.headers, names) if names else [*client_headers]
     if call.body is not None and "content-type" not in names:

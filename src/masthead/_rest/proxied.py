@@ -66,10 +66,12 @@ class PeekedResponse:
             TransportError: If the response is lost before that is known.
             ClosedError: If the response was closed during the read.
         """
+        # A Status is JSON, so that most backend errors pass without being buffered.
         if self.status < 400 or not is_json(self.header("Content-Type")):
             return False
         async for chunk in self._chunks:
             self._beginning += chunk
+            # Too long for a Status: a backend may stream its errors.
             if len(self._beginning) > _BEGINNING:
                 return False
         try:
@@ -80,6 +82,7 @@ class PeekedResponse:
 
     async def read(self) -> bytes:
         """Read the whole body, as `TransportResponse.read` does."""
+        # Released before the rest is read, which would hold the bytes twice.
         beginning = bytes(self._beginning)
         self._beginning.clear()
         return beginning + await self._response.read()
@@ -157,8 +160,10 @@ class ProxyResponse:
 
 def error_of(call: Call, status: int, body: bytes = b"") -> ProxyResponseError:
     """The error of a response with an error status."""
+    # Cut before decoding: an error page may be large, and printing escapes characters.
     text = " ".join(printable(body[: 4 * _SHOWN].decode("utf-8", "replace")).split())
     shown = f"{text[:_SHOWN]}..." if len(text) > _SHOWN else text
+    # The subject names the object already, so only the path behind the proxy is of interest.
     path = call.path.partition("/proxy")[2] or "/"
     said = f": {shown}" if shown else ""
     return ProxyResponseError(

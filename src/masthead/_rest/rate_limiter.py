@@ -49,6 +49,7 @@ class RateLimit:
     def __init__(self, rate: float, burst: int = 10) -> None:
         try:
             self._bucket = TokenBucket(rate, burst)
+        # TypeError for values that are no numbers.
         except (TypeError, ValueError):
             raise ArgumentError(
                 f"a rate limit needs rate > 0 and burst >= 1, not {rate=}, {burst=}", value=(rate, burst)
@@ -109,6 +110,7 @@ class RateLimiter:
         limit = self._limit
         now = asyncio.get_running_loop().time()
         token = limit.reserve(now)
+        # The usual case; it must not yield to the event loop.
         if not token.wait:
             return
         try:

@@ -180,6 +180,7 @@ def refuse_unreadable(call: Call, response: Response) -> None:
         ProtocolError: If the response is empty or not JSON. Only a delete may have an empty one, with 204.
         StatusError: If the response is a Status of failure in spite of its status code.
     """
+    # These have no body, or the caller asked for something other than JSON.
     if response.status == _NOT_MODIFIED or call.method == "HEAD" or not call.accept.startswith(JSON):
         return
     body = response.body

@@ -94,6 +94,7 @@ class RetryRunner:
                 stream=prepared.is_stream,
                 has_reached=self._sender.has_reached,
             )
+            # The last error, not the first: it describes the current state of the server.
             if isinstance(decision, retry.GiveUp):
                 raise _with_notes(result.error, attempt, before)
             self._log_retry(call, result.error, decision)

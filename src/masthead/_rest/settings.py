@@ -60,6 +60,7 @@ class RestSettings:
         # Types first: the comparisons below raise TypeError for other types.
         for name in _NUMBERS:
             given: object = getattr(self, name)
+            # A RateLimit has been checked when it was created.
             is_limit = name == "rate" and isinstance(given, RateLimit | None)
             if not isinstance(given, int | float) and not is_limit:
                 raise ArgumentError(f"{name} must be a number, not {given!r}", value=given)

@@ -202,6 +202,7 @@ class ErrorFactory:
         return self._make(ProtocolError, f"{problem}; check whether the request was carried out", request, cause)
 
     def _lost(self, request: TransportRequest, cause: OSError | None) -> ProtocolError:
+        # OpenSSL reports an alert of the server, such as a rejected certificate, as a lost connection.
         refused = _by_reason(str(cause))
         problem = (
             f"{self.server} {refused}"

@@ -48,6 +48,7 @@ class Tunnel(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Bytes of the proxy's response."""
         self._received += data
+        # A proxy that never ends its head must not fill the memory.
         if _END in self._received or len(self._received) > _MAX_HEAD_BYTES:
             self._end()
 
@@ -65,6 +66,7 @@ class Tunnel(asyncio.Protocol):
         place = self._proxy.place
         version, _, after = head.partition(b" ")
         status = after[:3]
+        # Closed before the head was complete; a head that is too long is reported below.
         if not end and len(head) <= _MAX_HEAD_BYTES:
             error = self._error if isinstance(self._error, OSError) else None
             problem = f"the proxy {place} closed the connection{detail(error)}"

@@ -171,6 +171,7 @@ class WebSocket:
         """
         try:
             self._frames.send_binary(data)
+        # The peer has closed; a close of our own is reported as such first.
         except InvalidState:
             self._refuse_closed()
             raise self._lost("the connection has ended") from None
@@ -216,6 +217,7 @@ class WebSocket:
             raise self._explain(error) from None
         finally:
             self._is_receiving = False
+        # An empty read is the end of the stream.
         if not data:
             self._frames.receive_eof()
         elif self._lengths.are_minimal(data):
@@ -239,6 +241,7 @@ class WebSocket:
         """The next bytes to parse, not too many of them; empty at their end."""
         if not self._unparsed:
             self._unparsed = memoryview(await self._upgraded.receive())
+        # Thousands of tiny frames in a row would keep other tasks waiting.
         if self._has_many_frames:
             await asyncio.sleep(0)
         data, self._unparsed = self._unparsed[: self._slice], self._unparsed[self._slice :]
@@ -251,6 +254,7 @@ class WebSocket:
             raise self._lost("the peer sent text, where only bytes are allowed")
         if frame.opcode is not Opcode.BINARY and frame.opcode is not Opcode.CONT:
             return
+        # The usual case: a message in one frame needs no copy.
         if frame.fin and self._fragments is None:
             self._messages.append(bytes(frame.data))
             return
@@ -305,6 +309,7 @@ class WebSocket:
             self._flush()
             return
         for pong in self._frames.data_to_send():
+            # A peer that pings and does not read would make us buffer without limit.
             if self._unread_pongs < _MAX_PONGS:
                 self._unread_pongs += len(pong)
                 self._upgraded.write(pong)

@@ -110,6 +110,7 @@ class PortForward(Generic[LocalT_co]):
         self._title = resolver.title
         target = await resolver.resolve()
         self._dialer = dialer = PodDialer(resolver, target, reconnect=self._reconnect)
+        # Before the first tunnel: a port in use is the more frequent error, and costs no request.
         self._listeners = self._bind(target, self._title)
         try:
             spare = await dialer.dial()
@@ -140,6 +141,7 @@ class PortForward(Generic[LocalT_co]):
         if self._task is None or self._dialer is None:
             return
         try:
+            # Tunnels first, so that open connections end cleanly.
             await self._dialer.close()
         finally:
             self._task.cancel()
@@ -162,6 +164,7 @@ class PortForward(Generic[LocalT_co]):
                     for sock in listener.sockets:
                         group.create_task(self._accept(group, dialer, sock, index))
                 group.create_task(dialer.run(group, spare))
+        # The first failure has cancelled the others.
         except* MastheadError as failures:
             self._error = failures.exceptions[0]
             _log.warning("%s", self._error)

@@ -64,6 +64,7 @@ class PodClient(ReadVerbs[Unstructured]):
         call = self._build_call(
             await self._target(),
             "list",
+            # One page is enough to find a running pod.
             query=[("labelSelector", selector), ("limit", str(_MAX_PODS))],
             timeout=self._timeout,
         )
@@ -92,6 +93,7 @@ class PodClient(ReadVerbs[Unstructured]):
         call = self._build_call(
             await self._target(), "get", name=name, subresource="portforward", timeout=self._timeout
         )
+        # Errors name the operation, not the GET that opens it.
         subject = msgspec.structs.replace(call.subject, verb="port-forward", resource="pods")
         return await self._context.rest.connect(msgspec.structs.replace(call, subject=subject), [PROTOCOL])
 

@@ -48,6 +48,7 @@ class PodDialer:
         self._resolver = resolver
         self._reconnect = reconnect
         self._spare: PodTunnel | None = None
+        # Before the request, so that a later suspicion is not lost.
         self._is_suspect = False
         self._has_news = asyncio.Event()
         self._has_pod = asyncio.Event()
@@ -97,6 +98,7 @@ class PodDialer:
             raise PortForwardError(
                 f"port-forward {self._resolver.title}: no pod has been running for {_RECONNECT_SECONDS:.0f} seconds"
             ) from None
+        # A spare tunnel saves the connection three round trips.
         spare, self._spare = self._spare, None
         self._has_news.set()
         if spare is not None and spare.is_usable:
@@ -121,6 +123,7 @@ class PodDialer:
 
     async def _observe(self, tunnel: PodTunnel) -> None:
         await tunnel.run()
+        # A tunnel to an earlier pod says nothing about the current one.
         if tunnel.error is not None and tunnel.target is self.target:
             self._suspect()
 
@@ -156,6 +159,7 @@ class PodDialer:
             raise
         except MastheadError as error:
             _log.debug("port-forward %s: the pod cannot be read: %s", self._resolver.title, error)
+            # Unknown is not gone: the API server may be restarting, while the pod runs on.
             return False
 
     async def _refill(self, group: asyncio.TaskGroup) -> None:

@@ -50,6 +50,7 @@ class Splice(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the other side: after all that it has to send, unless this one has failed."""
+        # An error on one side becomes a reset on the other, and not a clean end.
         if exc is None:
             self._other.close()
         else:
@@ -81,6 +82,7 @@ class LocalEnd(Splice):
 
     def eof_received(self) -> bool:
         """End the sending direction of the tunnel; both, if what arrives cannot be read any more."""
+        # The client has closed both directions, so that no answer is wanted any more.
         if self._transport is not None and _is_hung_up(self._transport.get_extra_info("socket")):
             self._tunnel.close()
         return super().eof_received()
@@ -123,6 +125,7 @@ async def forward_socket(tunnel: PodTunnel, port: int, local: socket.socket) -> 
 
 def _is_hung_up(local: socket.socket | None) -> bool:
     """Whether the other end of a socket pair is closed in both directions; of TCP, that is unknown."""
+    # Windows has no poll; the connection then ends when the pod ends it.
     if local is None or not hasattr(select, "poll"):
         return False
     poll = select.poll()

@@ -31,6 +31,7 @@ async def converse(process: RemoteProcess, terminal: Terminal, *, redraw: bool =
     async with process:
         if redraw:
             width, height = terminal.size
+            # A program redraws only if the size differs from the one that it knows.
             await process.resize(width + 1, height + 1)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -40,6 +41,7 @@ async def converse(process: RemoteProcess, terminal: Terminal, *, redraw: bool =
                 ]
                 async for chunk in process.stdout:
                     await terminal.write(chunk)
+                # They wait for input that may never come.
                 for sender in senders:
                     sender.cancel()
         except BaseExceptionGroup as errors:

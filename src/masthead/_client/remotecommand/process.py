@@ -122,6 +122,7 @@ class RemoteProcess:
         if isinstance(result, MastheadError):
             raise result
         assert result is not None
+        # The runtime reports a failure without an exit code if the command never ran.
         if result.code is None:
             raise not_run(self._about, result, has_printed=self._has_printed)
         return result.code
@@ -143,6 +144,7 @@ class RemoteProcess:
             await self.stdin.close()  # raises, before anything is sent
         async with aclosing(input_chunks(source)) as chunks:
             async for chunk in chunks:
+                # The end of the process, which `wait` reports, closes stdin.
                 with suppress(TransportError, ClosedError):
                     await self.stdin.write(chunk)
                 if self._ended.is_set():
@@ -167,6 +169,7 @@ class RemoteProcess:
         """Close the connection. Closing twice does nothing."""
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
+            # First, or it would take the close for a failure of the process.
             receiver.cancel()
             await asyncio.wait([receiver])
         if self._socket is not None:
@@ -196,6 +199,7 @@ class RemoteProcess:
     async def _dispatch(self, message: bytes) -> None:
         # Others are reserved, or tell that the server has closed a channel, which is of no consequence.
         channel = message[0] if message else None
+        # An empty message opens a channel, and is no output.
         self._has_printed |= channel in _OUTPUTS and len(message) > 1
         if channel == Channel.STDOUT:
             await self.stdout.put(message[1:])
@@ -209,6 +213,7 @@ class RemoteProcess:
         if self._ended.is_set():
             return
         result: ExitStatus | MastheadError = error
+        # A Status that arrived wins over the loss of the connection after it.
         if not self._status.is_empty:
             try:
                 result = self._status.status()

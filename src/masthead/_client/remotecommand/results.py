@@ -54,6 +54,7 @@ class ExecResult:
 def non_zero(about: str, result: ExecResult) -> ExecError:
     """The error for a command that failed."""
     printed = printable(result.stderr.decode("utf-8", "replace").strip())
+    # The end of the output: programs print the reason of their failure last.
     said = f": {'...' if len(printed) > _SHOWN else ''}{printed[-_SHOWN:]}" if printed else ""
     return ExecError(
         f"{about}: the command ended with exit code {result.exit_code}{said}",
@@ -72,6 +73,7 @@ def not_run(about: str, status: ExitStatus, *, has_printed: bool) -> ExecError:
         has_printed: Whether the command has printed something, so that it did run.
     """
     problem = printable(status.message) or status.reason
+    # The command was running, so advice about the image would mislead.
     if has_printed:
         what = "the container runtime failed after the command had begun to print"
         advice = "it may still be running in the container; see the events of the pod"

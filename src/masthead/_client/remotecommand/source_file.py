@@ -45,6 +45,7 @@ def file_pieces(file: IO[bytes]) -> Iterator[bytes]:
             yield held
     while True:
         piece = _read_some(source)
+        # A descriptor in non-blocking mode has nothing to read yet.
         if piece is None:
             _wait_until_readable(source)
         elif piece:

@@ -79,6 +79,7 @@ class RemoteOutput:
         async for chunk in self:
             for line in decoder.feed(chunk):
                 yield line.decode("utf-8", "replace")
+        # The last line may lack its line feed.
         if decoder.rest:
             yield decoder.rest.decode("utf-8", "replace")
 
@@ -94,6 +95,7 @@ class RemoteOutput:
 
     async def __anext__(self) -> bytes:
         while not self._chunks:
+            # After the chunks: what was printed before the failure is still delivered.
             if self._error is not None:
                 raise self._error
             if self._is_over:
@@ -120,6 +122,7 @@ class RemoteOutput:
         self._chunks.append(chunk)
         self._held += len(chunk)
         self._wake()
+        # The process waits for its reader, as with a local pipe.
         if self._held > _MAX_HELD:
             self._space = asyncio.get_running_loop().create_future()
             await self._space
@@ -167,6 +170,7 @@ class RemoteInput:
         """
         socket = self._open_socket()
         view = memoryview(data)
+        # Small messages: the API server limits their size, and a resize must not wait behind a long one.
         for start in range(0, len(view), _MESSAGE_SIZE):
             await socket.send(encode_message(Channel.STDIN, view[start : start + _MESSAGE_SIZE]))
 

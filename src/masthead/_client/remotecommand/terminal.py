@@ -128,6 +128,7 @@ class Terminal:
         tty.setraw(self._source)
 
     def _catch_signals(self) -> None:
+        # Python allows signal handlers in the main thread only.
         if threading.current_thread() is not threading.main_thread():
             return
         for name in _DEADLY:
@@ -143,9 +144,11 @@ class Terminal:
         handler = self._handlers.get(number)
         if callable(handler):
             handler(number, frame)
+            # The handler of the program may have kept it alive.
             if self._is_within:
                 self._set_raw()
         else:
+            # The process must die by the signal, so that its parent sees the right status.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
