@@ -81,7 +81,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             controllers ``deployments``, ``replicasets``, ``statefulsets`` and ``replicationcontrollers``. The pods
             stay pending unless there is a kubelet. Without, a test writes the status of a Deployment itself.
         kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end
-            at once. Without, `Server.kubelet` starts pods on request.
+            immediately. Without, `Server.kubelet` starts pods on request.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.

@@ -48,7 +48,7 @@ from masthead_server.verbs.discovery import VERSION
 from masthead_server.verbs.rest import Rest
 from masthead_server.verbs.selection import SelectionPredicate
 from masthead_server.verbs.watch import WatchLimits
-from masthead_server.web.connection import abort_connection
+from masthead_server.web.flow_control import abort_connection
 from masthead_server.web.server import HttpServer
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import CollectionOptions, FeatureGates

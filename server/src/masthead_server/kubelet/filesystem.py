@@ -63,7 +63,7 @@ class RegularFile:
         Raises:
             OSError: If the file system is full.
         """
-        # Before the write: a full disk must leave the content as it was.
+        # Before the write: a full disk must not change the content.
         self._owner.take(len(data))
         if self._content is None:
             self._content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the file

@@ -170,7 +170,7 @@ class LogStore:
     def read(self, cursor: LogCursor) -> tuple[bytes, LogCursor]:
         """Return some whole records from a position on, and the position behind them; empty at the end."""
         for segment in self._segments:
-            # A reader whose segment was dropped goes on with the oldest one.
+            # A reader whose segment was dropped continues with the oldest one.
             if segment.number < cursor.segment:
                 continue
             offset = cursor.offset if segment.number == cursor.segment else 0

@@ -8,7 +8,8 @@
 | `head_meter` | counts the bytes of heads, and of the framing around bodies |
 | `request`, `request_body` | a request, its body as it arrives, and the ways to respond |
 | `response` | heads of responses, their framing, and streamed bodies |
-| `connection` | one client's connection: pipelining, timeouts, flow control, switches of protocols |
+| `flow_control` | connections whose writers wait for a slow peer |
+| `connection` | one client's connection: pipelining, timeouts, switches of protocols |
 | `server` | all connections of a server |
 | `byte_queue`, `byte_stream` | plain bytes behind a switch of protocols, and to a target |
 | `frames`, `websocket` | frames of WebSockets; messages on a connection |

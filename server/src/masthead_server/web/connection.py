@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from masthead_server.limits import HEAD_LIMIT, HEAD_SECONDS
 from masthead_server.web.byte_stream import ClientStream
+from masthead_server.web.flow_control import FlowControlledProtocol, abort_connection
 from masthead_server.web.head_meter import HeadMeter
 from masthead_server.web.request import Request
 from masthead_server.web.request_body import RequestBody
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from masthead_server.web.request_head import RequestHead
     from masthead_server.web.server import HttpServer
 
-__all__ = ["HttpConnection", "abort_connection"]
+__all__ = ["HttpConnection"]
 
 _MAX_PIPELINED: Final = 1_000
 """Requests that a client may send before the first of them is answered; each takes far more memory than its bytes."""
@@ -35,13 +36,7 @@ _DISCARD_SECONDS: Final = 10.0
 """Time for the rest of a body that no handler reads."""
 
 
-def abort_connection(transport: asyncio.BaseTransport) -> None:
-    """Abort a connection, whatever is still to be sent."""
-    with suppress(AttributeError):  # of early 3.11, where a TLS connection that was closed has lost its protocol
-        cast("asyncio.Transport", transport).abort()
-
-
-class HttpConnection(asyncio.Protocol):
+class HttpConnection(FlowControlledProtocol):
     """One client's connection. `HttpServer` makes them.
 
     Args:
@@ -49,29 +44,23 @@ class HttpConnection(asyncio.Protocol):
 
     Attributes:
         server: The server.
-        transport: The connection itself, or what injects faults into it; None when it is lost.
-        writing_paused: Whether the client reads too slowly.
         filter_received: Drops some of the bytes behind a switch of protocols, if a fault does.
     """
 
     def __init__(self, server: HttpServer) -> None:
+        super().__init__()
         self.server = server
-        self.transport: asyncio.Transport | None = None
-        self.writing_paused = False
         self.filter_received: Callable[[bytes], bytes] | None = None
-        self._loop = asyncio.get_running_loop()
         self._parser = RequestParser(self)
         self._meter = HeadMeter(server.heads)
         self._queue: deque[Request | BadRequestError] = deque()
         self._arriving: Request | None = None
         self._task: asyncio.Task[None] | None = None
         self._current: Request | None = None
-        self._drainers: set[asyncio.Future[None]] = set()
         self._head_timer: Timer | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
         self._ignores_input = False
-        self._pause_count = 0
         self._stream: ClientStream | None = None
         # Behind a request for another protocol, bytes wait until it is known which one they speak.
         self._undecided: bytearray | None = None
@@ -81,14 +70,14 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start to time the first head."""
-        self.transport = cast("asyncio.Transport", transport)
+        super().connection_made(transport)
         self.server.connections.add(self)
         self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the handler, and release whatever the connection holds."""
         self.server.connections.discard(self)
-        self.transport = None
+        super().connection_lost(exc)
         self._stop_head_timer()
         self._stop_idle_timer()
         if self._linger_timer is not None:
@@ -101,9 +90,6 @@ class HttpConnection(asyncio.Protocol):
         for request in (self._current, self._arriving):
             if request is not None:
                 request.body.fail(lost)
-        for drainer in self._drainers:
-            if not drainer.done():
-                drainer.set_exception(ConnectionResetError("the client went away"))
         if self._stream is not None:
             self._stream.end()
         if self._task is not None:
@@ -118,17 +104,6 @@ class HttpConnection(asyncio.Protocol):
         elif not self._ignores_input:
             self._parse(data)
 
-    def pause_writing(self) -> None:
-        """Let writers wait."""
-        self.writing_paused = True
-
-    def resume_writing(self) -> None:
-        """Let writers go on."""
-        self.writing_paused = False
-        for drainer in self._drainers:
-            if not drainer.done():
-                drainer.set_result(None)
-
     # Called by the parser:
 
     def on_request(self, head: RequestHead) -> None:
@@ -137,7 +112,7 @@ class HttpConnection(asyncio.Protocol):
         Raises:
             BadRequestError: If too many wait.
         """
-        # Reading could be paused instead, but then nobody would notice that the client has left.
+        # Reading could be paused instead, but then a disconnect would go unnoticed.
         if len(self._queue) >= _MAX_PIPELINED:
             raise BadRequestError(431, TOO_LARGE)
         # HTTP/1.0 has no informational responses.
@@ -163,57 +138,10 @@ class HttpConnection(asyncio.Protocol):
         request.body.end()
         self._arriving = None
 
-    # For requests and streams:
-
-    @property
-    def remote(self) -> str:
-        """The client's address; empty if it is unknown."""
-        peer = self.transport.get_extra_info("peername") if self.transport is not None else None
-        return str(peer[0]) if isinstance(peer, tuple) else ""
-
     @property
     def is_busy(self) -> bool:
         """Whether a request is being handled, or waits for that."""
         return self._task is not None
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Send bytes.
-
-        Raises:
-            ConnectionError: If the client has disconnected.
-        """
-        transport = self.transport
-        # asyncio drops what is written to a closing transport, with a warning after some writes.
-        if transport is None or transport.is_closing():
-            raise ConnectionResetError("the client went away")
-        transport.write(data)
-
-    async def drain(self) -> None:
-        """Wait while the client reads too slowly.
-
-        Raises:
-            ConnectionError: If the client has disconnected.
-        """
-        if not self.writing_paused:
-            return
-        drainer = self._loop.create_future()
-        self._drainers.add(drainer)
-        try:
-            await drainer
-        finally:
-            self._drainers.discard(drainer)
-
-    def pause_reading(self) -> None:
-        """Read no more for now; every pause needs a `resume_reading`."""
-        self._pause_count += 1
-        if self._pause_count == 1 and self.transport is not None:
-            self.transport.pause_reading()
-
-    def resume_reading(self) -> None:
-        """Read again, unless another pause lasts."""
-        self._pause_count -= 1
-        if not self._pause_count and self.transport is not None:
-            self.transport.resume_reading()
 
     def switch_protocol(self) -> ClientStream:
         """Hand all further bytes to a stream, those included that came with the request."""
@@ -222,16 +150,6 @@ class HttpConnection(asyncio.Protocol):
         if held:
             self._stream.feed(bytes(held))
         return self._stream
-
-    def close(self) -> None:
-        """Close the connection once all is sent."""
-        if self.transport is not None:
-            self.transport.close()
-
-    def abort(self) -> None:
-        """Abort the connection, whatever is still to be sent."""
-        if self.transport is not None:
-            abort_connection(self.transport)
 
     async def shut_down(self, seconds: float) -> None:
         """Take no more requests, let the present one be answered within some time, and close.
@@ -251,8 +169,6 @@ class HttpConnection(asyncio.Protocol):
             self._task.cancel()
             await asyncio.wait([self._task], timeout=seconds)
         self.close()
-
-    # Parsing:
 
     def _parse(self, data: bytes) -> None:
         parser, meter = self._parser, self._meter
@@ -329,12 +245,10 @@ class HttpConnection(asyncio.Protocol):
         self._queue.append(refusal)
         self._start_handler()
 
-    # Handling:
-
     def _start_handler(self) -> None:
         if self._task is None and self._queue:
             self._stop_idle_timer()
-            self._task = self._loop.create_task(self._handle_queue())
+            self._task = self.loop.create_task(self._handle_queue())
 
     async def _handle_queue(self) -> None:
         try:
@@ -352,7 +266,10 @@ class HttpConnection(asyncio.Protocol):
         finally:
             self._task = self._current = None
             if self.transport is not None:
-                self._idle_timer = self._loop.call_later(_KEEP_ALIVE_SECONDS, self.close)
+                # A head that began to arrive during the request has had no timeout until now.
+                if self._meter.has_begun:
+                    self._start_head_timer()
+                self._idle_timer = self.loop.call_later(_KEEP_ALIVE_SECONDS, self.close)
 
     async def _handle(self, request: Request) -> None:
         try:
@@ -411,11 +328,9 @@ class HttpConnection(asyncio.Protocol):
             return
         self._meter.release_all()
         if self._arriving is not None:
-            self._arriving.body.fail(ConnectionResetError("nobody reads the body"))
+            self._arriving.body.fail(ConnectionResetError("the body is not read"))
         transport.write_eof()
-        self._linger_timer = self._loop.call_later(_LINGER_SECONDS, abort_connection, transport)
-
-    # Timers:
+        self._linger_timer = self.loop.call_later(_LINGER_SECONDS, abort_connection, transport)
 
     def _start_head_timer(self) -> None:
         self._stop_head_timer()

@@ -138,6 +138,21 @@ async def test_a_head_has_32_seconds_however_its_bytes_trickle_in() -> None:
 
 
 @in_virtual_time
+async def test_a_head_that_begins_during_a_long_request_has_no_more_time_than_others() -> None:
+    async def slow(request: Request) -> None:
+        await asyncio.sleep(100)
+        await request.send(Response(200, b"done"))
+
+    async with serving(slow) as (_, client):
+        client.send("/")
+        await asyncio.sleep(1)
+        client.send(b"GET / HTTP/1.1\r\n")
+        assert (await client.response())[2] == b"done"
+        assert await client.rest() == b""
+        assert 130 <= now() <= 134
+
+
+@in_virtual_time
 async def test_an_idle_connection_is_closed_after_an_hour() -> None:
     async with serving(echo) as (_, client):
         client.send("/a")

@@ -73,7 +73,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> 
         ExecutableNotFoundError: If there is no such command.
         BrokenPipeError: If the client has disconnected.
     """
-    # A runtime starts programs, and "exit" is none.
+    # A runtime starts programs; "exit" belongs to the shell.
     if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
         raise ExecutableNotFoundError(process.argv[0])
     state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],))

@@ -218,7 +218,7 @@ def _word(text: str, position: int) -> tuple[Word, int]:
         elif character == '"':
             quoted, position = _double_quoted(text, position + 1)
             parts.extend(quoted)
-        # A backslash at the very end stands for itself.
+        # A backslash at the very end is literal.
         elif character == "\\" and position + 1 < len(text):
             parts.append(Part(text[position + 1], is_quoted=True))
             position += 2

@@ -182,7 +182,7 @@ async def _add_content(file: RegularFile, size: int, target: ShellOutput) -> Non
     """Write a file with the size in its header, even if it grows or shrinks during the copy."""
     position = 0
     while position < size:
-        # Zeros for what has been cut off since the header was written.
+        # Zeros replace bytes that were cut off since the header was written.
         data = file.read(position, min(PIECE, size - position)) or bytes(min(PIECE, size - position))
         position += len(data)
         await target.write(data)

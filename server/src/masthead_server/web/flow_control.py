@@ -1,0 +1,109 @@
+"""Flow control in both directions of a connection."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import cast
+
+__all__ = ["FlowControlledProtocol", "abort_connection"]
+
+
+def abort_connection(transport: asyncio.BaseTransport) -> None:
+    """Abort a connection, whatever is still to be sent."""
+    with suppress(AttributeError):  # of early 3.11, where a TLS connection that was closed has lost its protocol
+        cast("asyncio.Transport", transport).abort()
+
+
+class FlowControlledProtocol(asyncio.Protocol):
+    """A connection whose writers wait for a slow peer, and whose readers can pause a fast one.
+
+    Attributes:
+        loop: The event loop.
+        transport: The connection itself, or what injects faults into it; None when it is lost.
+        writing_paused: Whether the peer reads too slowly.
+    """
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.transport: asyncio.Transport | None = None
+        self.writing_paused = False
+        self._drainers: set[asyncio.Future[None]] = set()
+        self._pause_count = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self.transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the signature is asyncio's
+        """Release the writers, with an error."""
+        self.transport = None
+        for drainer in self._drainers:
+            if not drainer.done():
+                drainer.set_exception(ConnectionResetError("the client went away"))
+
+    def pause_writing(self) -> None:
+        """Let writers wait."""
+        self.writing_paused = True
+
+    def resume_writing(self) -> None:
+        """Release the writers."""
+        self.writing_paused = False
+        for drainer in self._drainers:
+            if not drainer.done():
+                drainer.set_result(None)
+
+    @property
+    def remote(self) -> str:
+        """The client's address; empty if it is unknown."""
+        peer = self.transport.get_extra_info("peername") if self.transport is not None else None
+        return str(peer[0]) if isinstance(peer, tuple) else ""
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Send bytes.
+
+        Raises:
+            ConnectionError: If the client has disconnected.
+        """
+        transport = self.transport
+        # asyncio drops writes to a closing transport, with a warning after some of them.
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the client went away")
+        transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait while the client reads too slowly.
+
+        Raises:
+            ConnectionError: If the client has disconnected.
+        """
+        if not self.writing_paused:
+            return
+        drainer = self.loop.create_future()
+        self._drainers.add(drainer)
+        try:
+            await drainer
+        finally:
+            self._drainers.discard(drainer)
+
+    def pause_reading(self) -> None:
+        """Read no more for now; every pause needs a `resume_reading`."""
+        self._pause_count += 1
+        if self._pause_count == 1 and self.transport is not None:
+            self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again, unless another pause lasts."""
+        self._pause_count -= 1
+        if not self._pause_count and self.transport is not None:
+            self.transport.resume_reading()
+
+    def close(self) -> None:
+        """Close the connection once all is sent."""
+        if self.transport is not None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Abort the connection, whatever is still to be sent."""
+        if self.transport is not None:
+            abort_connection(self.transport)
