@@ -144,7 +144,7 @@ def test_version_2_has_custom_resources_too(caller: Caller) -> None:
 def test_more_group_versions_than_are_kept_are_all_described(caller: Caller) -> None:
     from masthead_server.openapi import service
 
-    count = service._MOST_KEPT + 3
+    count = service._MAX_CACHED + 3
     for number in range(count):
         create(caller, definition("Widget", version=f"v{number}") if not number else group(number))
 
