@@ -66,7 +66,7 @@ async def test_one_change_is_two_reconciles_or_one_and_the_end_is_another(
             await maps.delete(f"{name}-{number}")
 
 
-async def test_a_write_to_a_terminating_namespace_is_visible_at_once(real_server: RealServer) -> None:
+async def test_a_write_to_a_terminating_namespace_is_visible_immediately(real_server: RealServer) -> None:
     app, reads = masthead.Manager("namespaces"), list[bool]()
 
     @app.controller(Namespace, label_selector="test=reruns")

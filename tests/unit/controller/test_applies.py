@@ -1,4 +1,4 @@
-"""``ctx.apply``: who owns what it applies, and when nothing is sent."""
+"""``ctx.apply``: owners of applied objects, and skipped requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = pytest.mark.parametrize("owns", [(ConfigMap,), ()], ids=["cached", "not 
 
 
 def sharing(owns: Sequence[type[Object]]) -> masthead.Manager:
-    """An operator whose objects all want the same child."""
+    """Create an operator whose objects all apply the same child."""
     app = masthead.Manager("sharing")
 
     @app.controller(Secret, owns=owns)
@@ -84,7 +84,7 @@ async def test_a_recreated_owner_takes_its_child_over(owns: Sequence[type[Object
 
 @KINDS
 @in_virtual_time
-async def test_a_child_that_is_applied_already_is_not_written_again(owns: Sequence[type[Object]]) -> None:
+async def test_an_unchanged_child_is_not_written_again(owns: Sequence[type[Object]]) -> None:
     async with Environment(sharing(owns)) as env:
         secrets = env.client.core_v1.secrets("default")
         await secrets.create(Secret.new("first"))
@@ -99,7 +99,7 @@ async def test_a_child_that_is_applied_already_is_not_written_again(owns: Sequen
 
 
 @in_virtual_time
-async def test_a_controller_that_another_manager_has_set_is_named() -> None:
+async def test_a_foreign_controller_of_a_child_is_an_error() -> None:
     async with Environment(sharing([])) as env:
         secrets = env.client.core_v1.secrets("default")
         other = await secrets.create(Secret.new("other", labels={"skip": "yes"}))
@@ -142,9 +142,7 @@ def applying(
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("owns", [[Secret], ["v1/secrets"], []], ids=["typed", "untyped", "no cache"])
 @in_virtual_time
-async def test_one_patch_is_sent_for_each_change_in_whatever_form(
-    form: str, owns: Sequence[type[Object] | str]
-) -> None:
+async def test_every_change_is_one_patch(form: str, owns: Sequence[type[Object] | str]) -> None:
     returned: list[Object] = []
     app = applying(lambda config: FORMS[form](config.data["text"]), owns, returned)
     config = ConfigMap.new("config", data={"text": "one"})
@@ -201,7 +199,7 @@ async def test_a_mapping_takes_no_child_from_another_owner(owns: Sequence[type[O
 
 
 @in_virtual_time
-async def test_an_object_that_is_applied_twice_by_one_reconcile_is_sent_once() -> None:
+async def test_a_second_apply_in_one_reconcile_is_not_sent() -> None:
     app = masthead.Manager("twice")
 
     @app.controller(Secret, owns=[ConfigMap])

@@ -119,7 +119,7 @@ async def hangs(ctx: masthead.aio.ReconcileContext[ConfigMap], _: object) -> Non
         (hangs, "controller_runtime_reconcile_timeouts_total", "took longer than 7 s"),
     ],
 )
-def test_a_reconcile_that_misbehaves_is_counted_logged_and_repeated(
+def test_a_misbehaving_reconcile_is_counted_logged_and_retried(
     misbehave: Reconciler, metric: str, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     runs = Runs(misbehave.__name__.replace("_", "-"), misbehave, timeout=7)
@@ -136,7 +136,7 @@ def test_a_reconcile_that_misbehaves_is_counted_logged_and_repeated(
     assert runs.attempts("good") == [0]
     assert runs.count(metric) == 3
     assert runs.count("controller_runtime_reconcile_total", result="success") == 2
-    failures = [each for each in caplog.messages if "reconcile of default/bad failed" in each]
+    failures = [message for message in caplog.messages if "reconcile of default/bad failed" in message]
     assert len(failures) == 3
     assert all(message in failure for failure in failures)
     assert not any(failure.endswith((":", ": ")) for failure in failures)
@@ -160,7 +160,7 @@ def test_a_reconcile_that_cancels_its_task_costs_no_worker(caplog: pytest.LogCap
 
 
 @pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit, NotAnError])
-def test_whatever_a_thread_raises_concerns_its_object_only(error: type[BaseException]) -> None:
+def test_errors_of_a_thread_concern_only_its_object(error: type[BaseException]) -> None:
     app = masthead.Manager("threads")
     seen: list[str] = []
 
@@ -218,7 +218,7 @@ def test_a_rate_limiter_that_fails_loses_no_object(caplog: pytest.LogCaptureFixt
 
 
 @in_virtual_time
-async def test_a_rate_limiter_that_cannot_be_made_is_logged_and_stops_no_other_controller(
+async def test_a_failing_rate_limiter_factory_does_not_stop_other_controllers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = masthead.Manager("no-limiter")
@@ -284,9 +284,7 @@ class NeedsArguments:
         ),
     ],
 )
-def test_what_could_never_work_is_refused_when_it_is_declared(
-    function: Any, options: dict[str, Any], message: str
-) -> None:
+def test_invalid_declarations_are_rejected(function: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(masthead.errors.ArgumentError, match=message):
         masthead.Manager("refused").controller(ConfigMap, **options)(function)
 
@@ -303,7 +301,7 @@ def fail_to_limit() -> NoDelay:
 
 
 @pytest.mark.parametrize(("function", "limiter"), [(FailsToStart, None), (raises, fail_to_limit)])
-def test_a_controller_that_cannot_start_says_why_it_is_not_settled(function: Any, limiter: Any) -> None:
+def test_a_controller_that_cannot_start_reports_its_error_as_pending_work(function: Any, limiter: Any) -> None:
     @in_virtual_time
     async def play() -> None:
         app = masthead.Manager("no-start")
@@ -355,9 +353,7 @@ async def test_a_cleanup_that_nothing_awaits_keeps_its_finalizer(caplog: pytest.
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-def test_a_cleanup_that_is_no_function_is_noticed_before_it_is_needed(
-    is_async: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cleanup_that_is_not_a_function_is_rejected_early(is_async: bool, caplog: pytest.LogCaptureFixture) -> None:
     app = masthead.Manager("cleanup")
 
     async def clean_up() -> None: ...
@@ -389,7 +385,7 @@ def test_a_lease_needs_a_name(argument: str) -> None:
 
 
 @in_virtual_time
-async def test_timers_and_sources_that_do_not_raise_an_error_are_called_again() -> None:
+async def test_timers_and_sources_are_restarted_after_a_base_exception() -> None:
     app = masthead.Manager("background")
     calls: list[str] = []
 
@@ -482,7 +478,7 @@ async def test_a_reconciler_that_deletes_its_object_is_called_with_none(ignores_
         await env.wait_for_idle()
         assert runs.attempts("bad") == [0, 0]
         assert [
-            each.metadata.name for each in await env.client.core_v1.config_maps("default").list(label_selector="test=1")
+            copy.metadata.name for copy in await env.client.core_v1.config_maps("default").list(label_selector="test=1")
         ] == ["good"]
 
 
@@ -549,7 +545,7 @@ def test_a_key_of_the_wrong_scope_is_an_error(kind: Any, key: str, message: str)
 
 
 @in_virtual_time
-async def test_a_mapper_that_raises_misses_neither_deletions_nor_former_states() -> None:
+async def test_a_retried_mapper_sees_deletions_and_old_states() -> None:
     is_broken = False
 
     def mapper(secret: Secret) -> str | None:
@@ -564,8 +560,8 @@ async def test_a_mapper_that_raises_misses_neither_deletions_nor_former_states()
         secrets = env.client.core_v1.secrets("default")
         moves = Secret.new("moves", annotations={"site": "default/good"})
         goes = Secret.new("goes", annotations={"site": "default/bad"})
-        for each in (moves, goes):
-            await secrets.create(each)
+        for secret in (moves, goes):
+            await secrets.create(secret)
         await env.wait_for_idle()
         runs.seen.clear()
 
@@ -621,7 +617,7 @@ def widget(name: str) -> dict[str, Any]:
 
 
 @in_virtual_time
-async def test_a_definition_that_is_missing_comes_late_and_vanishes_stops_no_other_controller() -> None:
+async def test_a_missing_definition_does_not_stop_other_controllers() -> None:
     app = masthead.Manager("late")
     seen: list[str] = []
 
@@ -684,11 +680,11 @@ def test_a_missing_permission_is_named_and_recovered_from(
         app, done = writer("forbidden", leader_election="forbidden")
         async with Environment(objects=[Secret.new("a", namespace="default")]) as env:
             verbs = ("list", "watch") if verb == "watch" else (verb,)
-            faults = [env.server.faults.fail(403, times=None, resource=resource, verb=each) for each in verbs]
+            faults = [env.server.faults.fail(403, times=None, resource=resource, verb=verb) for verb in verbs]
             await env.start(app)
             await env.advance(60)
             assert bool(done) is is_worked_meanwhile
-            problems = [each for each in caplog.messages if "403" in each or "orbidden" in each]
+            problems = [message for message in caplog.messages if "403" in message or "orbidden" in message]
             assert any(message in problem for problem in problems), caplog.text
             for fault in faults:
                 fault.remove()
@@ -714,7 +710,7 @@ async def test_two_managers_of_one_identity_are_noticed(caplog: pytest.LogCaptur
 
 
 @in_virtual_time
-async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing() -> None:
+async def test_a_graceful_stop_finishes_running_reconciles() -> None:
     events: list[str] = []
 
     async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
@@ -741,7 +737,7 @@ async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing
 
 
 @in_virtual_time
-async def test_a_reconcile_that_ignores_its_deadline_at_the_stop_is_cancelled(
+async def test_a_reconcile_that_exceeds_the_graceful_timeout_is_cancelled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = masthead.Manager("slow")

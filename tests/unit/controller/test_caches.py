@@ -1,4 +1,4 @@
-"""How the caches of a manager hold objects."""
+"""The caches of a manager: storage, scopes and transforms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead.testing import Environment, in_virtual_time
 
 @pytest.mark.parametrize("hold", ["lazy", "eager", "compact"])
 @in_virtual_time
-async def test_a_manager_says_how_its_caches_hold_objects_and_what_of_them(hold: Any) -> None:
+async def test_a_manager_configures_storage_and_transform_of_its_caches(hold: Any) -> None:
     app, seen = masthead.Manager("caches", hold=hold, transform=masthead.cache.drop_managed_fields), list[object]()
 
     @app.controller(ConfigMap)
@@ -49,12 +49,12 @@ async def test_cluster_scoped_objects_are_found_from_a_reconcile_in_a_namespace(
     @app.controller(ConfigMap, reads=[nodes, Secret], label_selector="app=web")
     async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], config: ConfigMap) -> None:
         found = await ctx.get(nodes, "node-1")
-        seen.append([each.metadata.name for each in await ctx.list(nodes)])
+        seen.append([node.metadata.name for node in await ctx.list(nodes)])
         seen.append(found is not None and config.metadata.name)
-        seen.append([each.metadata.namespace for each in await ctx.list(Secret)])
+        seen.append([secret.metadata.namespace for secret in await ctx.list(Secret)])
 
     web = ConfigMap.new("web", namespace="default", labels={"app": "web"})
-    secrets = [Secret.new("key", namespace=each) for each in ("default", "kube-system")]
+    secrets = [Secret.new("key", namespace=namespace) for namespace in ("default", "kube-system")]
     async with Environment(app, objects=[web, Node.new("node-1"), *secrets]) as env:
         await env.wait_for_idle()
 

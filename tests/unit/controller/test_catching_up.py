@@ -1,4 +1,4 @@
-"""Workers start when the caches show what the server had at that moment: whoever worked before has left nothing unseen."""
+"""Workers start when the caches show the state of the server, including all writes of their predecessors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parent(name: str) -> ConfigMap:
 
 
 async def create_parents(env: Environment) -> None:
-    """Create the parents, and wait until each has a child."""
+    """Create the parents, and wait for their children."""
     for name in NAMES:
         await env.client.core_v1.config_maps("default").create(parent(name))
     await env.advance(2)
@@ -32,7 +32,7 @@ async def create_parents(env: Environment) -> None:
 
 
 def add_parents(app: masthead.Manager) -> None:
-    """Add a controller that gives each parent one child of a random name, if its cache shows none."""
+    """Add a controller that creates a child with a random name for every parent without a cached child."""
 
     @app.controller(ConfigMap, label_selector="test=1", owns=[Secret])
     async def reconcile(ctx: ReconcileContext[ConfigMap], parent: ConfigMap) -> None:
@@ -72,7 +72,7 @@ async def test_a_new_leader_waits_for_caches_that_lag(caplog: pytest.LogCaptureF
 
 
 @in_virtual_time
-async def test_a_cache_that_a_new_watch_does_not_help_is_listed_again(
+async def test_a_cache_that_stays_late_is_listed_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = masthead.Manager("parents", leader_election="parents")
@@ -97,7 +97,7 @@ async def test_a_cache_that_a_new_watch_does_not_help_is_listed_again(
 
 @pytest.mark.slow
 @in_virtual_time
-async def test_a_replica_waits_for_caches_that_lag_before_it_works_on_what_was_another_s() -> None:
+async def test_a_replica_waits_for_late_caches_before_it_reconciles_adopted_objects() -> None:
     app = masthead.Manager("parents", sharding="parents")
     add_parents(app)
     async with Environment() as env:
@@ -120,7 +120,7 @@ async def test_a_replica_waits_for_caches_that_lag_before_it_works_on_what_was_a
 
 @pytest.mark.parametrize("replicas", [{}, {"leader_election": "parents"}])
 @in_virtual_time
-async def test_without_an_answer_of_the_server_nothing_is_reconciled(
+async def test_nothing_is_reconciled_without_a_response_of_the_server(
     replicas: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     app = masthead.Manager("parents", **replicas)

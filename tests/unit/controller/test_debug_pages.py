@@ -1,4 +1,4 @@
-"""The debug pages: what a manager does, for people and machines, and where tasks and threads wait."""
+"""The debug pages: the state of a manager, and the stacks of tasks and threads."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def watching(dry: asyncio.Event) -> None:
 
 
 @in_virtual_time
-async def test_tasks_are_shown_with_the_whole_chain_of_what_they_await() -> None:
+async def test_task_stacks_include_awaited_coroutines() -> None:
     dry = asyncio.Event()
     async with debugging(dict) as server, asyncio.TaskGroup() as group:
         for number in range(7):
@@ -156,7 +156,7 @@ async def test_stacks_of_many_tasks_are_bounded() -> None:
     assert len(text) < 10_000
 
 
-def test_tasks_that_have_not_begun_or_have_ended_are_shown() -> None:
+def test_new_and_finished_tasks_have_stacks() -> None:
     async def run() -> None:
         async def quick() -> None: ...
 

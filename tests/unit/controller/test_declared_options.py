@@ -34,7 +34,7 @@ def config_map(name: str, namespace: str = "default", **labels: str) -> ConfigMa
 
 
 class Recorder:
-    """A manager whose reconciler notes what it is called for, and when.
+    """A manager whose reconciler records its calls.
 
     Attributes:
         seen: The time and the key of each reconcile.
@@ -137,7 +137,7 @@ async def test_a_resync_reconciles_all_objects_periodically(period: float) -> No
 
 
 @in_virtual_time
-async def test_controllers_of_one_kind_have_resyncs_of_their_own() -> None:
+async def test_controllers_of_one_kind_resync_independently() -> None:
     await asyncio.sleep(LARGE)
     recorder = Recorder(name="often", resync=60)
     other = Recorder(name="seldom", resync=180)
@@ -153,7 +153,7 @@ async def test_controllers_of_one_kind_have_resyncs_of_their_own() -> None:
 
 
 @in_virtual_time
-async def test_a_resync_reconciles_the_object_whatever_its_predicate_says_of_changes() -> None:
+async def test_a_resync_passes_predicates_for_changes() -> None:
     recorder = Recorder(resync=60, predicate=masthead.predicates.generation_changed)
     async with Environment(recorder.app, objects=[secret("a")]) as env:
         await env.advance(100)
@@ -249,7 +249,7 @@ async def test_owners_that_do_not_control_count_if_asked_for(any_owner: bool) ->
 
 @pytest.mark.parametrize("workers", [1, 3])
 @in_virtual_time
-async def test_as_many_reconciles_run_at_once_as_there_are_workers(workers: int) -> None:
+async def test_concurrent_reconciles_are_limited_by_workers(workers: int) -> None:
     app = masthead.Manager("workers")
     running, most = 0, 0
 
@@ -268,7 +268,7 @@ async def test_as_many_reconciles_run_at_once_as_there_are_workers(workers: int)
 
 
 @in_virtual_time
-async def test_timeout_and_rate_limiter_are_those_of_the_controller() -> None:
+async def test_timeout_and_rate_limiter_take_effect() -> None:
     app, runs = masthead.Manager("limits"), list[float]()
 
     @app.controller(Secret, timeout=3, rate_limiter=lambda: ItemExponentialRateLimiter(base=50.0, cap=50.0))
@@ -284,7 +284,7 @@ async def test_timeout_and_rate_limiter_are_those_of_the_controller() -> None:
 
 
 @in_virtual_time
-async def test_field_manager_finalizer_and_indexers_are_those_of_the_controller() -> None:
+async def test_field_manager_finalizer_and_indexers_take_effect() -> None:
     app, found = masthead.Manager("fields"), list[str]()
 
     @app.controller(
@@ -331,7 +331,7 @@ async def test_options_of_the_manager_reach_client_and_caches() -> None:
 
 
 @in_virtual_time
-async def test_timers_and_sources_run_for_what_they_are_declared() -> None:
+async def test_timers_and_sources_run_with_their_controllers() -> None:
     recorder = Recorder(name="first")
     second = Recorder(name="second")
     (declared,) = second.app.controllers

@@ -1,4 +1,4 @@
-"""``ctx.finalize``: no object goes before its cleanup has succeeded."""
+"""``ctx.finalize``: no object is removed before its cleanup has succeeded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FINALIZER = "example.com/bucket"
 
 
 class Buckets:
-    """What an operator makes outside of the cluster."""
+    """Resources of an operator outside of the cluster."""
 
     def __init__(self) -> None:
         self.there: set[str] = set()

@@ -1,4 +1,4 @@
-"""Heads of HTTP requests: what is served is parsed, and all else is an error with a status."""
+"""Heads of HTTP requests: supported requests are parsed, others are errors with a status."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_request_has_method_path_query_and_headers() -> None:
         (["HEAD / HTTP/1.1", "Connection: keep-alive"], True),
     ],
 )
-def test_a_connection_stays_open_unless_the_client_does_not_want_that(lines: list[str], keeps_alive: bool) -> None:
+def test_a_connection_stays_open_unless_the_client_closes_it(lines: list[str], keeps_alive: bool) -> None:
     assert parse_request(head(*lines)).keeps_alive is keeps_alive
 
 
@@ -97,7 +97,7 @@ def test_any_bytes_are_a_request_or_an_error(data: bytes) -> None:
 
 
 class FakeSocket:
-    """What http.client reads a response from."""
+    """A socket for http.client with the bytes of a response."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

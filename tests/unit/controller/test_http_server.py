@@ -32,7 +32,7 @@ def serving(handler: object = echo, bind: BindAddress = LOOPBACK) -> EndpointSer
 
 
 class Client:
-    """A connection on which a test writes whatever it likes."""
+    """A connection on which a test writes raw bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -181,7 +181,7 @@ async def test_a_client_that_sends_nothing_is_closed() -> None:
 
 
 @in_virtual_time
-async def test_a_connection_may_be_idle_for_longer_than_the_time_between_scrapes() -> None:
+async def test_a_connection_survives_the_interval_between_scrapes() -> None:
     async with serving() as server:
         client = await Client.connect(server)
         for _ in range(3):
@@ -229,7 +229,7 @@ async def test_clients_that_wait_do_not_keep_others_out() -> None:
 
 
 @in_virtual_time
-async def test_many_silent_clients_at_once_are_bounded_and_do_not_keep_others_out() -> None:
+async def test_many_silent_clients_do_not_lock_out_others() -> None:
     async with serving() as server:
         silent = [await Client.connect(server) for _ in range(http_server.MAX_CONNECTIONS + 50)]
         for _ in range(5):
@@ -261,12 +261,12 @@ async def test_clients_that_do_not_read_do_not_keep_others_out(monkeypatch: pyte
         await client.send(GET)
         assert await client.response() == (200, b"xx")
         assert len(server._connections) == http_server.FEW_CONNECTIONS
-        for each in (client, *lazy):
-            each.close()
+        for connection in (client, *lazy):
+            connection.close()
 
 
 @in_virtual_time
-async def test_more_requests_at_once_than_connections_are_refused() -> None:
+async def test_requests_beyond_the_connection_limit_are_rejected() -> None:
     release = asyncio.Event()
 
     async def wait(request: EndpointRequest) -> EndpointResponse:
@@ -331,7 +331,7 @@ async def test_a_handler_that_hangs_is_given_up() -> None:
 
 
 @in_virtual_time
-async def test_closing_lets_a_response_finish_and_closes_the_rest() -> None:
+async def test_close_lets_a_response_finish() -> None:
     release = asyncio.Event()
 
     async def wait(request: EndpointRequest) -> EndpointResponse:

@@ -1,4 +1,4 @@
-"""Log lines: each names its reconcile, is one line, and shows no secret, whatever is logged."""
+"""Log records of a reconcile: one line each, with its fields and without secrets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ IN_JSON = {"controller": "website", "namespace": "default", "name": "web", "reco
 
 @contextmanager
 def logged_to(formatter: logging.Formatter) -> Iterator[tuple[logging.Logger, io.StringIO]]:
-    """A logger of its own with one handler, and what that has written."""
+    """A separate logger with one handler, and its output."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
@@ -89,7 +89,7 @@ def test_reconciles_may_be_nested_and_end_in_any_way() -> None:
     assert current_reconcile() is None
 
 
-async def test_tasks_and_threads_of_a_reconcile_name_it_and_others_do_not() -> None:
+async def test_log_lines_of_tasks_and_threads_name_their_reconcile() -> None:
     seen: dict[str, str] = {}
 
     def note(who: str) -> None:
@@ -117,7 +117,7 @@ async def test_tasks_and_threads_of_a_reconcile_name_it_and_others_do_not() -> N
     }
 
 
-def test_a_blocking_call_of_a_reconcile_names_it_in_the_clients_own_lines(
+def test_log_lines_of_a_blocking_call_name_the_reconcile(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.handler.addFilter(masthead.controller.ReconcileFilter())
@@ -187,7 +187,7 @@ def test_a_name_that_is_taken_gets_an_underscore() -> None:
     assert (line["level"], line["level_"], line["ts_"], line["error_"]) == ("info", 9, "now", "none")
 
 
-def test_a_message_whose_arguments_do_not_fit_is_shown_with_them() -> None:
+def test_a_message_with_wrong_arguments_is_logged_with_them() -> None:
     with logged_to(masthead.controller.JsonFormatter()) as (logger, stream):
         logger.info("%d pods of %s", *("many",))
     line = json_line(stream)
@@ -196,14 +196,14 @@ def test_a_message_whose_arguments_do_not_fit_is_shown_with_them() -> None:
 
 
 class Rude:
-    """A value that cannot be shown."""
+    """A value whose repr raises."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no")
 
 
 class RudeError(Exception):
-    """An exception that cannot be shown."""
+    """An exception whose message raises."""
 
     def __str__(self) -> str:
         raise RuntimeError("no")
@@ -356,12 +356,12 @@ def test_a_terminal_has_colours_and_a_file_has_none() -> None:
 
 
 def run_program(program: str, *, environment: dict[str, str] | None = None) -> list[str]:
-    """The error output of a fresh process, whose root logger is nobody else's."""
+    """Return the error output of a new process, with a root logger that pytest has not configured."""
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment)
     return run.stderr.splitlines()
 
 
-def test_logging_is_set_up_once_and_leaves_the_handlers_of_others() -> None:
+def test_setup_logging_replaces_only_its_own_handler() -> None:
     lines = run_program(
         """
 import logging, masthead, sys

@@ -1,4 +1,4 @@
-"""Scrapes: what Prometheus reads, in the format and encoding that it asks for."""
+"""Scrapes by Prometheus, in the requested format and encoding."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_prometheus_reads_every_metric() -> None:
         found = await fetch(port, "/metrics")
         assert found.headers["content-type"].startswith("text/plain")
         names = samples(parse_text(found.text))
-        assert {f"{each.name}{'_bucket' if each.kind == 'histogram' else ''}" for each in ALL} <= names
+        assert {f"{metric.name}{'_bucket' if metric.kind == 'histogram' else ''}" for metric in ALL} <= names
 
 
 @in_virtual_time
@@ -96,7 +96,7 @@ async def test_metrics_can_be_selected_by_name() -> None:
 
 
 @in_virtual_time
-async def test_without_metrics_the_response_says_how_to_get_them() -> None:
+async def test_without_metrics_the_response_has_a_remedy() -> None:
     async with metrics_of(None) as port:
         found = await fetch(port, "/metrics")
         assert found.status == 404
@@ -135,7 +135,7 @@ asyncio.run(main())
 
 
 class HangingCollector:
-    """A collector of the user's, which hangs."""
+    """A custom collector that hangs."""
 
     def __init__(self) -> None:
         self.release = threading.Event()
@@ -158,7 +158,7 @@ async def test_a_collector_that_hangs_costs_one_thread(monkeypatch: pytest.Monke
     registry.register(collector)
     async with metrics_of(registry) as port:
         found = await asyncio.gather(*(fetch(port, "/metrics") for _ in range(5)))
-        assert {each.status for each in found} == {503}
+        assert {response.status for response in found} == {503}
         assert "an earlier one has not ended" in (await fetch(port, "/metrics")).text
         assert collector.calls == 1
         collector.release.set()

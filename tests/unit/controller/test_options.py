@@ -1,4 +1,4 @@
-"""How a manager runs: arguments before the environment, and the environment before the code."""
+"""Options of a run: arguments override the environment, and the environment overrides the code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_overrides_are_the_options() -> None:
     assert [name for name, _ in ENVIRONMENT.values()] == [field.name for field in fields(RunOptions)]
 
 
-def test_an_argument_takes_precedence_over_the_environment_and_that_over_the_code() -> None:
+def test_arguments_override_the_environment_and_the_environment_overrides_the_code() -> None:
     code = RunOptions(metrics_bind=":1", probe_bind=":2", debug_bind=":3", graceful_timeout=4)
 
     found = RunOptions.from_environment(

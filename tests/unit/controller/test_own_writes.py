@@ -1,4 +1,4 @@
-"""Own writes: waited for, however long the cache takes, and no reason to reconcile again."""
+"""Own writes: reconciles wait for the cache to show them, and they are no reason to reconcile again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """Counts in a ConfigMap, from what its cache has: once for each change of somebody else."""
+    """Increments a counter in a cached ConfigMap, once per foreign change."""
 
     def __init__(self, **options: Any) -> None:
         self.app = masthead.Manager("counter", **options)
@@ -75,7 +75,7 @@ async def test_a_server_that_is_away_for_long_is_waited_for(tmp_path: Path) -> N
 
 
 @in_virtual_time
-async def test_a_version_that_the_server_has_lost_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+async def test_a_lost_write_is_not_awaited_forever(tmp_path: Path) -> None:
     counter = Counter()
     async with Environment(server_options={"data": tmp_path / "before"}) as env:
         for text in "abcdefgh":
@@ -95,7 +95,7 @@ async def test_a_version_that_the_server_has_lost_is_not_waited_for_for_ever(tmp
 
 
 @in_virtual_time
-async def test_a_new_term_begins_when_the_caches_show_what_the_last_one_has_written() -> None:
+async def test_a_new_term_begins_when_the_caches_show_the_writes_of_the_last_term() -> None:
     counter = Counter(leader_election="counter")
     async with Environment(leader_election_namespace="default") as env:
         env.server.faults.silence_watch(resource="configmaps", after=1)
@@ -115,7 +115,7 @@ async def test_a_new_term_begins_when_the_caches_show_what_the_last_one_has_writ
 
 
 @in_virtual_time
-async def test_a_leader_that_was_suspended_for_long_begins_nothing() -> None:
+async def test_a_suspended_leader_starts_no_reconcile() -> None:
     app = masthead.Manager("suspended", leader_election="suspended")
     clients: list[masthead.aio.Client] = []
 
@@ -140,18 +140,18 @@ async def test_a_leader_that_was_suspended_for_long_begins_nothing() -> None:
 
 
 @in_virtual_time
-async def test_a_deleted_collection_is_waited_for_and_a_tried_delete_is_not() -> None:
+async def test_deleted_collections_are_awaited_and_dry_runs_are_not() -> None:
     app = masthead.Manager("collections")
     seen: list[tuple[float, list[str]]] = []
 
     @app.controller(Secret, reads=[masthead.controller.Reads(ConfigMap, label_selector="part")])
     async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
-        seen.append((now(), sorted(each.metadata.name for each in ctx.cache.list(ConfigMap))))
+        seen.append((now(), sorted(part.metadata.name for part in ctx.cache.list(ConfigMap))))
         maps = ctx.client.core_v1.config_maps("default")
         await maps.delete("kept", dry_run=True)
         await maps.delete_collection(label_selector="part=lost")
 
-    parts = [ConfigMap.new(each, namespace="default", labels={"part": "lost"}) for each in ("one", "two")]
+    parts = [ConfigMap.new(name, namespace="default", labels={"part": "lost"}) for name in ("one", "two")]
     kept = ConfigMap.new("kept", namespace="default", labels={"part": "kept"})
     async with Environment(objects=[*parts, kept]) as env:
         # The cache is behind for a while: no event comes after the bookmark that ends the initial state.
@@ -173,7 +173,7 @@ async def test_a_deleted_collection_is_waited_for_and_a_tried_delete_is_not() ->
 
 @pytest.mark.parametrize("how", ["client", "context"])
 @in_virtual_time
-async def test_what_threads_of_a_reconcile_write_is_its_own_as_well(how: str) -> None:
+async def test_writes_of_threads_belong_to_their_reconcile(how: str) -> None:
     app = masthead.Manager("pooled")
     seen: list[int] = []
 

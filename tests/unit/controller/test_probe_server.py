@@ -1,4 +1,4 @@
-"""Probes: what Kubernetes asks, and what it is told when checks fail, hang or misbehave."""
+"""Probes: responses to the kubelet if checks fail, hang or misbehave."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_a_failed_check_is_named_with_its_reason_on_one_line() -> None:
 
 @in_virtual_time
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/livez"])
-async def test_the_reason_of_a_failure_is_withheld_unless_a_local_client_asks_for_it(path: str) -> None:
+async def test_only_local_clients_get_the_reason_of_a_failure(path: str) -> None:
     async with probes({"database": broken}, {"database": broken}) as server:
         for target, host in ((path, "localhost"), (f"{path}?verbose", "evil.example")):
             found = await fetch(server.probe_port, target, host=host)
@@ -160,12 +160,12 @@ async def test_probes_at_the_same_time_share_one_run() -> None:
 
     async with probes({"slow": slow}) as server:
         found = await asyncio.gather(*(fetch(server.probe_port, "/healthz") for _ in range(20)))
-        assert {each.status for each in found} == {200}
+        assert {response.status for response in found} == {200}
         assert runs == 1
 
 
 @pytest.mark.slow
-async def test_a_plain_check_that_blocks_costs_one_thread_and_no_loop_time() -> None:
+async def test_a_blocking_check_uses_one_thread() -> None:
     release = threading.Event()
     calls: list[str] = []
 
@@ -178,7 +178,7 @@ async def test_a_plain_check_that_blocks_costs_one_thread_and_no_loop_time() -> 
             *(fetch(server.probe_port, "/healthz/blocking") for _ in range(3)),
             fetch(server.probe_port, "/healthz/ping"),
         )
-        assert [each.status for each in first] == [500, 500, 500, 200]
+        assert [response.status for response in first] == [500, 500, 500, 200]
         assert (await fetch(server.probe_port, "/healthz/blocking")).status == 500
         assert [name.rpartition("-")[0] for name in calls] == ["masthead-probe"]
         release.set()
@@ -206,7 +206,7 @@ def test_a_check_that_wants_to_exit_does_not(error: type[BaseException], is_asyn
 
 
 @in_virtual_time
-async def test_a_check_in_a_thread_that_stops_an_iteration_has_failed() -> None:
+async def test_a_check_that_raises_stop_iteration_fails() -> None:
     async with probes({"first": lambda: next(iter(()))}) as server:
         found = await fetch(server.probe_port, "/healthz/first?verbose")
         assert (found.status, found.text) == (500, "the check raised StopIteration\n")

@@ -37,7 +37,7 @@ def test_the_reconciled_kind_is_read_and_its_status_patched() -> None:
     }
 
 
-def test_owned_kinds_are_written_and_their_owners_deletion_may_be_blocked() -> None:
+def test_owned_kinds_need_write_and_finalizer_permissions() -> None:
     app = Manager()
     app.controller(WEBSITES, owns=[Deployment, Service])(reconcile)
 
@@ -54,7 +54,7 @@ def test_owned_kinds_are_written_and_their_owners_deletion_may_be_blocked() -> N
     }
 
 
-def test_watched_kinds_and_kinds_that_are_read_are_only_read() -> None:
+def test_watched_and_read_kinds_need_only_read_permissions() -> None:
     app = Manager()
     app.controller(WEBSITES, watches={Secret: lambda _: None}, reads=[ConfigMap])(reconcile)
 
@@ -87,7 +87,7 @@ def test_namespaces_of_the_manager_get_roles_of_their_own() -> None:
     assert found[""] == (RbacRule(("",), ("nodes",), ("get", "list", "watch")),)
 
 
-def test_a_kind_may_be_watched_in_other_namespaces_than_the_rest() -> None:
+def test_a_kind_can_be_watched_in_other_namespaces() -> None:
     app = Manager(namespaces="shop")
     app.controller(
         WEBSITES,
@@ -126,7 +126,7 @@ def test_another_selector_of_fields_limits_nothing(selector: Any) -> None:
     assert rules(app)[""][0] == RbacRule(("",), ("secrets",), ("get", "list", "watch"))
 
 
-def test_what_is_granted_for_the_cluster_is_not_granted_again_for_a_namespace() -> None:
+def test_cluster_grants_include_namespace_grants() -> None:
     app = Manager()
     app.controller(WEBSITES, reads=[masthead.controller.Reads(Secret, namespace="vault"), Secret])(reconcile)
 
@@ -140,7 +140,7 @@ def test_events_about_cluster_scoped_objects_are_in_the_default_namespace() -> N
     assert rules(app) == {"": (RbacRule(("",), ("nodes",), ("get", "list", "watch")),), "default": (EVENTS,)}
 
 
-def test_leader_election_needs_one_lease_where_the_program_runs() -> None:
+def test_leader_election_needs_permissions_for_one_lease() -> None:
     app = Manager(leader_election="website-operator")
     app.controller(WEBSITES)(reconcile)
 
@@ -161,7 +161,7 @@ def test_a_leader_says_so_by_events_about_the_lease() -> None:
     assert EVENTS in rules(app)["operators"]
 
 
-def test_replicas_that_share_the_objects_need_each_others_leases() -> None:
+def test_sharded_replicas_need_permissions_for_all_leases() -> None:
     app = Manager(sharding="website-operator", leader_election="leader")
     app.controller(WEBSITES)(reconcile)
 
@@ -185,7 +185,7 @@ def test_permissions_of_the_program_are_added() -> None:
     assert found["vault"] == (RbacRule(("",), ("secrets",), ("get",), ("other", "tls")),)
 
 
-def test_a_permission_follows_the_namespaces_of_the_manager_unless_its_kind_is_cluster_scoped() -> None:
+def test_a_permission_is_limited_to_the_namespaces_of_the_manager() -> None:
     app = Manager(namespaces="shop", permissions=[Permission(Node, "get"), Permission(Secret, "get")])
     app.controller(WEBSITES)(reconcile)
 

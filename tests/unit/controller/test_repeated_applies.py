@@ -1,4 +1,4 @@
-"""``ctx.apply`` of whole manifests: one request for each change, whatever the server makes of them."""
+"""``ctx.apply`` of whole manifests: one request per change, despite defaults and other effects of the server."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def patches(env: Environment) -> list[str]:
 
 @pytest.mark.slow
 @in_virtual_time
-async def test_manifests_of_every_kind_are_sent_once_and_hardly_again_after_a_restart() -> None:
+async def test_manifests_of_every_kind_are_sent_once() -> None:
     async with Environment(server_options={"controllers": False}) as env:
         replica = await env.start(applying(REALISTIC))
         await trigger(env)
@@ -92,14 +92,14 @@ async def open_resource(env: Environment, manifest: Plain) -> masthead.aio.Resou
 
 
 def configuration_of(manifest: Plain, field_manager: str = "operator") -> tuple[Unstructured, Configuration]:
-    """What ``ctx.apply`` makes of a manifest without an owner."""
+    """Return the configuration that ``ctx.apply`` sends for a manifest without an owner."""
     given = Unstructured.from_dict(manifest)
     plain = prepare_configuration(given, None, "default" if is_namespaced(manifest) else "")
     return Unstructured.from_dict(plain), Configuration(plain, given.gvk, "things", field_manager)
 
 
 @in_virtual_time
-async def test_the_answer_to_an_apply_shows_that_minimal_objects_of_every_version_are_applied() -> None:
+async def test_the_response_to_an_apply_proves_minimal_objects_of_every_version() -> None:
     async with Environment(server_options={"controllers": False}) as env:
         for minimal in EVERYTHING:
             if minimal.dry or minimal.without_name:
@@ -120,7 +120,7 @@ async def test_the_answer_to_an_apply_shows_that_minimal_objects_of_every_versio
 
 
 def effect_of(obj: Unstructured) -> Plain:
-    """An object with what its operator owns; the server may note at any time what others own."""
+    """Return an object with the fields of its operator, without the managed fields of others."""
     plain = without_managers(obj.to_dict())
     del plain["metadata"]["resourceVersion"]
     own = [entry.fields_v1 for entry in obj.metadata.managed_fields if entry.manager == "operator"]
@@ -158,7 +158,7 @@ async def change_by_another(resource: masthead.aio.ResourceClient[Any], name: st
 async def apply_changed(
     resource: masthead.aio.ResourceClient[Any], manifest: Plain, memory: AppliedConfigurations
 ) -> bool:
-    """Apply a manifest, whether or not that is known to change nothing; return whether it is."""
+    """Apply a manifest; return whether the memory had proven that it changes nothing."""
     try:
         wanted, config = configuration_of(manifest)
     except masthead.MastheadError:
@@ -226,7 +226,7 @@ _REMOVED: Final = object()
 _IDENTITY: Final = {"apiVersion", "kind", "metadata"}
 
 
-def test_recorded_applies_that_are_not_sent_have_changed_nothing_on_a_real_server() -> None:
+def test_skipped_applies_changed_nothing_on_a_real_server() -> None:
     outcomes: Counter[tuple[bool, bool]] = Counter()
     for sequence in read().sequences:
         live: Plain | None = None
@@ -257,13 +257,13 @@ def revealed(body: Plain, facts: Facts) -> Plain:
 
 
 def without_managers(body: Plain) -> Plain:
-    """An object without what the server notes about others: their entries are adapted when a definition has changed."""
+    """Return an object without managed fields, which the server adapts to changed definitions."""
     metadata = {name: value for name, value in body["metadata"].items() if name != "managedFields"}
     return {**body, "metadata": metadata}
 
 
 @in_virtual_time
-async def test_what_admission_changes_at_a_creation_is_applied_once_more() -> None:
+async def test_an_object_changed_by_admission_is_applied_once_more() -> None:
     node = {
         "apiVersion": "v1",
         "kind": "Node",
@@ -306,7 +306,7 @@ async def test_other_tasks_run_while_many_children_are_compared() -> None:
     assert turns[-1] > 1
 
 
-def test_the_defaults_of_the_server_are_of_fields_that_exist() -> None:
+def test_server_defaults_belong_to_existing_fields() -> None:
     for full_name, defaults in BUILTIN_DEFAULTS.items():
         module, _, name = full_name.rpartition(".")
         cls = getattr(importlib.import_module(f"masthead.api.{module}"), name)

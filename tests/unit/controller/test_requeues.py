@@ -1,4 +1,4 @@
-"""Requeues: at the time that was asked for, but never in a hot loop."""
+"""Requeues: after the requested time, but never in a hot loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ S = Secret.new("s", namespace="default")
 
 
 async def times_of(answer: masthead.controller.Result | Exception, seconds: float) -> list[float]:
-    """When a reconciler runs that always gives the same answer, from its first run on."""
+    """Return the times of reconciles with a constant result, relative to the first."""
     app, runs = masthead.Manager("requeues"), list[float]()
 
     @app.controller(Secret)
@@ -64,7 +64,7 @@ async def test_a_temporary_error_without_a_delay_is_rate_limited_too(delay: floa
 
 
 @in_virtual_time
-async def test_requeues_at_once_are_forgotten_after_another_answer() -> None:
+async def test_immediate_requeues_are_reset_by_another_result() -> None:
     app, runs = masthead.Manager("answers"), list[float]()
 
     @app.controller(Secret)

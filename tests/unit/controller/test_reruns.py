@@ -1,4 +1,4 @@
-"""What follows a reconcile that has changed something: another one, until nothing changes; or not, if it says so."""
+"""Reruns of reconciles that changed something, until nothing changes; none with ``ignore_own_writes``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def paint(env: Environment, color: str) -> None:
 
 
 def replacer(app: masthead.Manager, *, ignores_own: bool) -> list[str]:
-    """A controller that deletes a child with other data, and creates a missing one: one of them in each reconcile."""
+    """Create a controller that deletes a child with other data, or creates a missing one, but never both."""
     seen: list[str] = []
 
     @app.controller(Secret, owns=[ConfigMap], ignore_own_writes=ignores_own)
@@ -60,7 +60,7 @@ async def test_a_reconcile_that_deletes_a_child_and_returns_runs_again() -> None
 
 
 @in_virtual_time
-async def test_a_controller_that_ignores_its_own_writes_runs_once_for_each_change() -> None:
+async def test_a_controller_that_ignores_its_own_writes_reconciles_once_per_change() -> None:
     app = masthead.Manager("replacer")
     seen = replacer(app, ignores_own=True)
     async with Environment(app, objects=[S]) as env:
@@ -71,7 +71,7 @@ async def test_a_controller_that_ignores_its_own_writes_runs_once_for_each_chang
 
 
 def phase_machine(app: masthead.Manager, write: Callable[[ReconcileContext, str], object]) -> None:
-    """A controller that goes one phase further in each reconcile."""
+    """Create a controller that advances one phase per reconcile."""
 
     @app.controller(Secret)
     async def reconcile(ctx: ReconcileContext, secret: Secret) -> None:
@@ -93,7 +93,7 @@ async def patch_without_version(ctx: ReconcileContext, phase: str) -> None:
 
 @pytest.mark.parametrize("write", [patch_with_version, patch_without_version])
 @in_virtual_time
-async def test_a_phase_machine_that_writes_its_phase_and_returns_reaches_the_last_one(
+async def test_a_phase_machine_reaches_its_last_phase(
     write: Callable[[ReconcileContext, str], object],
 ) -> None:
     app = masthead.Manager("phases")
@@ -123,7 +123,7 @@ async def test_many_own_writes_lead_to_one_further_reconcile_or_to_none(ignores_
 
 @BOTH
 @in_virtual_time
-async def test_events_that_arrive_late_lead_to_no_more_reconciles_than_others(ignores_own: bool) -> None:
+async def test_late_events_lead_to_no_additional_reconciles(ignores_own: bool) -> None:
     app, runs = masthead.Manager("late"), list[bool]()
 
     @app.controller(Secret, owns=[ConfigMap], ignore_own_writes=ignores_own)
@@ -150,7 +150,7 @@ async def fail_terminally() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)])
 @in_virtual_time
-async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
+async def test_a_reconcile_that_always_writes_is_slowed_down_and_logged(
     ignores_own: bool, end: Callable[[], Awaitable[None]], caplog: pytest.LogCaptureFixture
 ) -> None:
     app, runs = masthead.Manager("restless"), list[float]()
@@ -176,7 +176,7 @@ async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
 
 @pytest.mark.slow
 @in_virtual_time
-async def test_a_change_by_others_does_not_wait_for_a_restless_reconcile() -> None:
+async def test_foreign_changes_skip_the_delay_of_reruns() -> None:
     app, seen = masthead.Manager("restless"), list[tuple[float, bytes]]()
 
     @app.controller(Secret)
@@ -200,7 +200,7 @@ async def test_a_change_by_others_does_not_wait_for_a_restless_reconcile() -> No
     ],
 )
 @in_virtual_time
-async def test_a_failed_reconcile_is_not_repeated_earlier_because_it_has_written(
+async def test_own_writes_do_not_shorten_the_backoff_of_a_failed_reconcile(
     error: Exception, times: list[float]
 ) -> None:
     app, runs = masthead.Manager("failing"), list[float]()
@@ -221,7 +221,7 @@ async def test_a_failed_reconcile_is_not_repeated_earlier_because_it_has_written
 
 @BOTH
 @in_virtual_time
-async def test_a_reconciler_with_a_finalizer_is_called_with_none_in_the_end(ignores_own: bool) -> None:
+async def test_a_reconciler_with_a_finalizer_is_finally_called_with_none(ignores_own: bool) -> None:
     app, seen = masthead.Manager("finalizing"), list[bool]()
 
     @app.controller(Secret, finalizer="example.com/f", ignore_own_writes=ignores_own)
@@ -240,7 +240,7 @@ async def test_a_reconciler_with_a_finalizer_is_called_with_none_in_the_end(igno
 
 @pytest.mark.parametrize("verb", ["patch", "delete"])
 @in_virtual_time
-async def test_a_write_to_a_terminating_namespace_is_visible_at_once(verb: str) -> None:
+async def test_a_write_to_a_terminating_namespace_is_visible_immediately(verb: str) -> None:
     app, reads = masthead.Manager("namespaces"), list[tuple[float, bool]]()
 
     @app.controller(Namespace)

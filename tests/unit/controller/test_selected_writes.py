@@ -1,4 +1,4 @@
-"""Own writes, and caches that hold only some objects of the kind: which are waited for."""
+"""Own writes and selective caches: reconciles wait only for caches that may contain the object."""
 
 from __future__ import annotations
 
@@ -70,22 +70,22 @@ def test_an_object_may_be_selected_by(namespace: str | None, selectors: dict[str
     assert may_select(WRITE, namespace, selectors)
 
 
-def test_an_object_without_labels_is_selected_only_by_what_needs_none() -> None:
+def test_an_object_without_labels_matches_only_selectors_that_need_none() -> None:
     write = WRITE._replace(labels={})
     assert not may_select(write, None, {"labelSelector": "app"})
     assert may_select(write, None, {"labelSelector": "app!=api"})
 
 
-def test_an_object_whose_labels_are_unknown_may_be_selected_by_any() -> None:
+def test_an_object_with_unknown_labels_matches_every_selector() -> None:
     assert may_select(WRITE._replace(labels=None), None, {"labelSelector": "app=api"})
 
 
-def test_an_object_without_a_namespace_may_be_listed_under_any() -> None:
+def test_a_write_without_a_namespace_matches_every_namespace() -> None:
     assert may_select(WRITE._replace(key="web"), "blog", {})
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.data())
-def test_a_cache_that_shows_all_writes_shows_nothing_older_afterwards(history: list[bool], data: st.DataObject) -> None:
+def test_visible_writes_stay_visible(history: list[bool], data: st.DataObject) -> None:
     """The history of one object: whether the cache selects it after each own write, whose versions are 1, 2, …"""
     writes = [OwnWrite("maps", "ns/a", "u", None, str(number + 1)) for number in range(len(history))]
     last = len(history)
@@ -96,7 +96,7 @@ def test_a_cache_that_shows_all_writes_shows_nothing_older_afterwards(history: l
 
     def shows_all(seen: int) -> bool:
         # Without a bookmark, the version of the cache is that of the last event: enters, changes or leaves.
-        events = [each for each in range(1, seen + 1) if cached(each) or cached(each - 1)]
+        events = [version for version in range(1, seen + 1) if cached(version) or cached(version - 1)]
         version = str(max(events, default=0))
         return all(
             is_visible(write, cached(seen), version, is_selected=selected)
@@ -105,7 +105,7 @@ def test_a_cache_that_shows_all_writes_shows_nothing_older_afterwards(history: l
 
     seen = data.draw(st.integers(0, last))
     if shows_all(seen):
-        assert all(cached(each) is None for each in range(seen, last))
+        assert all(cached(version) is None for version in range(seen, last))
     assert shows_all(last)
 
 
@@ -123,7 +123,7 @@ READS: dict[str, Reads[Any]] = {
 @pytest.mark.parametrize("owns", [[ConfigMap], []], ids=["owned", "not owned"])
 @pytest.mark.parametrize("reads", READS.values(), ids=READS)
 @in_virtual_time
-async def test_a_cache_that_does_not_select_what_was_written_is_not_waited_for(
+async def test_a_cache_that_does_not_select_a_write_is_not_awaited(
     reads: Reads[Any], owns: list[type[ConfigMap]]
 ) -> None:
     app, seen = masthead.Manager("selective"), list[tuple[float, bytes]]()
@@ -148,7 +148,7 @@ async def test_a_cache_that_does_not_select_what_was_written_is_not_waited_for(
 
 
 @in_virtual_time
-async def test_the_caches_of_a_manager_of_some_namespaces_are_not_waited_for_in_others() -> None:
+async def test_writes_outside_of_the_cached_namespaces_are_not_awaited() -> None:
     app, seen = masthead.Manager("local", namespaces=["default", "settings"]), list[float]()
 
     @app.controller(Secret, reads=[ConfigMap])
@@ -192,12 +192,12 @@ async def test_a_cache_of_another_share_is_not_waited_for(gate: bool) -> None:
 
 
 @in_virtual_time
-async def test_an_object_that_leaves_the_selection_of_a_cache_is_waited_for() -> None:
+async def test_a_reconcile_waits_for_an_object_to_leave_a_selective_cache() -> None:
     app, seen = masthead.Manager("leaving"), list[tuple[float, list[str]]]()
 
     @app.controller(Secret, reads=[Reads(ConfigMap, label_selector="part")])
     async def reconcile(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> None:
-        seen.append((now(), [each.metadata.name for each in ctx.cache.list(ConfigMap)]))
+        seen.append((now(), [child.metadata.name for child in ctx.cache.list(ConfigMap)]))
         maps = ctx.client.core_v1.config_maps("default")
         await maps.patch("web", masthead.meta.Patch.merge({"metadata": {"labels": {"part": None}}}))
 
@@ -216,7 +216,7 @@ async def test_an_object_that_leaves_the_selection_of_a_cache_is_waited_for() ->
 
 
 @in_virtual_time
-async def test_a_cache_whose_selection_only_the_server_knows_is_waited_for() -> None:
+async def test_a_cache_with_an_unknown_selection_is_awaited() -> None:
     app, seen = masthead.Manager("undecidable"), list[tuple[float, int]]()
 
     @app.controller(ConfigMap, label_selector="app", reads=[Reads(Secret, field_selector={"type": "a/b"})])
@@ -248,7 +248,7 @@ async def next_turns() -> None:
 
 
 @in_virtual_time
-async def test_an_object_that_was_created_and_deleted_is_waited_for_until_it_is_gone() -> None:
+async def test_a_reconcile_waits_for_the_removal_of_an_object_it_created_and_deleted() -> None:
     source = FakeListWatch()
     async with Environment() as env, SharedInformer(cast("Any", source)) as informer:
         await informer.wait_for_cache_sync()
@@ -271,10 +271,10 @@ async def test_an_object_that_was_created_and_deleted_is_waited_for_until_it_is_
 
 
 @in_virtual_time
-async def test_only_caches_that_are_behind_tell_how_long_there_was_no_contact() -> None:
+async def test_staleness_counts_only_late_caches() -> None:
     async with Environment() as env:
         factory = SharedInformerFactory(env.client)
-        specs: list[WatchSpec] = [Reads(ConfigMap, namespace=each).spec for each in ("shop", "blog")]
+        specs: list[WatchSpec] = [Reads(ConfigMap, namespace=namespace).spec for namespace in ("shop", "blog")]
         reader = CacheReader("one", [(spec, informer_of(factory, spec)) for spec in specs], {})
         assert not reader.is_visible(WRITE)
         assert reader.staleness(WRITE) == float("inf")
@@ -302,7 +302,7 @@ class Indexed:
         )
         async def reconcile(ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
             try:
-                self.seen.append([each.metadata.name for each in ctx.cache.by_index(kind, index, "blue")])
+                self.seen.append([match.metadata.name for match in ctx.cache.by_index(kind, index, "blue")])
             except UnknownIndexError as error:
                 self.seen.append(str(error))
 
@@ -318,7 +318,7 @@ class Indexed:
 
 
 @in_virtual_time
-async def test_an_index_finds_reconciled_objects_once_whatever_else_is_read_of_the_kind() -> None:
+async def test_an_index_returns_every_reconciled_object_once() -> None:
     assert await Indexed("colour").run() == [["both"]]
     assert await Indexed("colour", "v1/configmaps").run() == [["both"]]
 

@@ -1,4 +1,4 @@
-"""Replicas of a manager that share the objects: each is reconciled by one of them, and none is forgotten."""
+"""Sharded managers: one replica reconciles an object at a time, and no object is lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMESPACES = [
 
 
 class Operator:
-    """Copies Secrets to ConfigMaps, slowly, and notes who works on what."""
+    """Copies Secrets to ConfigMaps, slowly, and records the replica of every reconcile."""
 
     def __init__(self, **options: Any) -> None:
         self.app = masthead.Manager("shards", sharding="shards", **options)
@@ -52,12 +52,12 @@ class Operator:
         return found
 
 
-NAMES = sorted(each.metadata.name for each in SECRETS)
+NAMES = sorted(secret.metadata.name for secret in SECRETS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["uid", "namespace"])
-def test_objects_move_to_replicas_that_come_and_back_from_those_that_go(by: Any) -> None:
+def test_objects_move_when_replicas_join_and_leave(by: Any) -> None:
     @in_virtual_time
     async def play() -> None:
         operator = Operator(shard_by=by)
@@ -69,7 +69,7 @@ def test_objects_move_to_replicas_that_come_and_back_from_those_that_go(by: Any)
             second = await env.start(operator.app, "second")
             await env.advance(30)
             moved = operator.taken()
-            caches = [each.runtime.factory.core_v1.secrets.informer.indexer for each in (first, second)]
+            caches = [replica.runtime.factory.core_v1.secrets.informer.indexer for replica in (first, second)]
             assert len(moved) == len(caches[1]) > 0
             assert sum(map(len, caches)) == COUNT
 
@@ -103,7 +103,7 @@ async def test_the_objects_of_a_replica_that_crashed_are_taken_over() -> None:
 
 
 @in_virtual_time
-async def test_a_deletion_is_reconciled_by_the_replica_whose_object_it_was() -> None:
+async def test_the_owning_replica_reconciles_a_deletion() -> None:
     operator = Operator()
     async with Environment(objects=[*NAMESPACES, *SECRETS]) as env:
         await env.start(operator.app, "first")
@@ -135,7 +135,7 @@ async def test_deletions_that_need_no_reconcile_are_not_remembered() -> None:
 
 
 @in_virtual_time
-async def test_a_cache_that_another_controller_needs_whole_is_not_divided() -> None:
+async def test_a_cache_is_not_sharded_if_another_controller_needs_all_objects() -> None:
     operator = Operator()
 
     @operator.app.controller(ConfigMap, reads=[Secret], label_selector="none=1")
@@ -162,7 +162,7 @@ async def test_a_leader_shares_nothing() -> None:
 
 
 @in_virtual_time
-async def test_a_replica_that_was_paused_says_in_one_line_why_it_joins_again(
+async def test_a_paused_replica_logs_one_line_when_it_joins_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     operator = Operator()
@@ -188,7 +188,7 @@ async def test_a_replica_that_was_paused_says_in_one_line_why_it_joins_again(
 
 
 @in_virtual_time
-async def test_a_replica_that_cannot_list_the_group_says_in_one_line_why_it_joins_again(
+async def test_a_replica_that_cannot_list_the_group_logs_one_line(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     operator = Operator()

@@ -1,4 +1,4 @@
-"""Reconciles of an object that is gone, which the cache does not show yet: they take nothing from its successor."""
+"""Reconciles of a deleted object that is still cached: they take nothing from its successor."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def take_child(env: Environment, owner: Secret) -> None:
 
 @KINDS
 @in_virtual_time
-async def test_a_restart_on_a_stale_list_takes_no_child_from_a_living_owner(
+async def test_a_restart_on_a_stale_list_does_not_take_over_a_child(
     owns: Sequence[type[Object]],
 ) -> None:
     async with Environment(server_options=NO_CONTROLLERS) as env:
@@ -136,14 +136,14 @@ async def test_no_child_is_created_for_an_object_that_is_gone(owns: Sequence[typ
 
 
 class Operator:
-    """Waits until it is told to act, and then acts once; its cache may be stale by then.
+    """An operator that acts once, on a signal, possibly with a stale cache.
 
     Args:
-        action: What a reconcile does.
+        action: The action of its reconcile.
 
     Attributes:
         may_act: Whether to act.
-        results: What the action has returned.
+        results: The results of the action.
     """
 
     def __init__(self, action: Callable[[masthead.aio.ReconcileContext[Secret], Secret], Awaitable[object]]) -> None:
@@ -161,7 +161,7 @@ class Operator:
             return None
 
     async def act(self, env: Environment) -> None:
-        """Let it act, and wait until it has."""
+        """Let the operator act, and wait for it."""
         env.clear()
         self.may_act = True
         await env.advance(2)
@@ -182,7 +182,7 @@ async def with_child(env: Environment) -> Secret:
 
 
 @in_virtual_time
-async def test_a_child_that_its_new_owner_has_taken_is_not_taken_back() -> None:
+async def test_a_child_with_a_new_owner_is_not_taken_over() -> None:
     async def apply(ctx: masthead.aio.ReconcileContext[Secret], secret: Secret) -> None:
         await ctx.apply(ConfigMap.new("child", data={"owner": secret.metadata.uid}))
 
@@ -264,7 +264,7 @@ async def test_a_cleanup_does_not_run_for_a_successor() -> None:
 
 
 @in_virtual_time
-async def test_confirm_asks_the_server_whether_the_object_is_still_there() -> None:
+async def test_confirm_asks_the_server_for_the_object() -> None:
     async def confirm(ctx: masthead.aio.ReconcileContext[Secret], _: Secret) -> tuple[bool, bool]:
         is_finalized = await ctx.finalize(lambda: None)
         return is_finalized, await ctx.confirm()
@@ -287,7 +287,7 @@ async def test_confirm_asks_the_server_whether_the_object_is_still_there() -> No
         assert env.writes == []
 
 
-def test_confirm_blocks_in_a_thread_and_also_confirms_that_an_object_is_gone() -> None:
+def test_confirm_works_in_a_thread_and_for_a_deleted_object() -> None:
     answers: list[tuple[bool, bool]] = []
     app = masthead.Manager("threads")
 
@@ -305,7 +305,7 @@ def test_confirm_blocks_in_a_thread_and_also_confirms_that_an_object_is_gone() -
 
 
 @in_virtual_time
-async def test_confirm_says_that_a_missing_object_was_created_again() -> None:
+async def test_confirm_detects_that_a_missing_object_was_recreated() -> None:
     answers: list[bool] = []
     app = masthead.Manager("missing")
 
@@ -325,7 +325,7 @@ async def test_confirm_says_that_a_missing_object_was_created_again() -> None:
 
 
 @in_virtual_time
-async def test_nothing_is_applied_after_a_write_has_found_the_object_gone() -> None:
+async def test_apply_raises_after_a_write_has_found_a_deletion() -> None:
     app = masthead.Manager("late")
 
     @app.controller(Secret, owns=[ConfigMap], finalizer="example.com/bucket")

@@ -1,4 +1,4 @@
-"""The patch of a status: which names and values it takes, and when there is nothing to send."""
+"""Patches of a status: names, values, and cases without a change."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def existing(cls: type[Object], status: dict[str, object]) -> Object:
 
 
 def changes(obj: Object, status: dict[str, object] | Struct) -> object:
-    """What a patch says about the status; None if there is nothing to send."""
+    """Return the status in a patch; None without a patch."""
     found = status_patch(obj, status, (), generation=None, now=NOW)
     return None if found is None else found["status"]
 
@@ -82,7 +82,7 @@ def test_nothing_is_sent_to_remove_what_is_not_there() -> None:
 
 @pytest.mark.parametrize("value", [None, 1])
 @pytest.mark.parametrize("name", ["urll", "phase"])
-def test_a_name_that_the_type_does_not_have_is_refused_whether_it_is_set_or_removed(name: str, value: object) -> None:
+def test_unknown_status_fields_are_rejected(name: str, value: object) -> None:
     with pytest.raises(ArgumentError, match=f'status: GatewayStatus has no field "{name}"'):
         changes(GATEWAY, {name: value})
 
@@ -96,7 +96,7 @@ def test_a_name_that_the_type_does_not_have_is_refused_whether_it_is_set_or_remo
         ("zzz", "it has ready, url, http_2xx, main, endpoints$"),
     ],
 )
-def test_an_unknown_name_is_refused_with_the_names_that_there_are(name: str, hint: str) -> None:
+def test_an_unknown_check_is_rejected_with_the_known_names(name: str, hint: str) -> None:
     with pytest.raises(ArgumentError, match=f'has no field "{name}"; {hint}'):
         changes(GATEWAY, {name: 1})
 
@@ -124,7 +124,7 @@ def test_none_removes_an_entry_of_a_map() -> None:
 
 
 @pytest.mark.parametrize("cls", [Loose, Unstructured])
-def test_names_of_a_status_without_a_type_are_taken_as_they_are(cls: type[Object]) -> None:
+def test_names_of_an_untyped_status_are_unchanged(cls: type[Object]) -> None:
     plain = existing(Loose, {"ready_pods": 1, "inner": {"a": 1}}).to_dict()
     obj = cls.from_dict(plain)
 
@@ -152,7 +152,7 @@ FINE = datetime(2026, 1, 1, 12, 0, 59, 987654, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("status", [{"last": FINE, "exact": FINE}, VisitStatus(last=FINE, exact=FINE)])
-def test_times_are_written_as_their_fields_want_them_and_once(status: dict[str, object] | Struct) -> None:
+def test_times_are_written_in_the_format_of_their_fields(status: dict[str, object] | Struct) -> None:
     wanted: dict[str, object] = {"last": "2026-01-01T12:00:59Z", "exact": "2026-01-01T12:00:59.987654Z"}
 
     assert changes(existing(Visit, {}), status) == wanted

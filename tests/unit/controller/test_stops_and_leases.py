@@ -1,4 +1,4 @@
-"""The end of managers that hold a lease: whatever their reconciles do, they end, and keep to it."""
+"""Managers with a lease stop, even if their reconciles ignore cancellations, and never act without the lease."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ REPLICAS = pytest.mark.parametrize("replicas", [{"leader_election": "stuck"}, {"
 
 
 class Stubborn:
-    """What goes on when it is cancelled, and writes whenever it is told to.
+    """A reconciler that ignores its cancellation, and writes on demand.
 
     Attributes:
-        running: The objects that are reconciled.
-        over: Ends it.
-        writes: Told to write.
-        refused: Why writes were refused.
-        client: Writes, in place of the manager's, which is closed with it.
+        running: The objects in reconciles.
+        over: Ends the reconciles.
+        writes: Demands to write.
+        refused: Errors of rejected writes.
+        client: The client for writes; the manager's is closed with the manager.
     """
 
     def __init__(self) -> None:
@@ -60,14 +60,14 @@ class Stubborn:
 
 
 def add_stubborn_controller(app: masthead.Manager) -> Stubborn:
-    """Add a controller whose reconciles go on when they are cancelled."""
+    """Add a controller whose reconciles ignore their cancellation."""
     stubborn = Stubborn()
     app.controller(ConfigMap, label_selector="test=1")(stubborn.reconcile)
     return stubborn
 
 
 @REPLICAS
-def test_a_reconcile_that_goes_on_after_the_stop_writes_nothing_and_keeps_no_lease(
+def test_an_abandoned_reconcile_writes_nothing_and_does_not_hold_the_lease(
     replicas: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     app = masthead.Manager("stuck", **replicas)
@@ -99,7 +99,7 @@ def test_a_reconcile_that_goes_on_after_the_stop_writes_nothing_and_keeps_no_lea
 
 
 @REPLICAS
-def test_the_client_of_an_abandoned_reconcile_says_that_the_manager_has_stopped_it(
+def test_calls_of_an_abandoned_reconcile_fail_with_an_explanation(
     replicas: dict[str, Any],
 ) -> None:
     app = masthead.Manager("stuck", **replicas)
@@ -121,7 +121,7 @@ def test_the_client_of_an_abandoned_reconcile_says_that_the_manager_has_stopped_
 
 
 @REPLICAS
-def test_with_default_settings_a_manager_has_stopped_before_a_kubelet_kills_it(
+def test_a_manager_with_default_settings_stops_before_the_kubelet_kills_it(
     replicas: dict[str, Any],
 ) -> None:
     app = masthead.Manager("stuck", **replicas)
@@ -142,7 +142,7 @@ def test_with_default_settings_a_manager_has_stopped_before_a_kubelet_kills_it(
     play()
 
 
-def test_calls_of_a_reconcile_that_goes_on_without_the_lease_are_refused() -> None:
+def test_calls_without_the_lease_are_rejected() -> None:
     app = masthead.Manager("stuck", leader_election="stuck")
     stubborn = add_stubborn_controller(app)
 
@@ -163,7 +163,7 @@ def test_calls_of_a_reconcile_that_goes_on_without_the_lease_are_refused() -> No
 
 
 @REPLICAS
-def test_a_manager_ends_whose_reconcile_has_not_ended_with_its_lease(
+def test_a_manager_ends_although_a_reconcile_ignored_the_loss_of_its_lease(
     replicas: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     app = masthead.Manager("stuck", **replicas)
@@ -187,7 +187,7 @@ def test_a_manager_ends_whose_reconcile_has_not_ended_with_its_lease(
 
 
 @in_virtual_time
-async def test_a_manager_that_loses_its_lease_while_it_stops_does_not_campaign_again() -> None:
+async def test_a_stopping_manager_does_not_campaign_again() -> None:
     running = asyncio.Event()
 
     async def reconcile(_ctx: masthead.aio.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
@@ -205,7 +205,7 @@ async def test_a_manager_that_loses_its_lease_while_it_stops_does_not_campaign_a
         fault = env.server.faults.fail(500, verb="update", resource="leases", times=None)
         stopping = asyncio.get_running_loop().create_task(first.stop())
         await env.advance(60)
-        # Another replica has it, and keeps it: whoever campaigned for it would never end.
+        # Another replica holds the lease for good, so a campaign would never end.
         fault.remove()
         await env.start(app, "second")
         await env.advance(60)
@@ -213,7 +213,7 @@ async def test_a_manager_that_loses_its_lease_while_it_stops_does_not_campaign_a
         await stopping
 
 
-def test_a_source_and_a_timer_that_ignore_their_cancellation_are_named_and_left_behind(
+def test_a_stop_does_not_wait_for_sources_and_timers_that_ignore_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = masthead.Manager("stuck", leader_election="stuck")

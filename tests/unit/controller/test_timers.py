@@ -1,4 +1,4 @@
-"""Timers: coroutine functions run on the loop, plain ones in threads with a client that blocks."""
+"""Timers: coroutine functions run on the loop, plain functions in threads with a blocking client."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ OFF: Any = {"metrics_bind": "0", "probe_bind": "0"}
 
 
 @in_virtual_time
-async def test_a_plain_timer_runs_in_a_thread_with_a_client_that_blocks() -> None:
+async def test_a_plain_timer_runs_in_a_thread_with_a_blocking_client() -> None:
     app = masthead.Manager("plain")
     seen: list[tuple[float, str, list[str]]] = []
 
     @app.timer(60)
     def report(client: masthead.Client) -> None:
         assert isinstance(client, masthead.Client)
-        names = [each.metadata.name for each in client.core_v1.config_maps("default").list()]
+        names = [config_map.metadata.name for config_map in client.core_v1.config_maps("default").list()]
         seen.append((now_of_loop(), threading.current_thread().name.rpartition("-")[0], names))
 
     async with Environment(app, objects=[ConfigMap.new("one", namespace="default")]) as env:
@@ -62,7 +62,7 @@ async def test_a_plain_timer_may_take_no_client() -> None:
 
 
 @in_virtual_time
-async def test_a_plain_timer_that_blocks_keeps_nobody_from_working() -> None:
+async def test_a_blocking_timer_does_not_block_the_event_loop() -> None:
     app = masthead.Manager("busy")
     reconciled = threading.Event()
     found: list[bool] = []
@@ -105,7 +105,7 @@ async def test_a_plain_timer_that_fails_is_logged_and_called_again(caplog: pytes
 
 
 @in_virtual_time
-async def test_a_plain_timer_that_returns_a_coroutine_is_told_what_to_write(
+async def test_a_plain_timer_that_returns_a_coroutine_fails_with_a_hint(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = masthead.Manager("half")
@@ -183,7 +183,7 @@ async def test_an_async_timer_has_the_graceful_timeout_to_finish(caplog: pytest.
     assert cancelled[0].endswith(".endless)")
 
 
-def test_a_plain_timer_that_takes_too_long_at_the_stop_loses_its_client(kube_config: Config) -> None:
+def test_a_plain_timer_that_exceeds_the_graceful_timeout_loses_its_client(kube_config: Config) -> None:
     app = masthead.Manager("late")
     begun, ended = threading.Event(), threading.Event()
     errors: list[Exception] = []
@@ -205,7 +205,7 @@ def test_a_plain_timer_that_takes_too_long_at_the_stop_loses_its_client(kube_con
 
 
 @in_virtual_time
-async def test_a_timer_is_not_called_again_while_a_call_of_a_lost_term_goes_on() -> None:
+async def test_a_timer_does_not_overlap_with_a_call_of_a_lost_term() -> None:
     app = masthead.Manager("term", leader_election="term")
     running: list[int] = []
     most: list[int] = []
@@ -244,7 +244,7 @@ def test_a_timer_without_its_time_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), True, "60", None])
-def test_the_time_of_a_timer_is_checked_before_there_is_a_function(seconds: Any) -> None:
+def test_the_interval_of_a_timer_is_checked_by_the_decorator(seconds: Any) -> None:
     with pytest.raises(ArgumentError, match="needs a number of seconds, more than 0, not"):
         masthead.Manager("declared").timer(seconds)
 
@@ -312,7 +312,7 @@ def test_a_source_may_be_declared_with_and_without_parentheses() -> None:
     assert [source.function for source in app.sources] == [one, two, three]
 
 
-def test_a_source_that_names_its_controller_without_the_keyword_is_told_so() -> None:
+def test_a_source_with_a_positional_controller_is_rejected_with_a_hint() -> None:
     app, reconcile = declared()
     for given in (reconcile, app.controllers[0].name):
         with pytest.raises(ArgumentError, match=r"write @manager\.source\(controller=\.\.\.\)"):

@@ -1,4 +1,4 @@
-"""A failure in the user's code is logged with the line that led to it, and without ours."""
+"""Errors in the user's code are logged with the user's lines, and without ours."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def look_up(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
 
 
 async def failure_of(reconcile: Callable[..., object], caplog: pytest.LogCaptureFixture) -> str:
-    """The traceback of the first failure of a reconciler, as it is logged."""
+    """Return the logged traceback of a reconciler's first failure."""
     app = masthead.Manager("tracebacks")
     app.controller(Secret, timeout=5)(reconcile)
     async with Environment(app, objects=[S]) as env:
@@ -71,7 +71,7 @@ async def failure_of(reconcile: Callable[..., object], caplog: pytest.LogCapture
 @pytest.mark.parametrize(
     "reconcile", [read_missing, read_missing_in_thread, apply_a_number, wait_for_ever, exit_process]
 )
-def test_the_first_failure_shows_the_lines_of_the_users_code_alone(
+def test_the_first_failure_has_a_traceback_of_user_code(
     reconcile: Callable[..., object], caplog: pytest.LogCaptureFixture
 ) -> None:
     @in_virtual_time
@@ -88,7 +88,7 @@ def test_the_first_failure_shows_the_lines_of_the_users_code_alone(
     ("reconcile", "function_names"),
     [(read_missing_twice, {"read_missing", "read_missing_twice"}), (look_up, {"look_up"})],
 )
-def test_errors_of_others_and_groups_show_no_lines_of_ours(
+def test_tracebacks_of_user_errors_have_no_lines_of_ours(
     reconcile: Callable[..., object], function_names: set[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     @in_virtual_time
@@ -102,7 +102,7 @@ def test_errors_of_others_and_groups_show_no_lines_of_ours(
 
 
 async def failures_of(reconcile: Callable[..., object]) -> str:
-    """What a test reads about a reconciler that fails."""
+    """Return the report of a test environment about a failing reconciler."""
     app = masthead.Manager("failures")
     app.controller(Secret)(reconcile)
     async with Environment(app, objects=[S]) as env:
@@ -180,7 +180,7 @@ async def test_one_failure_in_ten_is_logged_with_its_traceback(caplog: pytest.Lo
 
 @pytest.mark.parametrize("error", [masthead.TemporaryError("not yet"), masthead.PermanentError("never")])
 @pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
-def test_a_reconcile_that_ends_on_purpose_has_a_traceback_for_debugging_only(
+def test_intended_failures_have_a_traceback_only_at_debug_level(
     error: Exception, level: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def reconcile(ctx: masthead.aio.ReconcileContext[Secret]) -> None:
@@ -197,7 +197,7 @@ def test_a_reconcile_that_ends_on_purpose_has_a_traceback_for_debugging_only(
 
 
 @in_virtual_time
-async def test_sources_timers_and_mappers_are_logged_with_the_users_lines(
+async def test_errors_of_sources_timers_and_mappers_have_user_tracebacks(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = masthead.Manager("others")

@@ -1,4 +1,4 @@
-"""A blocked event loop is noticed by a thread, and what blocks it is logged."""
+"""The watchdog detects a blocked event loop, and logs its stack."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_thread_ends_with_the_watchdog() -> None:
     async def main() -> list[str]:
         with Watchdog(lambda: "", limit=0.01):
             pass
-        others = [each for each in threading.enumerate() if each.name == "masthead watchdog"]
+        others = [thread for thread in threading.enumerate() if thread.name == "masthead watchdog"]
         for other in others:
             await asyncio.to_thread(other.join, WITHIN)
         return [other.name for other in others if other.is_alive()]

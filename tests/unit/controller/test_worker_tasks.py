@@ -1,4 +1,4 @@
-"""Workers: as many as were declared, whatever reconciles do to them."""
+"""Workers: their number is constant, even if reconciles hang or end them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE = 60
 
 
 class Work:
-    """What workers are given to do: each call takes one job, which lasts until it is finished."""
+    """A queue of jobs for workers. A job lasts until its future is done."""
 
     def __init__(self, count: int) -> None:
         self.jobs: asyncio.Queue[Callable[[], asyncio.Future[None]]] = asyncio.Queue()
@@ -52,7 +52,7 @@ class Work:
                 self.workers.end(reconcile)
 
     async def begin(self) -> asyncio.Future[None]:
-        """Begin a job, which ends when its future is done."""
+        """Start a job; return the future that ends it."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         begun = asyncio.Event()
 
@@ -72,7 +72,7 @@ class Work:
 
 
 @in_virtual_time
-async def test_a_worker_that_is_overdue_has_a_substitute_until_it_returns() -> None:
+async def test_an_overdue_worker_has_a_substitute_until_it_returns() -> None:
     work = Work(1)
     hanging = await work.begin()
     await asyncio.sleep(11)
@@ -104,8 +104,8 @@ async def test_there_is_an_end_of_substitutes(caplog: pytest.LogCaptureFixture) 
         hanging.append(await work.begin())
         await asyncio.sleep(11)
     assert "10 reconciles hang, and one more, which gets no substitute" in caplog.text
-    for each in hanging:
-        each.set_result(None)
+    for future in hanging:
+        future.set_result(None)
     await asyncio.sleep(1)
     assert (work.workers.problem, len(work.workers.tasks)) == ("", 1)
     await work.end()
@@ -123,7 +123,7 @@ async def test_a_worker_that_is_cancelled_from_within_is_replaced(caplog: pytest
     await work.end()
 
 
-def test_a_reconcile_that_hangs_in_a_thread_keeps_no_other_object_waiting() -> None:
+def test_a_hanging_thread_does_not_block_other_objects() -> None:
     app = masthead.Manager("hanging")
     over, others = threading.Event(), threading.Semaphore(0)
 
@@ -155,7 +155,7 @@ def test_a_reconcile_that_hangs_in_a_thread_keeps_no_other_object_waiting() -> N
 
 
 @in_virtual_time
-async def test_a_coroutine_that_ignores_its_timeout_keeps_no_other_object_waiting(
+async def test_a_coroutine_that_ignores_its_timeout_does_not_block_other_objects(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = masthead.Manager("hanging")
@@ -205,7 +205,7 @@ def test_a_loop_ends_though_a_task_ignores_its_cancellation(caplog: pytest.LogCa
     assert "left behind at the end: stubborn (" in caplog.text
 
 
-def test_a_loop_waits_for_tasks_that_end_when_they_are_cancelled() -> None:
+def test_a_loop_waits_for_cancelled_tasks() -> None:
     ended: list[str] = []
 
     async def end_slowly() -> None:

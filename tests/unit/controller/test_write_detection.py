@@ -1,4 +1,4 @@
-"""What a controller learns about its own writes from the responses."""
+"""Detection of own writes in requests and responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REMOVAL = OwnWrite("services", "default/web", "u", None, "")
     ],
     ids=["a status", "the object as it was", "the object with a deletion timestamp"],
 )
-def test_a_delete_removes_an_object_whatever_the_server_answers(answer: dict[str, Any]) -> None:
+def test_a_delete_is_detected_in_every_response(answer: dict[str, Any]) -> None:
     assert own_write("DELETE", answer) == REMOVAL
 
 
@@ -71,7 +71,7 @@ def test_a_delete_that_is_tried_only_removes_nothing() -> None:
     assert own_write("DELETE", answer, body={"kind": "DeleteOptions", "gracePeriodSeconds": 0}) == REMOVAL
 
 
-def test_the_objects_of_a_deleted_collection_are_gone_or_being_deleted() -> None:
+def test_writes_of_a_deleted_collection_are_visible_as_deletions() -> None:
     path = "/apis/apps/v1/namespaces/default/deployments"
     call = Call("DELETE", path, Subject("deletecollection", "deployments", "default", ""))
     items = [{"metadata": METADATA}, {"metadata": {**METADATA, "name": "api", "uid": "v"}}, {}]
@@ -89,7 +89,7 @@ def test_the_objects_of_a_deleted_collection_are_gone_or_being_deleted() -> None
 
 
 @pytest.mark.parametrize("answer", [{"kind": "Status", "status": "Success"}, {"items": None}])
-def test_a_collection_that_is_deleted_without_a_list_is_not_known(answer: dict[str, Any]) -> None:
+def test_a_collection_deleted_without_a_list_is_not_detected(answer: dict[str, Any]) -> None:
     call = Call("DELETE", "/api/v1/pods", Subject("deletecollection", "pods", "", ""))
 
     assert own_writes_of(call, Response(200, json.dumps(answer).encode())) == []
