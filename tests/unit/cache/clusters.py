@@ -40,7 +40,7 @@ class Cluster(ABC):
 
     @abstractmethod
     async def remove(self, name: str) -> str:
-        """Remove an object; returns a version at which it is gone."""
+        """Remove an object; return a version without it."""
 
     @abstractmethod
     async def state(self) -> dict[str, str]:
@@ -101,7 +101,7 @@ class EmbeddedCluster(Cluster):
 
 def state_of(informer: SharedInformer[ConfigMap]) -> dict[str, str]:
     """The values in an informer's cache, by name."""
-    return {each.metadata.name: each.data.get("value", "") for each in informer.indexer.list()}
+    return {obj.metadata.name: obj.data.get("value", "") for obj in informer.indexer.list()}
 
 
 async def reached(informer: SharedInformer[ConfigMap], version: str, *registrations: Registration) -> None:

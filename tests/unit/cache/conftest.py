@@ -23,7 +23,7 @@ def source() -> FakeListWatch:
 
 @pytest.fixture
 async def embedded() -> AsyncIterator[EmbeddedCluster]:
-    """The embedded server, in a thread of its own, and a client of it, which has the event loop for itself."""
+    """The embedded server in its own thread, and a client with the event loop to itself."""
     with masthead.server.run(controllers=False, bootstrap=False) as server:
         async with masthead.aio.Client(from_kubeconfig(server.kubeconfig())) as client:
             yield EmbeddedCluster(server, client)

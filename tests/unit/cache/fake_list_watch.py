@@ -35,7 +35,7 @@ class RecordedCall:
 
 @dataclass
 class FakeListWatch:
-    """ConfigMaps that a test puts and removes; a `masthead._client.listwatch.ListWatch` of its own.
+    """ConfigMaps that a test puts and removes, as an independent `ListerWatcher`.
 
     Attributes:
         namespace: Where they are.

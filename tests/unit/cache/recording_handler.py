@@ -37,7 +37,7 @@ class RecordingHandler(EventHandler[ConfigMap]):
 
     def _record(self, sentence: str) -> object:
         self.recorded.append(sentence)
-        self._loop.call_soon_threadsafe(self._more.set)  # from a thread of its own, with the blocking façade
+        self._loop.call_soon_threadsafe(self._more.set)  # called in the handler's thread, with the blocking façade
         return self.on_recorded()
 
     async def until(self, sentence: str, *, within: float = 30.0) -> list[str]:

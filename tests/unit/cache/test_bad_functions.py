@@ -41,7 +41,7 @@ RUBBISH: dict[str, Callable[[ConfigMap], Any]] = {
     "returns a bare str": lambda _: "abc",
     "returns numbers": lambda _: [1, 2],
     "returns a number": lambda _: 5,
-    "returns what fails when it is read": lambda obj: (1 // int(each) for each in obj.data["zero"]),
+    "returns what fails when it is read": lambda obj: (1 // int(digit) for digit in obj.data["zero"]),
 }
 
 
@@ -147,7 +147,7 @@ async def test_a_failing_error_handler_does_no_harm(source: FakeListWatch, caplo
     informer.set_watch_error_handler(fail)
     async with informer:
         await informer.wait_for_cache_sync(30)
-    assert [type(each) for each in received] == [OSError, ValueError]
+    assert [type(error) for error in received] == [OSError, ValueError]
     assert caplog.messages == ["configmaps: the handler of errors failed"] * 2
 
 
@@ -168,7 +168,7 @@ async def test_a_failing_filter_drops_only_that_notification_of_its_handler(
     assert len(caplog.records) == 1
 
 
-async def test_an_object_that_starts_to_pass_a_filter_is_added_and_one_that_stops_is_deleted(
+async def test_a_filter_turns_updates_into_adds_and_deletes(
     source: FakeListWatch,
 ) -> None:
     source.put("a", "no")
@@ -237,7 +237,7 @@ USELESS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("given", "message"), USELESS.values(), ids=USELESS.keys())
-async def test_a_handler_that_can_never_be_called_is_rejected_when_it_is_added(
+async def test_adding_an_uncallable_handler_is_rejected(
     source: FakeListWatch, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ArgumentError, match=message):
@@ -253,7 +253,7 @@ async def test_any_callable_with_a_matching_signature_is_a_handler(
     assert len(informer.health.pending) == 5
 
 
-async def test_a_handler_that_keeps_failing_is_logged_ever_more_rarely(
+async def test_repeated_failures_of_a_handler_are_logged_with_growing_intervals(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     informer = following(source)
@@ -431,7 +431,7 @@ async def test_a_thread_that_never_returns_is_abandoned_and_logged(
     await informer.start()
     source.put("a")
     await asyncio.to_thread(entered.wait, 30)
-    threads = {each for each in threading.enumerate() if each.name == "masthead-handler-stuck"}
+    threads = {thread for thread in threading.enumerate() if thread.name == "masthead-handler-stuck"}
     await informer.stop(timeout=0.01)
     assert caplog.messages == ["handler stuck did not return within 0.01 s; its thread is left"]
     release.set()

@@ -130,7 +130,7 @@ async def test_an_undecodable_deletion_is_dispatched_as_a_tombstone(source: Fake
         await reached(informer, str(source.version), handle)
         assert state_of(informer) == {}
         assert informer.health.broken == {}
-    assert recorder.recorded == ["initial bad=1", "lost bad=1"]  # what it was in the end, nobody could read
+    assert recorder.recorded == ["initial bad=1", "lost bad=1"]  # its final state was undecodable
 
 
 async def test_an_undecodable_object_without_a_name_is_reported_and_skipped(source: FakeListWatch) -> None:
@@ -173,7 +173,7 @@ async def test_a_relist_does_not_delete_an_undecodable_object(source: FakeListWa
     assert recorder.recorded[3:] == ["lost c=1", "add d=1", "lost bad=1", "add e=1"]
 
 
-async def test_eager_decoding_finds_an_undecodable_section_at_once(
+async def test_eager_decoding_finds_an_undecodable_section_immediately(
     source: FakeListWatch,
 ) -> None:
     source.put("a")
@@ -278,7 +278,7 @@ SOURCES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
-async def test_an_invalid_source_is_rejected_at_once(source: Any) -> None:
+async def test_an_invalid_source_is_rejected_immediately(source: Any) -> None:
     with pytest.raises(ArgumentError):
         following(source)
 
@@ -294,7 +294,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
-async def test_invalid_options_are_rejected_at_once(source: FakeListWatch, options: dict[str, Any]) -> None:
+async def test_invalid_options_are_rejected_immediately(source: FakeListWatch, options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError):
         following(source, **options).add_event_handler(RecordingHandler())
 

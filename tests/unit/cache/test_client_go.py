@@ -1,4 +1,4 @@
-"""Behaviour that client-go's own tests check and no other test here names; docs/conformance-client-go.md has the list."""
+"""Behaviour that client-go's tests check and no other test here does; see docs/conformance-client-go.md."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_a_pod_takes_400_bytes_once_enough_others_are_stored(pods: list[Pod]) ->
     stored += [storage.pack(pod) for pod in pods[FIRST:]]
     assert max(map(size, stored[FIRST:])) < 600
     assert sum(map(size, stored[FIRST:])) / len(stored[FIRST:]) < 420
-    assert [storage.unpack(each).wire_bytes for each in stored] == [pod.wire_bytes for pod in pods]
+    assert [storage.unpack(packed).wire_bytes for packed in stored] == [pod.wire_bytes for pod in pods]
 
 
 def test_after_recompression_the_first_objects_are_as_small_as_the_rest(pods: list[Pod]) -> None:
@@ -59,7 +59,7 @@ def test_after_recompression_the_first_objects_are_as_small_as_the_rest(pods: li
     assert [storage.unpack(item).wire_bytes for item in items.values()] == [pod.wire_bytes for pod in pods]
     assert [storage.version(item) for item in items.values()] == [pod.metadata.resource_version for pod in pods]
     # What others still hold from before can be opened as well.
-    assert [storage.unpack(each).wire_bytes for each in before.values()] == [pod.wire_bytes for pod in pods]
+    assert [storage.unpack(packed).wire_bytes for packed in before.values()] == [pod.wire_bytes for pod in pods]
 
 
 def test_objects_that_arrive_by_namespace_are_small_after_recompression() -> None:
@@ -96,12 +96,12 @@ def test_the_same_value_loaded_twice_is_the_same_object(pods: list[Pod]) -> None
     assert storage.unpack(stored) is storage.unpack(stored)
 
 
-def test_only_some_decoded_objects_are_kept(pods: list[Pod]) -> None:
+def test_decoded_objects_are_evicted_by_number(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     stored = [storage.pack(pod) for pod in pods]
     first = storage.unpack(stored[0])
-    for each in stored[1:]:
-        storage.unpack(each)
+    for packed in stored[1:]:
+        storage.unpack(packed)
     assert storage.unpack(stored[0]) is not first
     assert storage.unpack(stored[0]) == first
 
@@ -120,7 +120,7 @@ def came(obj: ConfigMap) -> ConfigMap:
     return ConfigMap.from_wire(obj.to_json())
 
 
-def test_few_large_decoded_objects_are_kept() -> None:
+def test_large_decoded_objects_are_evicted_by_size() -> None:
     storage = Compact(ConfigMap)
     objects = [came(large(number, 1_000_000)) for number in range(20)]
     stored = [storage.pack(obj) for obj in objects]
@@ -135,8 +135,8 @@ def test_frequently_read_objects_stay_decoded_longer(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     stored = [storage.pack(pod) for pod in pods]
     wanted = storage.unpack(stored[0])
-    for each in stored[1:]:
-        storage.unpack(each)
+    for packed in stored[1:]:
+        storage.unpack(packed)
         assert storage.unpack(stored[0]) is wanted
 
 
@@ -185,14 +185,14 @@ def test_threads_can_load_while_others_store_and_recompress(pods: list[Pod]) -> 
         for _ in range(5):
             wrong.extend(
                 pod.key
-                for pod, each in zip(pods, list(stored), strict=False)
-                if storage.unpack(each).wire_bytes != pod.wire_bytes
+                for pod, packed in zip(pods, list(stored), strict=False)
+                if storage.unpack(packed).wire_bytes != pod.wire_bytes
             )
 
     def repack() -> None:
         start.wait()
         for _ in range(3):
-            storage.repack({pod.key: each for pod, each in zip(pods, list(stored), strict=False)})
+            storage.repack({pod.key: packed for pod, packed in zip(pods, list(stored), strict=False)})
 
     threads = [threading.Thread(target=read) for _ in range(3)] + [threading.Thread(target=repack)]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""The controller below informers, by itself."""
+"""The controller of informers, without an informer."""
 
 from __future__ import annotations
 
@@ -391,5 +391,5 @@ async def test_a_resync_happens_when_it_is_due() -> None:
     assert seen.recorded == ["initial all of shop/a", "again", "again"]
 
 
-def test_a_bookmark_is_shown_with_its_resource_version() -> None:
+def test_the_repr_of_a_bookmark_has_its_resource_version() -> None:
     assert _described(Bookmark("7")) == "at 7"

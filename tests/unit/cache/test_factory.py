@@ -105,14 +105,14 @@ class TestWhich:
         self, factory: SharedInformerFactory
     ) -> None:
         deployments = GroupVersionResource("apps", "v1", "deployments")
-        for each in (
+        for informer in (
             factory.apps_v1.deployments,
             factory.dynamic(deployments),
             factory.metadata(Deployment),
             factory.metadata(deployments),
             factory.metadata(deployments, namespace=["a", "b"]),
         ):
-            assert each.informer.indexer.list() == []
+            assert informer.informer.indexer.list() == []
 
         assert list(factory.health) == [
             "deployments.apps",
@@ -132,10 +132,10 @@ class TestWhich:
             factory.autoscaling_v2.horizontal_pod_autoscalers.informer,
         ]
 
-        assert len(set(there)) == len({each.name for each in there}) == len(factory.health)
+        assert len(set(there)) == len({informer.name for informer in there}) == len(factory.health)
         assert there[-1].name == "horizontalpodautoscalers.v2.autoscaling"
         await factory.stop()
-        assert all(each.is_stopped for each in there)
+        assert all(informer.is_stopped for informer in there)
 
     async def test_two_classes_of_one_resource_are_both_waited_for_reported_and_stopped(
         self, factory: SharedInformerFactory
@@ -224,7 +224,7 @@ class TestWrong:
         with pytest.raises(ArgumentError, match="nodes live in no namespace"):
             factory.metadata(NODES, namespace="shop")
 
-    def test_an_invalid_selector_is_rejected_at_once(self, factory: SharedInformerFactory) -> None:
+    def test_an_invalid_selector_is_rejected_immediately(self, factory: SharedInformerFactory) -> None:
         with pytest.raises(SelectorError):
             factory.informer(Pod, label_selector="a=b=c")
 
@@ -248,9 +248,7 @@ class TestWrong:
         with pytest.raises(ArgumentError, match=r"GroupVersionResource\('apps', 'v1', 'deployments'\)"):
             factory.for_resource(nonsense)
 
-    def test_an_accessor_called_with_a_namespace_is_rejected_with_what_to_write_instead(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    def test_calling_an_accessor_with_a_namespace_is_rejected_with_advice(self, factory: SharedInformerFactory) -> None:
         pods: Any = factory.core_v1.pods
         with pytest.raises(TypeError, match=r"for one namespace, ask for factory\.informer\(Pod, namespace="):
             pods("shop")
@@ -307,9 +305,7 @@ class TestLife:
             assert received == ["a"]
             assert factory.health["configmaps"].is_healthy
 
-    async def test_a_list_of_an_informer_that_was_made_after_the_wait_warns(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_listing_an_informer_created_after_the_wait_warns(self, factory: SharedInformerFactory) -> None:
         async with factory:
             await factory.wait_for_cache_sync(30)
             with pytest.warns(RuntimeWarning, match=r"ask before start\(\) and wait_for_cache_sync\(\)"):
@@ -319,7 +315,7 @@ class TestLife:
         namespaces = factory.core_v1.namespaces
         async with factory:
             await factory.wait_for_cache_sync(30)
-            assert "default" in {each.metadata.name for each in namespaces.lister.list()}
+            assert "default" in {obj.metadata.name for obj in namespaces.lister.list()}
 
     async def test_an_informer_created_while_the_factory_runs_is_started(self, factory: SharedInformerFactory) -> None:
         async with factory:
@@ -489,7 +485,7 @@ class TestOptions:
 
         async with factory:
             await factory.wait_for_cache_sync(30)
-            assert sorted(each.key for each in maps.lister.list()) == ["blue/colour", "red/colour"]
+            assert sorted(obj.key for obj in maps.lister.list()) == ["blue/colour", "red/colour"]
 
     async def test_selectors_apply_to_lists_and_watches(self, client: Client) -> None:
         maps = client.core_v1.config_maps("default")

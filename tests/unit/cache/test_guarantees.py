@@ -98,7 +98,7 @@ async def test_a_failing_handler_delays_no_other_and_gets_the_remaining_changes(
 
     failing, sound = RecordingHandler(fail), RecordingHandler()
     informer = cluster.informer()
-    handles = [informer.add_event_handler(each) for each in (failing, sound)]
+    handles = [informer.add_event_handler(handler) for handler in (failing, sound)]
     async with informer:
         await informer.wait_for_cache_sync(30)
         await cluster.put("a")
@@ -163,7 +163,7 @@ async def test_indices_are_up_to_date_when_a_handler_is_called(cluster: Cluster)
         assert informer.indexer.list_index_values("value") == ["1"]
         await reached(informer, await cluster.put("a", "2"), handle)
         assert informer.indexer.list_index_values("value") == ["2"]
-    assert [len(each) for each in found] == [1, 1]
+    assert [len(events) for events in found] == [1, 1]
 
 
 @pytest.mark.guarantee(4)

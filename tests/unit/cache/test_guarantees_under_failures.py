@@ -123,7 +123,7 @@ async def test_an_informer_survives_a_restart_of_the_server(tmp_path: Path, keep
         await recorder.until("add d=1")
         assert state_of(informer) == await cluster.state()
         assert recorder.state == state_of(informer)
-        gone = [each for each in recorder.recorded if each.startswith("lost")]
+        gone = [event for event in recorder.recorded if event.startswith("lost")]
         # Another object of the same name is another object.
         assert sorted(gone) == ([] if keeps_its_data else ["lost a=2", "lost b=1", "lost c=1"])
         await informer.stop()
@@ -131,7 +131,7 @@ async def test_an_informer_survives_a_restart_of_the_server(tmp_path: Path, keep
 
 
 @pytest.mark.guarantee(1)
-async def test_a_relist_replaces_everything_at_once_and_dispatches_deletes_first(
+async def test_a_relist_replaces_everything_immediately_and_dispatches_deletes_first(
     embedded: EmbeddedCluster,
 ) -> None:
     seen: list[dict[str, str]] = []

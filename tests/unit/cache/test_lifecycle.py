@@ -129,7 +129,7 @@ async def test_an_informer_can_be_stopped_right_after_its_start(source: FakeList
 
 
 def open_sockets(server: str) -> int:
-    """How many connections to a server are open, in this process; without those that the server has accepted."""
+    """The number of client connections of this process to a server."""
     address = urlsplit(server).hostname, urlsplit(server).port
     return sum(peer_of(found) == address for found in gc.get_objects() if isinstance(found, socket.socket))
 
@@ -164,7 +164,7 @@ async def test_waiters_get_an_error_when_the_informer_stops(source: FakeListWatc
     await informer.start()
     waiting = [informer.wait_for_cache_sync(), informer.wait_for_version("99"), handle.wait_for_cache_sync()]
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_outcome(each)) for each in waiting]
+        tasks = [group.create_task(_outcome(wait)) for wait in waiting]
         await turns_until(lambda: len(source.requests) > 1)
         await informer.stop()
     assert [type(task.result()) for task in tasks] == [ClosedError] * 3
@@ -186,7 +186,7 @@ async def test_waiters_get_an_error_when_run_is_cancelled_before_its_first_step(
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
     lifecycle_of(informer).start()
-    (task,) = (each for each in asyncio.all_tasks() if each.get_name() == "masthead informer configmaps")
+    (task,) = (task for task in asyncio.all_tasks() if task.get_name() == "masthead informer configmaps")
     task.cancel()
     for waiting in (handle.wait_for_cache_sync(30), informer.wait_for_cache_sync(30)):
         assert isinstance(await _outcome(waiting), ClosedError)
@@ -556,7 +556,7 @@ async def test_logs_and_health_use_the_given_names(source: FakeListWatch) -> Non
 
 
 @pytest.mark.slow
-async def test_health_says_whether_the_watch_is_open(
+async def test_health_reports_whether_the_watch_is_open(
     source: FakeListWatch,
 ) -> None:
     informer = following(source)

@@ -37,8 +37,8 @@ def test_an_object_with_undecodable_labels_matches_no_selector(caplog: pytest.Lo
     lister: Lister[ConfigMap] = Lister(store, "configmaps")
     assert len(lister.list()) == 3
     with caplog.at_level(logging.DEBUG, "masthead.cache"):
-        assert [each.metadata.name for each in lister.list("app=web")] == ["good"]
-        assert [each.metadata.name for each in lister.namespace("shop").list("app!=web")] == ["other"]
+        assert [obj.metadata.name for obj in lister.list("app=web")] == ["good"]
+        assert [obj.metadata.name for obj in lister.namespace("shop").list("app!=web")] == ["other"]
     assert [record.levelname for record in caplog.records] == ["DEBUG", "DEBUG"]
     assert "'shop/bad' matches no selector" in caplog.text
 

@@ -40,7 +40,7 @@ def test_reading_is_no_mutation() -> None:
     check([(pod.key, pod)])
 
 
-def test_the_changed_section_is_named_with_what_to_do() -> None:
+def test_the_error_has_the_changed_section_and_advice() -> None:
     pod, other = web(), web()
     pod.spec.containers[0].image = "evil"
     with pytest.raises(MutationError, match=r"shop/web \(spec\.containers\[0\]\.image\)\. .*obj\.copy\(\)") as caught:

@@ -38,7 +38,8 @@ def test_a_resync_is_not_overtaken_by_an_update_of_the_same_pop() -> None:
     )
 
     due, other = [
-        [(storage.version(each.old), storage.version(each.new)) for each in listener.take()] for listener in listeners
+        [(storage.version(notification.old), storage.version(notification.new)) for notification in listener.take()]
+        for listener in listeners
     ]
     assert due == [("1", "2"), ("2", "2"), ("2", "3")]
     assert other == [("1", "2"), ("2", "3")]

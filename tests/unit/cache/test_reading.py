@@ -42,7 +42,7 @@ def filled(hold: Any = "lazy", **indexers: Any) -> MutableIndexer[ConfigMap]:
 
 
 def names(found: list[ConfigMap]) -> list[str]:
-    return sorted(each.metadata.name for each in found)
+    return sorted(obj.metadata.name for obj in found)
 
 
 @ways

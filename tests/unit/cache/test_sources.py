@@ -30,9 +30,9 @@ def following(source: Any, **options: Any) -> SharedInformer[Any]:
 
 async def test_several_namespaces_share_one_cache(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
-    shop, bank, other = (core.config_maps(each) for each in ("shop", "bank", "other"))
-    for each in ("shop", "bank", "other"):
-        await core.namespaces().create(Namespace.new(each))
+    shop, bank, other = (core.config_maps(namespace) for namespace in ("shop", "bank", "other"))
+    for namespace in ("shop", "bank", "other"):
+        await core.namespaces().create(Namespace.new(namespace))
     for maps in (shop, bank, other):
         await maps.create(ConfigMap.new("a", data={"value": "1"}))
     embedded.server.faults.expire_watch(after=3, namespace="shop", resource="configmaps")
@@ -54,7 +54,7 @@ async def test_several_namespaces_share_one_cache(embedded: EmbeddedCluster) -> 
         assert informer.lister.namespace("bank").get("c").data == {"value": "1"}
         with pytest.raises(NotFoundError, match='configmaps "a" not found in the cache'):
             informer.lister.namespace("shop").get("a")
-    assert len([each for each in recorder.recorded if "a=1" in each]) == 3  # two that came, and one that went
+    assert len([event for event in recorder.recorded if "a=1" in event]) == 3  # two additions and a deletion
 
 
 async def test_several_sources_must_have_distinct_namespaces(embedded: EmbeddedCluster) -> None:
@@ -83,12 +83,12 @@ async def test_informers_with_different_selectors_are_independent(embedded: Embe
     async with web, others, by_name:
         for informer in (web, others, by_name):
             await informer.wait_for_cache_sync(30)
-        assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["a"], ["b"], ["b"]]
+        assert [sorted(state_of(informer)) for informer in (web, others, by_name)] == [["a"], ["b"], ["b"]]
         await embedded.maps.patch("a", Patch.merge({"metadata": {"labels": {"app": "db"}}}))
         await web.wait_for_version(await put("c", "web"), 30)
         await others.wait_for_version(await put("d", "db"), 30)
         await processed(handle)
-        assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["c"], ["a", "b", "d"], ["b"]]
+        assert [sorted(state_of(informer)) for informer in (web, others, by_name)] == [["c"], ["a", "b", "d"], ["b"]]
     assert recorder.recorded == ["initial a=web", "delete a=web", "add c=web"]
 
 
@@ -97,7 +97,7 @@ async def test_informers_with_different_selectors_are_independent(embedded: Embe
     [{"label_selector": "app in web"}, {"label_selector": "=x"}, {"field_selector": "metadata.name>b"}],
     ids=str,
 )
-async def test_an_invalid_selector_is_rejected_at_once(embedded: EmbeddedCluster, selector: dict[str, str]) -> None:
+async def test_an_invalid_selector_is_rejected_immediately(embedded: EmbeddedCluster, selector: dict[str, str]) -> None:
     with pytest.raises(SelectorError):
         following(embedded.maps, **selector)
 
@@ -186,7 +186,7 @@ class Blank:
     """No source."""
 
 
-async def test_an_invalid_source_is_rejected_with_what_to_use_instead(embedded: EmbeddedCluster) -> None:
+async def test_an_invalid_source_is_rejected_with_advice(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     for wrong, message in (
         (
@@ -223,7 +223,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values])
+@pytest.mark.parametrize(("option", "value"), [(name, value) for name, values in OPTIONS.items() for value in values])
 async def test_invalid_options_are_rejected_by_the_constructor(option: str, value: Any) -> None:
     with pytest.raises(ArgumentError, match=rf"{option}.*; give |a {option} must be a function"):
         following(FakeListWatch(), **{option: value})

@@ -85,7 +85,7 @@ async def test_a_failing_server_is_retried_for_ever_with_growing_delays() -> Non
 
 @pytest.mark.guarantee(6)
 @in_virtual_time
-async def test_watches_that_end_at_once_are_reopened_with_backoff() -> None:
+async def test_watches_that_end_immediately_are_reopened_with_backoff() -> None:
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
@@ -180,7 +180,7 @@ async def test_only_a_resumed_watch_may_expire(
 
 @pytest.mark.guarantee(6)
 @in_virtual_time
-async def test_an_object_that_was_deleted_behind_a_store_read_error_leaves_the_store() -> None:
+async def test_an_object_deleted_during_a_store_read_error_leaves_the_store() -> None:
     source = FakeListWatch()
     source.put("a")
     source.put("b")
@@ -255,7 +255,7 @@ async def test_a_server_that_ignores_send_initial_events_is_listed_after_some_se
         await informer.wait_for_cache_sync(60)
         assert now() <= 30
     assert source.verbs == ["watch-list", "list", "watch 11"]
-    assert not source.supports_initial_events  # the next informer lists at once
+    assert not source.supports_initial_events  # the next informer lists without a watch-list
     async with following(source) as informer:
         await informer.wait_for_cache_sync(1)
     assert source.verbs[3:] == ["list", "watch 11"]
@@ -317,7 +317,7 @@ async def test_resyncs_follow_each_handlers_period_and_send_no_request() -> None
 @pytest.mark.guarantee(9)
 @pytest.mark.parametrize("start", [0.0, 86_400.0, 1_234_567.8])
 @in_virtual_time
-async def test_a_first_resync_comes_no_earlier_than_the_handlers_period_whatever_the_clock_says(
+async def test_the_first_resync_waits_for_the_handlers_period(
     start: float,
 ) -> None:
     loop = asyncio.get_running_loop()

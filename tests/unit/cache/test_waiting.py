@@ -105,4 +105,4 @@ async def test_cancelled_waiters_are_released() -> None:
 
 def _futures() -> int:
     gc.collect()
-    return sum(type(each) is asyncio.Future for each in gc.get_objects())
+    return sum(type(obj) is asyncio.Future for obj in gc.get_objects())

@@ -93,7 +93,7 @@ async def test_a_watch_list_that_differs_from_a_plain_list_is_reported_and_not_s
 
 @FAULTY
 @in_virtual_time
-async def test_watch_lists_are_not_compared_unless_the_client_says_so(
+async def test_watch_lists_are_compared_only_if_the_client_enables_it(
     streamed: list[dict[str, object]],
 ) -> None:
     server = ForgetfulServer(*streamed)
@@ -110,7 +110,7 @@ def mark(obj: ConfigMap) -> ConfigMap:
 
 @pytest.mark.parametrize("transform", [None, mark], ids=["as it comes", "transformed"])
 @in_virtual_time
-async def test_a_watch_list_that_is_as_the_plain_list_is_stored_at_once(
+async def test_a_consistent_watch_list_is_stored_immediately(
     caplog: pytest.LogCaptureFixture, transform: Callable[[ConfigMap], ConfigMap] | None
 ) -> None:
     server = ForgetfulServer(config_map("b", "7"), config_map("a", "5"))

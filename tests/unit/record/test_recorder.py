@@ -173,7 +173,7 @@ async def test_a_series_is_finished_six_minutes_after_its_last_occurrence() -> N
 
 
 @in_virtual_time
-async def test_a_series_that_goes_on_is_written_every_half_hour() -> None:
+async def test_an_active_series_is_written_every_half_hour() -> None:
     async with cluster() as it:
         for _ in range(121):
             it.recorder.record(it.site, "Normal", "Pulled", "Pulled image")

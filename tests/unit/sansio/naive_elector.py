@@ -20,7 +20,7 @@ class NaiveElector:
         identity: The own identity.
         timing: The durations.
         sent: All writes that were sent, with the time by the own clock; None once a later one is acknowledged, or this.
-        reads: What was read or stored, with the time at which that was known; None for a lease that was absent.
+        reads: The read or stored leases, with the time of the response; None for an absent lease.
         term: The record with which the term began, and when its last acknowledged write was sent.
         valid_from: From when on it may work.
         is_after_absence: Whether the last write created a lease that had been deleted.
@@ -47,7 +47,7 @@ class NaiveElector:
 
     def note_stored(self, lease: Lease, sent: float, now: float) -> None:
         self.sent = [lease.record]
-        seen = [each.record.seconds or 0 for _, each in self.reads if each is not None]
+        seen = [read.record.seconds or 0 for _, read in self.reads if read is not None]
         self.reads.append((now, lease))
         if self.is_after_absence and lease.record.holder:
             self.valid_from = now + max(self.timing.lease_duration, seen[-1])
@@ -65,7 +65,7 @@ class NaiveElector:
         lease = self.reads[-1][1]
         if lease is None:
             expected = self._expects_after_absence(now)
-            is_known = any(each is not None for _, each in self.reads)
+            is_known = any(read is not None for _, read in self.reads)
             self.is_after_absence |= expected == "create" and is_known and now >= self.lease_until
             return expected
         self.is_after_absence &= lease.record in self.sent
@@ -96,12 +96,12 @@ class NaiveElector:
         return "create" if now >= absent + self.timing.renew_deadline else "waiting"
 
     def _unchanged_since(self, lease: Lease) -> float:
-        """Since when all reads that found the lease have shown this record."""
+        """The time since which all reads of the lease have returned this record."""
         since = self.reads[-1][0]
-        for when, each in reversed(self.reads):
-            if each is None:
+        for when, read in reversed(self.reads):
+            if read is None:
                 continue
-            if (each.uid, each.record) != (lease.uid, lease.record):
+            if (read.uid, read.record) != (lease.uid, lease.record):
                 break
             since = when
         return since

@@ -1,8 +1,7 @@
 """A simulation of replicas that share a collection: random delays, losses, partitions, pauses, crashes and clocks.
 
 A scenario is a seed. Replicas are generators, which yield `Sleep` and `Call`; the simulator runs them in virtual time,
-loses and delays their requests and responses, each by itself, and looks after every event for two that work on one
-slot.
+loses and delays their requests and responses, independently, and checks after every event that no two work on one slot.
 """
 
 from __future__ import annotations
@@ -95,7 +94,9 @@ class Server:
                 table = StoredTable(ShardTable.read(found.table), found.uid, str(found.version))
             except ValueError as error:
                 table = StoredTable(None, found.uid, str(found.version), str(error))
-        leases = tuple(member_lease(name, each) for name, each in self.objects.items() if each.record is not None)
+        leases = tuple(
+            member_lease(name, replica) for name, replica in self.objects.items() if replica.record is not None
+        )
         return GroupView(leases, table)
 
     def get(self, name: str) -> Lease | None:
@@ -173,7 +174,7 @@ class Rules:
     timing: LeaseTiming = TIMING
     looks_at_table: bool = True
     troubles: tuple[str, ...] = TROUBLES
-    """What happens to the replicas; often the same, so that what is wrong is found soon."""
+    """Events of the replicas; some are frequent, so that defects show up soon."""
     slowness: float | None = None
     has_extreme_clocks: bool = False
 
@@ -341,7 +342,7 @@ class Replica:
         return found
 
     def _apply(self) -> Process:
-        """Workers: begin with what is gained, end what is lost, then acknowledge."""
+        """Workers: start on gained slots, stop on lost slots, then acknowledge."""
         while True:
             share = self.machine.share
             if share == self.announced and not self.machine.draining:
@@ -356,7 +357,7 @@ class Replica:
                 self.machine.acknowledge(share)
                 yield Sleep(self.drain_time)
                 self.working &= share.slots
-            # What has been lost meanwhile must not be begun.
+            # A slot lost in the meantime must not be started.
             self.working |= share.slots & self.machine.share.slots
 
 
@@ -459,7 +460,7 @@ class World:
         if self._quiet:
             return 0.02
         delay = self.random.expovariate(1 / self._slowness)
-        # Some writes are very slow: they arrive when nobody waits for them any more.
+        # Some writes are very slow, and arrive after their timeout.
         return delay + (self.random.uniform(5, 40) if self.random.random() < 0.03 else 0.0)
 
     # What happens
@@ -526,8 +527,12 @@ class World:
             self._sabotage()
 
     def _sabotage(self) -> None:
-        """Somebody deletes a lease that is held, or the table, or touches a lease."""
-        held = [name for name, each in self.server.objects.items() if each.record is not None and each.record.holder]
+        """Delete a held lease or the table, or touch a lease."""
+        held = [
+            name
+            for name, replica in self.server.objects.items()
+            if replica.record is not None and replica.record.holder
+        ]
         if not held:
             return
         name = self.random.choice(held)
@@ -551,7 +556,7 @@ class World:
 
     def _check_end(self) -> None:
         living = [replica for replica in self.replicas if not replica.is_dead]
-        counts = sorted(len(each.working) for each in living)
+        counts = sorted(len(replica.working) for replica in living)
         assert sum(counts) == SLOTS, f"in the end only {counts} of {SLOTS} slots are worked on"
         assert counts[-1] - counts[0] <= 1, f"the shares are {counts}"
-        assert all(each.is_valid for each in living)
+        assert all(replica.is_valid for replica in living)

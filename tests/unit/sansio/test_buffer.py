@@ -84,7 +84,7 @@ class TestFolding:
         assert buffer.folded == 2
         assert buffer.take() == [add("a", 3), add("b", 1)]
 
-    def test_it_folds_until_it_is_empty_again(self) -> None:
+    def test_folding_lasts_until_the_buffer_is_empty(self) -> None:
         buffer = HandlerBuffer[int](limit=1)
         buffer.extend([update("a", 1, 2), update("b", 1, 2)])
         buffer.take(1)
@@ -98,7 +98,7 @@ class TestFolding:
         buffer.push(update("b", 3, 4))
         assert not buffer.is_folding
 
-    def test_it_is_empty_again_when_all_pending_notifications_cancel_out(self) -> None:
+    def test_cancelled_notifications_leave_an_empty_buffer(self) -> None:
         buffer = HandlerBuffer[int](limit=1)
         buffer.extend([add("a", 1), delete("a", 1)])
 
@@ -275,9 +275,9 @@ class TestBeginningWithAState:
         buffer: HandlerBuffer[int] = HandlerBuffer(5)
         buffer.begin_with(self.items(count))
         assert len(buffer) == count
-        taken = [each for _ in range(count + 1) for each in buffer.take(7)]
-        assert [(each.key, each.new) for each in taken] == list(self.items(count).items())
-        assert all(each.type is NotificationType.ADD and each.is_initial for each in taken)
+        taken = [notification for _ in range(count + 1) for notification in buffer.take(7)]
+        assert [(notification.key, notification.new) for notification in taken] == list(self.items(count).items())
+        assert all(notification.type is NotificationType.ADD and notification.is_initial for notification in taken)
         assert not len(buffer)
 
     def test_changes_are_folded_into_a_list_larger_than_the_limit(self) -> None:
@@ -288,7 +288,10 @@ class TestBeginningWithAState:
         buffer.push(Notification(NotificationType.SYNC_MARKER))
         buffer.push(Notification(NotificationType.ADD, "key-1", None, 10))
         assert len(buffer) == 5
-        taken = [(each.type.value, each.key, each.new, each.is_initial) for each in buffer.take(10)]
+        taken = [
+            (notification.type.value, notification.key, notification.new, notification.is_initial)
+            for notification in buffer.take(10)
+        ]
         assert taken == [
             ("add", "key-0", 0, True),
             ("add", "key-2", 20, True),
@@ -303,7 +306,7 @@ class TestBeginningWithAState:
         buffer.begin_with(self.items(4))
         assert len(buffer.take(2)) == 2
         buffer.push(Notification(NotificationType.DELETE, "key-0", 0, None))
-        assert [(each.type.value, each.key) for each in buffer.take(10)] == [
+        assert [(notification.type.value, notification.key) for notification in buffer.take(10)] == [
             ("add", "key-2"),
             ("add", "key-3"),
             ("delete", "key-0"),

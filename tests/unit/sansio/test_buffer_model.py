@@ -1,4 +1,4 @@
-"""A slow handler beside one that gets every notification: both end with the same state."""
+"""A slow handler and a model that gets every notification end with the same state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SlowHandlers(RuleBasedStateMachine):
         self.pushed: list[Notification[int]] = []
         self.taken: list[Notification[int]] = []
         self.marks: list[dict[str, int]] = []
-        """For each mark that waits, how many states each key had gone through when it was pushed."""
+        """For each pending marker, the number of states of each key at the time of its push."""
         self.has_folded = False
         for key in sorted(known):
             self.change(key, next(self.numbers), is_initial=True)
@@ -90,7 +90,7 @@ class SlowHandlers(RuleBasedStateMachine):
                 assert notification.old is None
                 self.known[notification.key] = notification.new
             case NotificationType.UPDATE:
-                # The old state is exactly the last one that this handler got.
+                # The old state is the last state delivered to this handler.
                 assert notification.old == self.known[notification.key]
                 assert notification.new is not None
                 assert notification.new >= self.known[notification.key]
@@ -98,7 +98,7 @@ class SlowHandlers(RuleBasedStateMachine):
             case NotificationType.DELETE:
                 assert notification.old is not None
                 assert notification.new is None
-                # The last state may be one that this handler did not get, but never an older one.
+                # The last state may not have been delivered to this handler, but is never older.
                 assert notification.old >= self.known.pop(notification.key)
             case NotificationType.SYNC_MARKER:
                 self.check_mark(self.marks.pop(0))

@@ -78,7 +78,7 @@ def test_a_key_that_is_added_again_is_queued_last() -> None:
         ((None, "", False), (None, "2", True), (None, "2", True)),
     ],
 )
-def test_of_two_consecutive_deletions_the_one_with_the_final_state_is_kept(
+def test_consecutive_deletions_merge_into_the_final_state(
     first: tuple[str | None, str, bool],
     second: tuple[str | None, str, bool],
     kept: tuple[str | None, str, bool],
@@ -91,7 +91,7 @@ def test_of_two_consecutive_deletions_the_one_with_the_final_state_is_kept(
     assert deltas(queue) == [Delta(DELETED, "a", value, version, is_known)]
 
 
-def test_deletions_with_another_delta_in_between_are_both_kept() -> None:
+def test_deletions_with_a_delta_between_them_stay_separate() -> None:
     queue = DeltaFIFO({"a": "0"})
     queue.delete("a", "1", "1")
     queue.add("a", "2", "2")
@@ -248,7 +248,7 @@ def test_a_resync_enqueues_stored_objects_that_are_not_queued() -> None:
     ]
 
 
-def test_without_a_store_a_resync_does_nothing() -> None:
+def test_a_resync_without_a_store_is_a_no_op() -> None:
     queue = DeltaFIFO[str]()
     queue.add("a", "1", "1")
     drain(queue)
@@ -266,7 +266,7 @@ def test_all_keys_of_the_first_list_are_initial_and_later_ones_are_not() -> None
     assert initial == [True, True, True, False]
 
 
-def test_it_has_synced_when_the_last_key_of_the_first_list_is_processed() -> None:
+def test_a_queue_syncs_with_the_last_key_of_the_first_list() -> None:
     queue = DeltaFIFO({"gone": "0"})
     queue.replace({"a": "1", "b": "2"}, "9")
     after: list[bool] = []
@@ -295,7 +295,7 @@ def test_a_resync_before_the_first_list_must_be_popped_before_the_sync() -> None
     assert [is_initial for _, is_initial in drain(queue)] == [True, True]
 
 
-def test_an_empty_first_list_syncs_at_once() -> None:
+def test_an_empty_first_list_syncs_immediately() -> None:
     queue = DeltaFIFO[str]()
     queue.replace({}, "9")
 

@@ -1,4 +1,4 @@
-"""The queue that groups by key, beside a plain list of everything that was added."""
+"""The queue that groups by key, compared with a plain list of all changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def apply(deltas: Sequence[Delta[int]], store: dict[str, int]) -> None:
 
 
 def collapsed(deltas: list[Delta[int]]) -> list[Delta[int]]:
-    """Of each run of deletions, the one that knows most; of several such, the last."""
+    """The best known deletion of each run; of equals, the last."""
     result: list[Delta[int]] = []
     for is_deletion, run in groupby(deltas, lambda delta: delta.type is DELETED):
         each = list(run)
@@ -93,7 +93,7 @@ class Gathering(RuleBasedStateMachine):
     @precondition(lambda self: not self.is_closed)
     @rule(key=keys, is_known=st.booleans(), has_value=st.booleans())
     def an_object_goes(self, key: str, is_known: bool, has_value: bool) -> None:
-        """Also one that is not there, and also twice."""
+        """Delete a key, which may be missing or deleted already."""
         self.first = self.first or "event"
         self.there.pop(key, None)
         number = self.next_version()
@@ -121,7 +121,7 @@ class Gathering(RuleBasedStateMachine):
         for key, value in items.items():
             self.was_put(Delta(REPLACED, key, value, version))
         for key in vanished:
-            # Consecutive deletions are one, so the one that was kept has the last state.
+            # Consecutive deletions are merged, so that the result has the last state.
             deltas = collapsed([delta for delta in before if delta.key == key])
             last = deltas[-1].value if deltas else self.store[key]
             self.was_put(Delta(DELETED, key, last, version, final_state_known=False))

@@ -22,7 +22,7 @@ def reference(name: str = "web", *, version: str = "1", uid: str = "", field_pat
 
 
 class Recording:
-    """A correlator with a clock, and a server that accepts every write at once unless it is down."""
+    """A correlator with a clock, and a server that accepts every write immediately unless it is down."""
 
     def __init__(self, options: CorrelatorOptions | None = None) -> None:
         self.correlator = EventCorrelator(options)
@@ -57,7 +57,7 @@ class Recording:
             self.correlator.wrote(record, record.count, self.now)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and do what is due meanwhile."""
+        """Let time pass, and process due records."""
         until = self.now + seconds
         while (due := self.correlator.next_due()) is not None and due <= until:
             self.now = max(self.now, due)
@@ -84,7 +84,7 @@ def test_a_series_is_finished_after_six_minutes_and_its_count_is_written() -> No
     assert len(recording.correlator) == 0
 
 
-def test_what_occurs_after_the_end_of_a_series_begins_a_new_event() -> None:
+def test_an_occurrence_after_the_end_of_a_series_begins_a_new_event() -> None:
     recording = Recording()
     first = recording.record().record
     recording.wait(6 * MINUTE)
@@ -93,7 +93,7 @@ def test_what_occurs_after_the_end_of_a_series_begins_a_new_event() -> None:
     assert recording.writes == [("Back-off", 1), ("Back-off", 1)]
 
 
-def test_an_idle_series_ends_even_if_nobody_has_looked_meanwhile() -> None:
+def test_an_idle_series_ends_without_a_check() -> None:
     recording = Recording()
     for _ in range(3):
         recording.record()
@@ -103,13 +103,13 @@ def test_an_idle_series_ends_even_if_nobody_has_looked_meanwhile() -> None:
     assert seen.record.name == "event-4"
 
 
-def test_a_series_that_goes_on_is_written_every_half_hour() -> None:
+def test_an_active_series_is_written_every_half_hour() -> None:
     recording = Recording()
     for _ in range(61):
         recording.record()
         recording.wait(MINUTE)
     # The second occurrence is written after one minute, and what there is after 31 and 61.
-    assert recording.writes == [("Back-off", each) for each in (1, 2, 31, 61)]
+    assert recording.writes == [("Back-off", count) for count in (1, 2, 31, 61)]
 
 
 def test_the_version_of_the_object_does_not_matter() -> None:
@@ -174,14 +174,14 @@ def test_other_reasons_are_not_combined() -> None:
     assert {count for _, count in recording.writes} == {1}
 
 
-def test_the_spam_filter_lets_25_writes_about_an_object_pass_and_one_more_every_five_minutes() -> None:
+def test_the_spam_filter_allows_25_writes_and_one_more_every_five_minutes() -> None:
     recording = Recording()
     for number in range(40):
         recording.record(reason=f"Reason{number}")
     assert len(recording.writes) == 25
     recording.wait(300)
     seen = [recording.record(reason=f"Late{number}") for number in range(2)]
-    assert [(each.is_granted, each.is_filtered) for each in seen] == [(True, False), (False, True)]
+    assert [(observation.is_granted, observation.is_filtered) for observation in seen] == [(True, False), (False, True)]
 
 
 def test_other_objects_and_types_have_their_own_spam_filter() -> None:
@@ -193,7 +193,7 @@ def test_other_objects_and_types_have_their_own_spam_filter() -> None:
     assert not recording.record().is_granted
 
 
-def test_what_is_only_counted_takes_no_token() -> None:
+def test_counting_takes_no_token() -> None:
     recording = Recording()
     for _ in range(1000):
         recording.record()
@@ -202,7 +202,7 @@ def test_what_is_only_counted_takes_no_token() -> None:
     assert recording.record(reason="OneTooMany").is_filtered
 
 
-def test_an_event_that_was_filtered_is_written_with_its_count_once_a_token_is_left() -> None:
+def test_a_filtered_event_is_written_with_its_count_at_the_next_token() -> None:
     recording = Recording(CorrelatorOptions(burst=1))
     recording.record(reason="Other")
     for _ in range(3):
@@ -255,10 +255,10 @@ def test_memory_is_bounded_and_a_forgotten_series_gets_its_count() -> None:
     for name in "aaabcd":
         recording.record(of=reference(name))
     assert len(recording.correlator) == 2
-    assert recording.writes == [("Back-off", each) for each in (1, 2, 1, 3, 1, 1)]
+    assert recording.writes == [("Back-off", count) for count in (1, 2, 1, 3, 1, 1)]
 
 
-def test_what_the_server_does_not_know_yet_can_be_asked_for() -> None:
+def test_unwritten_counts_can_be_requested() -> None:
     recording = Recording()
     for _ in range(5):
         recording.record()
@@ -280,7 +280,7 @@ def test_occurrences_during_the_last_write_of_a_series_are_not_lost() -> None:
 
 
 @given(st.floats(0, 1e7), st.floats(0.001, 1e4))
-def test_what_is_due_is_done_at_its_time_whatever_is_rounded(begin: float, finish: float) -> None:
+def test_due_times_survive_rounding(begin: float, finish: float) -> None:
     recording = Recording(CorrelatorOptions(finish=finish))
     recording.now = begin
     recording.record()
@@ -309,7 +309,7 @@ def test_the_spam_filter_is_a_token_bucket(steps: list[float], burst: int) -> No
 
 
 @given(st.text(max_size=600), st.integers(10, 1024))
-def test_a_note_is_cut_between_characters_and_says_so(note: str, limit: int) -> None:
+def test_a_long_note_is_cut_between_characters_with_an_ellipsis(note: str, limit: int) -> None:
     cut = truncate(note, limit)
     assert len(cut.encode()) <= limit
     if cut != note:

@@ -1,4 +1,4 @@
-"""The correlator beside a naive one, which remembers everything and searches it."""
+"""The correlator compared with a naive one, which remembers everything and searches it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class NaiveEvent:
 
 @dataclass
 class NaiveBucket:
-    """Tokens, refilled whenever somebody looks."""
+    """Tokens, refilled at every read."""
 
     tokens: float
     at: float
@@ -85,7 +85,7 @@ class NaiveCorrelator:
 
     def observe(self, said: Said, note: str, now: float, name: str) -> tuple[NaiveEvent, bool, bool]:
         own = None if self._is_combined(said, note, now) else note
-        event = next((each for each in self.events if (each.said, each.note) == (said, own)), None)
+        event = next((event for event in self.events if (event.said, event.note) == (said, own)), None)
         if event is not None and self._is_idle(event, now):
             self.events.remove(event)
             self._close(event)
@@ -108,7 +108,7 @@ class NaiveCorrelator:
         return event, is_granted, not is_granted
 
     def finish_idle(self, now: float) -> None:
-        for event in [each for each in self.events if self._is_idle(each, now)]:
+        for event in [event for event in self.events if self._is_idle(event, now)]:
             self.events.remove(event)
             self._close(event)
 
@@ -129,7 +129,7 @@ class NaiveCorrelator:
             event.wanted = len(event.seen)
 
     def _is_combined(self, said: Said, note: str, now: float) -> bool:
-        found = next((each for each in self.similar if each[0] == said), None)
+        found = next((pair for pair in self.similar if pair[0] == said), None)
         if found is not None:
             self.similar.remove(found)
         if found is None or now - found[1] > INTERVAL:

@@ -50,7 +50,7 @@ class Queues(RuleBasedStateMachine):
         return {record for lane in self.waiting.values() for record in lane}
 
     def free(self) -> set[str]:
-        busy = {each.record.first.regarding.name for each in self.in_flight}
+        busy = {write.record.first.regarding.name for write in self.in_flight}
         return {obj for obj in self.waiting if obj not in busy}
 
     def allowed(self) -> int:
@@ -93,8 +93,8 @@ class Queues(RuleBasedStateMachine):
         assert write.count == write.record.count
         assert write.is_create == (write.record.written == 0)
         self.in_flight.append(write)
-        for each in free - {obj}:
-            self.takes_since[each] = self.takes_since.get(each, 0) + 1
+        for name in free - {obj}:
+            self.takes_since[name] = self.takes_since.get(name, 0) + 1
         self.takes_since.pop(obj, None)
 
     def ended(self, data: st.DataObject) -> EventWrite:
@@ -139,7 +139,7 @@ class Queues(RuleBasedStateMachine):
             self.leave(write)
         if not self.is_last_try:
             self.is_checked = False
-            if self.now >= self.paused_until:  # else it was in flight with one that has failed before
+            if self.now >= self.paused_until:  # else a concurrent write has failed before
                 self.paused_until = self.now + self.delay
                 self.delay = min(8.0, 2 * self.delay)
             self.paused_until = max(self.paused_until, self.now + after)
@@ -165,7 +165,7 @@ class Queues(RuleBasedStateMachine):
 
     @invariant()
     def an_object_has_one_write_in_flight(self) -> None:
-        objects = [each.record.first.regarding.name for each in self.in_flight]
+        objects = [write.record.first.regarding.name for write in self.in_flight]
         assert len(objects) == len(set(objects))
 
     @invariant()

@@ -77,7 +77,7 @@ def test_one_chunk_can_end_a_line_hold_others_and_begin_the_next() -> None:
 
 
 def test_an_unfinished_line_is_joined_once() -> None:
-    """Each piece is kept as it came, so that a line in many pieces takes no time that grows with its square."""
+    """Pieces are buffered separately, so that a line in many pieces takes linear time."""
     lines = LineDecoder()
     piece = b"x" * 1000
     for _ in range(1000):
@@ -87,12 +87,12 @@ def test_an_unfinished_line_is_joined_once() -> None:
     assert lines.feed(b"\n") == [piece * 1000]
 
 
-def test_endless_blank_lines_are_dropped_at_once() -> None:
+def test_endless_blank_lines_are_dropped_immediately() -> None:
     lines = LineDecoder()
 
     assert lines.feed(b'{"a":1}' + b"\n" * 1_000_000 + b'{"b":2}\n\n\n{"c"') == [b'{"a":1}', b'{"b":2}']
     assert lines.feed(b":3}\n") == [b'{"c":3}']
 
 
-def test_blank_lines_of_a_log_are_kept() -> None:
+def test_a_log_keeps_blank_lines() -> None:
     assert LineDecoder(verbatim=True).feed(b"a" + b"\n" * 100 + b"b\n") == [b"a", *[b""] * 99, b"b"]

@@ -67,7 +67,7 @@ def test_a_lease_that_does_not_exist_is_created() -> None:
     assert step.record.acquired == step.record.renewed
 
 
-def test_a_released_lease_is_taken_at_once() -> None:
+def test_a_released_lease_is_taken_immediately() -> None:
     elector = Elector()
     elector.begin()
 
@@ -79,7 +79,7 @@ def test_a_released_lease_is_taken_at_once() -> None:
 
 def test_a_lease_of_another_counts_from_when_it_was_first_read() -> None:
     elector = Elector()
-    lease = others(renewed=-1000.0)  # by another's clock, which is nobody's business
+    lease = others(renewed=-1000.0)  # by another's clock, which must not matter
 
     elector.begin()
     assert elector.read(lease) == elector.result
@@ -121,7 +121,7 @@ def test_a_change_of_metadata_is_not_a_renewal() -> None:
     assert step.version == "9"
 
 
-def test_another_waits_as_long_as_the_record_says() -> None:
+def test_a_candidate_waits_for_the_duration_in_the_record() -> None:
     elector = Elector()
     elector.begin()
     elector.read(others(seconds=40))
@@ -170,7 +170,7 @@ def test_a_failed_takeover_is_the_end_of_a_try() -> None:
     assert elector.election.transitions is None
 
 
-def test_candidates_are_kept_out_of_step_and_holders_are_not() -> None:
+def test_only_candidates_have_jitter() -> None:
     elector = Elector()
 
     assert elector.election.next_try(0.0, 0.0, lambda: 0.0) == 2.0
@@ -227,7 +227,7 @@ def test_the_holder_renews_without_reading() -> None:
     assert elector.election.valid_until == 12.0
 
 
-def test_a_renewal_that_fails_reads_and_renews_what_is_still_own() -> None:
+def test_a_failed_renewal_is_followed_by_a_read_and_an_update_of_the_own_record() -> None:
     elector = Elector()
     first = elector.lead()
     elector.wait(2)
@@ -282,7 +282,7 @@ def test_a_holder_whose_lease_has_expired_reads_before_it_writes() -> None:
 
 
 @pytest.mark.parametrize("holder", ["other", "", "me"])
-def test_the_leadership_is_lost_when_somebody_else_has_written(holder: str) -> None:
+def test_a_foreign_write_ends_the_leadership(holder: str) -> None:
     elector = Elector()
     elector.lead()
     elector.wait(2)
@@ -296,7 +296,7 @@ def test_the_leadership_is_lost_when_somebody_else_has_written(holder: str) -> N
 
 
 def test_an_edited_record_is_not_own() -> None:
-    """Others wait by what it says now."""
+    """Others wait by the changed record."""
     elector = Elector()
     first = elector.lead()
     elector.begin()
@@ -307,7 +307,7 @@ def test_an_edited_record_is_not_own() -> None:
     assert elector.result.outcome is LOST
 
 
-def test_what_admission_has_changed_is_not_held() -> None:
+def test_a_record_changed_by_admission_is_not_held() -> None:
     elector = Elector()
     elector.begin()
     elector.read(None)
@@ -344,7 +344,7 @@ def test_a_term_that_has_ended_is_followed_by_one_with_more_transitions() -> Non
     assert step.record.acquired != first.acquired
 
 
-def test_transitions_that_cannot_grow_are_an_error_that_says_what_to_do() -> None:
+def test_exhausted_transitions_are_an_error_with_advice() -> None:
     elector = Elector()
     elector.begin()
 
@@ -385,7 +385,7 @@ def test_the_holder_creates_a_deleted_lease_again_and_keeps_its_term() -> None:
 
 
 def _wait_for_a_deleted_lease(elector: Elector, holder: str = "other") -> None:
-    """See a lease that is gone the next time, and create it when its holder has not."""
+    """Observe a lease, then its deletion, and create it after the holder's deadline."""
     elector.begin()
     elector.read(others(holder, seconds=15 if holder else 1))
     elector.step = elector.failed() if isinstance(elector.step, Update) else elector.step
@@ -419,7 +419,7 @@ def test_a_deleted_lease_is_created_if_its_holder_has_not_done_so_before_its_dea
     assert step.record.transitions == 4
 
 
-def test_whoever_creates_a_deleted_lease_works_a_lease_duration_later() -> None:
+def test_the_creator_of_a_deleted_lease_works_a_lease_duration_later() -> None:
     """Others may have held it and lost it again between two reads."""
     elector = Elector()
     _wait_for_a_deleted_lease(elector)
@@ -465,14 +465,14 @@ def test_a_lease_that_another_has_created_is_an_ordinary_one() -> None:
     assert elector.election.valid_from < 0
 
 
-def test_a_first_lease_is_worked_on_at_once() -> None:
+def test_a_first_lease_is_worked_on_immediately() -> None:
     elector = Elector()
     elector.lead()
 
     assert elector.election.valid_from < elector.now
 
 
-def test_a_lease_that_comes_back_is_waited_for_anew() -> None:
+def test_the_wait_restarts_for_a_lease_that_comes_back() -> None:
     elector = Elector()
     elector.begin()
     elector.read(others())
@@ -533,7 +533,7 @@ def test_a_release_that_meets_a_conflict_reads_first() -> None:
 
 
 @pytest.mark.parametrize("lease", [others(), None])
-def test_what_is_not_own_is_not_released(lease: Lease | None) -> None:
+def test_a_foreign_record_is_not_released(lease: Lease | None) -> None:
     elector = Elector()
     elector.lead()
     elector.release()
@@ -566,13 +566,13 @@ def test_an_unacknowledged_acquisition_may_have_to_be_released() -> None:
 
 
 @given(st.lists(st.floats(-0.9, 3.0), max_size=30), st.floats(0, 0.999))
-def test_each_write_has_a_time_of_its_own_even_if_the_clock_stands_still(steps: list[float], number: float) -> None:
+def test_each_write_has_a_different_time_even_if_the_clock_stops(steps: list[float], number: float) -> None:
     elector = Elector()
     elector.lead()
     seen = {elector.election.observed.record.renewed} if elector.election.observed else set()
     now = 0.0
     for step in steps:
-        now += max(step, 0.0)  # most of the time it stands still
+        now += max(step, 0.0)  # mostly, no time passes
         begun = elector.election.begin(1.0, wall(now), lambda: number)
         assert isinstance(begun, Update)
         assert begun.record.renewed not in seen

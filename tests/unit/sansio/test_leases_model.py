@@ -1,4 +1,4 @@
-"""Several electors at one lease, in any order of requests, responses and losses, beside a naive model.
+"""Several electors at one lease, in any order of requests, responses and losses, compared with a naive model.
 
 Each decision is the model's, and never do two believe that they may work: also if their clocks run at different rates.
 """
@@ -44,7 +44,7 @@ class Message:
     """A request on its way, or its response.
 
     Attributes:
-        step: What was asked.
+        step: The requested step.
         sent: When, by the sender's clock.
         response: The response; None before the server has handled it. A refusal is a string.
     """
@@ -56,7 +56,7 @@ class Message:
 
 
 class Elector:
-    """An election and the naive one beside it."""
+    """An election and its naive model."""
 
     def __init__(self, identity: str, rate: float) -> None:
         self.rate = rate
@@ -122,7 +122,7 @@ class LeaseMachine(RuleBasedStateMachine):
     def restart(self, which: int) -> None:
         """A new process, with the same identity."""
         elector = self.electors[which]
-        # It does not know that there was a lease, if that is deleted, and creates one at once.
+        # It has never seen the deleted lease, and creates one immediately.
         self.has_unseen_create |= self.lease is None
         self.electors[which] = Elector(elector.naive.identity, elector.rate)
         if elector.message is not None and not isinstance(elector.message.step, Read):
@@ -169,7 +169,7 @@ class LeaseMachine(RuleBasedStateMachine):
     @precondition(lambda self: all(any(lease for _, lease in elector.naive.reads) for elector in self.electors))
     @rule()
     def delete(self) -> None:
-        """Only if all have seen it: one that has not would create it at once."""
+        """Only if all have seen it: an elector that has not would create it immediately."""
         self.lease = None
 
     # What must hold
@@ -181,7 +181,7 @@ class LeaseMachine(RuleBasedStateMachine):
             for elector in self.electors
             if elector.naive.valid_from <= self.clock(elector) < elector.naive.valid_until
         ]
-        assert len(working) <= 1 or self.has_unseen_create, [each.naive.term for each in working]
+        assert len(working) <= 1 or self.has_unseen_create, [elector.naive.term for elector in working]
 
     @invariant()
     def the_machine_agrees_with_the_model(self) -> None:
@@ -199,7 +199,7 @@ class LeaseMachine(RuleBasedStateMachine):
         if isinstance(step, TryResult):
             return
         if isinstance(step, Create | Update):
-            assert all(step.record.renewed != each.renewed for each in elector.naive.sent)
+            assert all(step.record.renewed != record.renewed for record in elector.naive.sent)
             elector.naive.note_sent(step.record)
         elector.message = Message(step, self.clock(elector))
 

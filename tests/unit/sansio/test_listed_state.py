@@ -24,7 +24,7 @@ def apply(changes: list[tuple[str, bool]], first: int = 1) -> dict[str, str]:
 
 
 def effective(changes: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """The changes without the deletions of what is not there."""
+    """The changes without deletions of missing objects."""
     found: list[tuple[str, bool]] = []
     there: set[str] = set()
     for key, is_deletion in changes:

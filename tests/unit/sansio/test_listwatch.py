@@ -62,7 +62,7 @@ def test_a_bookmark_without_a_resource_version_completes_nothing() -> None:
 
 
 @pytest.mark.parametrize("code", [400, 422])
-def test_a_server_without_initial_events_is_listed_at_once_and_from_then_on(
+def test_a_server_without_initial_events_is_listed_immediately_and_from_then_on(
     code: int,
 ) -> None:
     machine = watching()
@@ -84,7 +84,7 @@ def test_the_same_codes_in_an_error_event_do_not_disable_initial_events() -> Non
     assert machine.initial_events
 
 
-def test_a_server_that_never_ends_its_initial_events_is_listed_at_once() -> None:
+def test_a_server_that_never_ends_its_initial_events_is_listed_immediately() -> None:
     machine = streaming()
     machine.event("ADDED", "5")
 
@@ -212,7 +212,7 @@ def test_a_server_that_pages_lists_of_version_0_has_no_watch_cache_and_is_paged_
     assert machine.failed(0, EXPIRED) == list_at("7", limit=PAGE, after=0.8)
 
 
-def test_pages_of_a_most_recent_list_say_nothing_about_the_watch_cache() -> None:
+def test_pages_of_a_most_recent_list_prove_nothing_about_the_watch_cache() -> None:
     machine = listing()
     machine.failed(0, EXPIRED)
     machine.begin(0)
@@ -226,7 +226,7 @@ def test_pages_of_a_most_recent_list_say_nothing_about_the_watch_cache() -> None
 
 @pytest.mark.parametrize("page_size", [0, 20])
 @pytest.mark.parametrize(("version", "after"), [("", 0.8), ("7", 1.6)])
-def test_an_expired_page_is_followed_by_a_full_list_at_once(page_size: int, version: str, after: float) -> None:
+def test_an_expired_page_is_followed_by_a_full_list_immediately(page_size: int, version: str, after: float) -> None:
     machine = listing(version, page_size=page_size)
     machine.page("8", "more")
     machine.begin(0)

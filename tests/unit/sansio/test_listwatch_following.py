@@ -68,7 +68,7 @@ def test_an_undecodable_object_is_a_change_that_does_not_advance_the_version() -
 
 @FOLLOWERS
 @pytest.mark.parametrize("has_news", [True, False])
-def test_a_watch_that_ends_at_its_timeout_is_reopened_at_once(following: Make, has_news: bool) -> None:
+def test_a_watch_that_ends_at_its_timeout_is_reopened_immediately(following: Make, has_news: bool) -> None:
     machine = following()
     if has_news:
         machine.event("ADDED", "8")
@@ -85,7 +85,7 @@ def test_a_watch_may_end_a_little_before_its_timeout(following: Make) -> None:
 @FOLLOWERS
 @pytest.mark.parametrize("lasted", [REOPEN_INTERVAL, 5, 20, 50])
 @pytest.mark.parametrize("failure", [DROP, SILENCE])
-def test_an_accepted_watch_that_lasted_a_second_is_resumed_at_once(
+def test_an_accepted_watch_that_lasted_a_second_is_resumed_immediately(
     following: Make, failure: Failure, lasted: float
 ) -> None:
     machine = following()
@@ -124,7 +124,7 @@ def test_an_error_event_other_than_a_throttling_one_causes_a_relist(following: M
 
 
 @FOLLOWERS
-def test_a_watch_that_ends_cleanly_but_too_early_is_followed_by_an_identity_check_at_once(
+def test_a_watch_that_ends_cleanly_but_too_early_is_followed_by_an_identity_check_immediately(
     following: Make,
 ) -> None:
     assert following().closed(5) == VerifyServer("7")
@@ -251,7 +251,7 @@ def test_a_cache_from_a_snapshot_starts_with_an_identity_check() -> None:
     assert machine.phase is Phase.FOLLOWING
 
 
-def test_another_server_is_read_at_the_most_recent_version_at_once() -> None:
+def test_another_server_is_read_at_the_most_recent_version_immediately() -> None:
     machine = proving("7")
     assert machine.verified(is_same=False) == state_at("")
 
@@ -506,7 +506,7 @@ def test_watches_stay_long_if_bookmarks_come_in_time_or_never_can(limit: float) 
     ("failures", "after", "is_logged"),
     [(1, 0.3, True), (2, 0.6, True), (3, 1.6, False), (4, 1.6, True), (37, 1.6, False), (3, 6.4, True)],
 )
-def test_frequent_attempts_are_logged_ever_more_rarely(failures: int, after: float, is_logged: bool) -> None:
+def test_frequent_attempts_are_logged_with_growing_intervals(failures: int, after: float, is_logged: bool) -> None:
     assert is_worth_a_line(failures, after) is is_logged
 
 

@@ -185,7 +185,7 @@ def test_a_server_that_cannot_be_reached_is_tried_less_than_once_a_second() -> N
 
 @pytest.mark.parametrize("size", [0, 9])
 @pytest.mark.parametrize("ending", [ending for ending in dict.fromkeys(ENDINGS) if ending != SILENCE], ids=name_of)
-def test_a_server_whose_watches_end_at_once_gets_a_few_requests_a_minute(ending: Failure | None, size: int) -> None:
+def test_a_server_whose_watches_end_immediately_gets_a_few_requests_a_minute(ending: Failure | None, size: int) -> None:
     driver = an_hour_with(Hopeless(endings=(ending,), size=size))
 
     assert busiest_minute(driver) <= 25

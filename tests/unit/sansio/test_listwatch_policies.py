@@ -1,4 +1,4 @@
-"""Watches that do not relist (FOLLOW_ONLY, STATE_FIRST): one rule each; see test_listwatch_policies_model for the rest."""
+"""Watches that do not relist (FOLLOW_ONLY, STATE_FIRST), rule by rule; see also test_listwatch_policies_model."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_an_undecodable_object_does_not_advance_the_version() -> None:
     assert machine.closed(0) == stream("8")
 
 
-def test_a_watch_that_ends_after_new_events_is_reopened_at_once() -> None:
+def test_a_watch_that_ends_after_new_events_is_reopened_immediately() -> None:
     machine = following("7", now=100)
     machine.event("ADDED", "8")
 
     assert after(machine.closed(100)) == 0
 
 
-def test_watches_that_end_at_once_without_new_events_are_reopened_ever_more_rarely() -> None:
+def test_short_watches_without_events_are_reopened_with_growing_delays() -> None:
     machine = following("7", now=100)
     assert after(machine.closed(100.25)) == 0.8
 
@@ -90,7 +90,7 @@ def test_watches_that_end_at_once_without_new_events_are_reopened_ever_more_rare
 
 @pytest.mark.parametrize("lasted", [1, 5, 50])
 @pytest.mark.parametrize("silent", [True, False])
-def test_an_accepted_watch_that_lasted_a_second_is_resumed_at_once(lasted: float, silent: bool) -> None:
+def test_an_accepted_watch_that_lasted_a_second_is_resumed_immediately(lasted: float, silent: bool) -> None:
     machine = following("7", now=100)
     for _ in range(5):
         assert failed(machine, 100 + lasted, silent=silent) == stream("7")

@@ -78,7 +78,7 @@ def test_timestamps_are_read_to_the_nanosecond(line: bytes, expected: int | None
     assert nanoseconds(line) == expected
 
 
-def test_the_text_of_a_line_is_what_follows_its_timestamp() -> None:
+def test_the_text_of_a_line_follows_its_timestamp() -> None:
     assert stamp_of(STAMP + b"text") == STAMP
     assert stamp_of(STAMP) == STAMP
     assert stamp_of(b"text") == b""
@@ -97,7 +97,7 @@ def test_a_limit_of_bytes_ends_a_log_where_a_node_would(texts: list[bytes], limi
         assert counted.is_reached == (len(plain) >= limit)
 
 
-def test_without_a_limit_a_log_goes_on() -> None:
+def test_a_log_without_a_limit_has_no_end() -> None:
     counted = ByteLimit(None, has_stamps=True)
 
     assert counted.take([b"a", b"b"]) == [b"a", b"b"]

@@ -107,7 +107,7 @@ def test_timestamps_may_be_out_of_order_by_a_second(
 def test_lines_before_the_requested_tail_stay_out(
     lines: list[tuple[int, str]], losses: list[int], chunks: list[int], first: int
 ) -> None:
-    # Lines that are alike in time and text cannot be told apart.
+    # Lines with equal time and text cannot be distinguished.
     numbered = [(when, f"{number} {text}") for number, (when, text) in enumerate(lines)]
     node = Node(numbered, min(first, max(0, len(lines) - 1)))
 
@@ -134,13 +134,13 @@ def test_a_line_that_is_cut_in_the_middle_is_delivered_whole() -> None:
     assert resume.feed(node.read(resume.since)) == [stamped(START + 1, "two")]
 
 
-def test_a_log_that_was_rotated_meanwhile_loses_nothing_more() -> None:
+def test_a_rotation_during_a_lost_connection_loses_no_other_line() -> None:
     lines = [(START + number, f"line {number}") for number in range(100)]
     resume = LogResume()
     resume.feed(Node(lines[:50]).read(None))
     resume.lost()
 
-    rotated = Node(lines[40:])  # some of the lines that were seen are gone
+    rotated = Node(lines[40:])  # some of the seen lines were rotated away
     assert resume.feed(rotated.read(resume.since)) == [stamped(*line) for line in lines[50:]]
     resume.lost()
     rotated = Node([(START + 5 * SECOND, "after")])  # all of them are
@@ -164,7 +164,7 @@ def test_messages_of_the_node_itself_are_delivered() -> None:
     assert resume.feed(node.read(resume.since) + b"again\n") == [b"again"]
 
 
-def test_the_end_of_a_long_line_that_was_written_over_a_second_is_not_repeated() -> None:
+def test_the_end_of_a_split_line_is_not_repeated() -> None:
     # The node joins what the container runtime has split, and leaves out the parts before sinceTime.
     half = "".join(map(str, range(2000)))
     resume = LogResume()

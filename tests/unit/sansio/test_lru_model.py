@@ -1,4 +1,4 @@
-"""The LRU cache beside a list of pairs."""
+"""The LRU cache compared with a list of pairs."""
 
 from __future__ import annotations
 

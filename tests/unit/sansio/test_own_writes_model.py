@@ -24,9 +24,9 @@ Histories = st.lists(st.builds(Version, st.booleans(), st.booleans()), min_size=
 def own_writes(history: list[Version]) -> list[OwnWrite]:
     """The own writes of a history whose versions are 1, 2, …; the first one creates the object."""
     return [
-        OwnWrite("maps", "ns/a", "u", str(number or "") if each.is_provable else None, str(number + 1))
-        for number, each in enumerate(history)
-        if each.is_own
+        OwnWrite("maps", "ns/a", "u", str(number or "") if write.is_provable else None, str(number + 1))
+        for number, write in enumerate(history)
+        if write.is_own
     ]
 
 
@@ -35,13 +35,11 @@ def change(old: int, new: int, uid: str = "u") -> ObjectChange:
 
 
 @given(Histories, st.data())
-def test_a_change_is_an_echo_only_if_every_write_in_it_is_a_provable_own_one(
-    history: list[Version], data: st.DataObject
-) -> None:
+def test_an_echo_consists_of_provably_own_writes(history: list[Version], data: st.DataObject) -> None:
     old = data.draw(st.integers(0, len(history) - 1))
     new = data.draw(st.integers(old + 1, len(history)))
     writes = data.draw(st.permutations(own_writes(history)))
-    expected = all(each.is_own and each.is_provable for each in history[old:new])
+    expected = all(write.is_own and write.is_provable for write in history[old:new])
     assert is_echo(change(old, new), writes) == expected
 
 
@@ -54,7 +52,7 @@ def test_writes_to_another_object_prove_nothing(history: list[Version], data: st
 
 
 @given(Histories, st.booleans())
-def test_a_deletion_is_an_echo_only_if_it_is_an_own_one(history: list[Version], is_own: bool) -> None:
+def test_only_an_own_deletion_is_an_echo(history: list[Version], is_own: bool) -> None:
     writes = own_writes(history)
     if is_own:
         writes.append(OwnWrite("maps", "ns/a", "u", None, ""))
@@ -72,7 +70,7 @@ def test_a_write_is_visible_once_the_object_or_the_whole_cache_is_as_new(written
 
 
 @given(st.sampled_from(["u", "other", None]))
-def test_a_removal_is_visible_once_the_object_is_gone_or_another_one(uid: str | None) -> None:
+def test_a_removal_is_visible_once_the_object_is_deleted_or_replaced(uid: str | None) -> None:
     removal = OwnWrite("maps", "ns/a", "u", None, "")
     found = None if uid is None else CachedVersion(uid, "7", is_deleting=False)
     # Whatever the version of the cache as a whole: the version of a removal is not known.

@@ -1,4 +1,4 @@
-"""The rate limiters of work queues, rule by rule and beside naive models."""
+"""The rate limiters of work queues, rule by rule and compared with naive models."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def test_no_number_of_failures_exceeds_the_cap_or_overflows(base: float, times: 
 
 
 @given(st.floats(0.0, 2.0), st.floats(0.0, 1.0, exclude_max=True), st.integers(1, 12))
-def test_jitter_adds_up_to_so_many_times_the_delay_and_respects_the_cap(
-    jitter: float, random: float, failures: int
-) -> None:
+def test_jitter_is_a_multiple_of_the_delay_within_the_cap(jitter: float, random: float, failures: int) -> None:
     limiter = ItemExponentialRateLimiter[str](1.0, 100.0, jitter=jitter, random=lambda: random)
     delays = [limiter.when("a", 0.0) for _ in range(failures)]
 
@@ -95,7 +93,7 @@ def test_a_bucket_limits_all_keys_together(rate: float, burst: int, steps: list[
         assert limiter.num_requeues(key) == 0
 
 
-def test_a_bucket_keeps_nothing_of_its_waits() -> None:
+def test_a_bucket_has_no_state_per_wait() -> None:
     limiter = BucketRateLimiter[int](1.0, 1)
     for key in range(1_000):
         limiter.when(key, 0.0)
@@ -104,7 +102,7 @@ def test_a_bucket_keeps_nothing_of_its_waits() -> None:
     assert limiter.when(0, 0.0) == 1_000.0
 
 
-def test_a_token_that_was_taken_for_good_is_not_returned_by_an_earlier_reservation() -> None:
+def test_cancelling_an_earlier_reservation_does_not_return_a_taken_token() -> None:
     bucket = TokenBucket(1.0, 1)
     bucket.reserve(0.0)
     earlier = bucket.reserve(0.0)
@@ -130,7 +128,7 @@ def test_a_wait_can_be_limited() -> None:
     assert [limiter.when("a", 0.0) for _ in range(4)] == [1.0, 2.0, 3.0, 3.0]
 
 
-def test_the_default_doubles_from_5_ms_to_1000_s_and_lets_10_pass_per_second_after_a_burst_of_100() -> None:
+def test_the_default_limiter_doubles_delays_and_limits_the_rate() -> None:
     limiter = default_rate_limiter()
     delays = [limiter.when("a", 1_000.0 * number) for number in range(20)]
     assert delays[:3] == [0.005, 0.01, 0.02]
@@ -149,7 +147,7 @@ def test_the_default_doubles_from_5_ms_to_1000_s_and_lets_10_pass_per_second_aft
         lambda limit: FastSlowRateLimiter[int](1.0, 2.0, 3, max_tracked=limit),
     ],
 )
-def test_failures_of_keys_that_are_never_forgotten_are_bounded_and_the_newest_are_kept(
+def test_tracked_failures_are_bounded_to_the_newest(
     make: Callable[[int], ItemExponentialRateLimiter[int] | FastSlowRateLimiter[int]],
 ) -> None:
     limiter = make(3)

@@ -23,7 +23,7 @@ from masthead._sansio.remotecommand import (
 
 
 def failure(reason: str, message: str = "it failed", *causes: tuple[str, str]) -> bytes:
-    details = {"causes": [{"reason": each, "message": text} for each, text in causes]}
+    details = {"causes": [{"reason": cause, "message": text} for cause, text in causes]}
     status = {"metadata": {}, "status": "Failure", "reason": reason, "message": message, "details": details}
     return json.dumps(status).encode()
 

@@ -66,7 +66,7 @@ def test_an_event_that_is_delivered_after_the_rerun_has_ended_is_dropped() -> No
     assert not reruns.drops("a", event(4))
 
 
-def test_what_always_counts_is_ignored_only_by_a_run_that_has_seen_it() -> None:
+def test_changes_that_always_count_are_dropped_only_after_a_run_that_saw_them() -> None:
     reruns = RerunDecisions[str](ignores_own=True)
     reruns.begin("a")
     assert end(reruns, write(2)) is None
@@ -77,7 +77,7 @@ def test_what_always_counts_is_ignored_only_by_a_run_that_has_seen_it() -> None:
     assert reruns.drops("a", event(2), always_counts=True)
 
 
-def test_a_rerun_that_writes_nothing_ends_the_row() -> None:
+def test_a_rerun_without_writes_ends_the_chain() -> None:
     reruns = RerunDecisions[str](ignores_own=False)
     for number in range(3):
         reruns.begin("a")

@@ -1,4 +1,4 @@
-"""The resync schedule beside one that counts quarters of a second, and computes every period again."""
+"""The resync schedule compared with a model that counts quarters of a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine of a shard group: each rule of the protocol by itself. `test_shard_scenarios` has them together."""
+"""The machine of a shard group: the rules of the protocol, one by one. `test_shard_scenarios` combines them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lease(name: str, *, renewed: int = 1, holder: str | None = None, transitions
 
 def view(*leases: MemberLease, version: str = "3", uid: str = "t", **owners: set[int]) -> GroupView:
     """A group whose table names the first term of each owner."""
-    slots = {f"uid-{name}:0": frozenset(each) for name, each in owners.items()}
+    slots = {f"uid-{name}:0": frozenset(owned) for name, owned in owners.items()}
     table = ShardTable(SLOTS, "uid", slots, dict.fromkeys(slots, 15.0))
     return GroupView(leases, StoredTable(table, uid, version))
 
@@ -62,7 +62,7 @@ def test_nothing_is_owned_before_the_write_is_acknowledged() -> None:
     machine = member()
     machine.observe(view(lease("a")), 0)
 
-    # It has been written, as it turns out; but a write of somebody else may be under way.
+    # The write succeeded after all; but another member's write may be under way.
     plan = machine.observe(view(lease("a"), version="4", a=set(ALL)), 1)
 
     assert not machine.share
@@ -97,7 +97,7 @@ def test_an_expired_lease_is_ended_before_its_slots_are_claimed() -> None:
     assert list(plan.write.table.owners) == ["uid-a:0"]
 
 
-def test_a_renewal_starts_the_count_anew_and_another_write_does_not() -> None:
+def test_only_a_renewal_restarts_the_wait() -> None:
     machine = member()
     machine.observe(view(lease("a"), lease("b", renewed=1), b=set(ALL)), 0)
     machine.observe(view(lease("a"), lease("b", renewed=2), b=set(ALL)), 10)
@@ -163,7 +163,7 @@ def test_a_slot_that_leaves_is_not_taken_back_before_it_is_released() -> None:
     assert plan.write.claims == ALL - kept.slots
 
 
-def test_who_is_not_listed_any_more_loses_everything() -> None:
+def test_a_member_without_a_listed_lease_loses_its_slots() -> None:
     for group in (
         view(lease("b"), a=set(ALL)),
         view(lease("a", holder=""), a=set(ALL)),
@@ -211,7 +211,7 @@ def settling_view(version: str) -> GroupView:
     return GroupView((lease("a"),), StoredTable(ShardTable(SLOTS, "uid", settling=15), "n", version))
 
 
-def test_who_has_not_seen_that_the_table_was_lost_stops_when_it_is_replaced_in_the_same_lease() -> None:
+def test_a_member_stops_when_a_lost_table_is_replaced_in_the_same_lease() -> None:
     machine = owning(0, 1)
     assert len(machine.share) == 2
 
@@ -220,7 +220,7 @@ def test_who_has_not_seen_that_the_table_was_lost_stops_when_it_is_replaced_in_t
     assert len(machine.share) == 0
 
 
-def test_a_table_that_was_lost_again_settles_anew() -> None:
+def test_a_table_lost_twice_settles_twice() -> None:
     machine = member()
     machine.observe(settling_view("10"), 0)
 
@@ -229,7 +229,7 @@ def test_a_table_that_was_lost_again_settles_anew() -> None:
     assert machine.observe(settling_view("12"), 30).write is not None
 
 
-def test_who_has_not_looked_for_long_does_not_know_who_owns_slots() -> None:
+def test_a_long_pause_voids_the_knowledge_of_owners() -> None:
     machine = member()
     veterans = GroupView((lease("a"), lease("b")))
     assert machine.observe(veterans, 0).write is None
@@ -250,7 +250,7 @@ def test_a_table_of_another_lease_is_another_table() -> None:
     assert machine.draining == ALL
 
 
-def test_who_finds_no_table_among_veterans_waits() -> None:
+def test_a_member_without_a_table_among_established_ones_waits() -> None:
     machine = member()
     group = GroupView((lease("a"), lease("b")))
 
@@ -262,7 +262,7 @@ def test_who_finds_no_table_among_veterans_waits() -> None:
     assert fresh.observe(beginners, 0).write is not None
 
 
-def test_a_group_that_is_divided_otherwise_is_divided_anew_when_nobody_is_left() -> None:
+def test_the_division_of_a_group_changes_when_all_owners_have_ended() -> None:
     table = ShardTable(8, "uid", {"uid-b:0": frozenset({1})}, {"uid-b:0": 15.0})
     stored = StoredTable(table, "t", "3")
     other = replace(lease("b"), division="8-uid")
@@ -277,7 +277,7 @@ def test_a_group_that_is_divided_otherwise_is_divided_anew_when_nobody_is_left()
     assert (plan.write.table.total, plan.write.claims, plan.write.version) == (SLOTS, frozenset(), "3")
 
 
-def test_members_that_divide_otherwise_get_no_share() -> None:
+def test_members_with_another_division_get_no_share() -> None:
     machine = member()
 
     plan = machine.observe(view(lease("a"), replace(lease("b"), division="8-uid")), 0)
@@ -286,7 +286,7 @@ def test_members_that_divide_otherwise_get_no_share() -> None:
     assert plan.write.claims == ALL
 
 
-def test_leases_that_have_ended_are_deleted_by_one_member_when_they_own_nothing() -> None:
+def test_one_member_deletes_ended_leases_without_slots() -> None:
     ended, owner = lease("c", holder=""), lease("d", holder="")
     group = view(lease("a"), lease("b"), ended, owner, a={0, 1}, b={2}, d={3})
 
@@ -294,7 +294,7 @@ def test_leases_that_have_ended_are_deleted_by_one_member_when_they_own_nothing(
     assert member("b").observe(group, 0).deletions == ()
 
 
-def test_a_new_term_begins_with_nothing() -> None:
+def test_a_new_term_begins_without_slots() -> None:
     machine = owning(*ALL)
 
     machine.join("uid-a:1")
@@ -316,7 +316,7 @@ def test_a_new_term_begins_with_nothing() -> None:
         '{"total": 4, "by": "uid", "owners": {"a": {"slots": "1"}, "b": {"slots": "0-2"}}}',
     ],
 )
-def test_what_is_not_a_table_is_refused(text: str) -> None:
+def test_an_invalid_table_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         ShardTable.read(text)
 

@@ -1,7 +1,7 @@
 """The sharding protocol in random scenarios: no two replicas work on one slot, and in the end every slot is worked on.
 
 ``MASTHEAD_SHARD_SCENARIOS=5000`` runs more of them, and ``MASTHEAD_SHARD_SEED=17`` one alone. Replicas that break a
-rule of the protocol are found out, each by itself: so the scenarios can fail.
+rule of the protocol are detected, one by one: so the scenarios can fail.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ISOLATION = ("isolate", *["nothing"] * 7)
 
 
 @pytest.mark.parametrize("first", SEEDS[::CHUNK])
-def test_no_two_replicas_work_on_one_slot_and_each_slot_is_worked_on_in_the_end(first: int) -> None:
+def test_every_slot_is_eventually_worked_on_by_exactly_one_replica(first: int) -> None:
     for seed in range(first, min(first + CHUNK, SEEDS[-1] + 1)):
         try:
             World(seed).run()
@@ -34,7 +34,7 @@ def test_no_two_replicas_work_on_one_slot_and_each_slot_is_worked_on_in_the_end(
             raise AssertionError(f"{error}; again with MASTHEAD_SHARD_SEED={seed}") from error
 
 
-def test_a_replica_that_was_away_for_long_does_not_replace_a_table_at_once() -> None:
+def test_a_returning_replica_does_not_replace_a_table_immediately() -> None:
     """It had seen a group without a table, was paused, and came back when another table had just been deleted."""
     World(200213).run()
 

@@ -55,7 +55,7 @@ def test_the_ranges_of_the_slots_contain_every_hash_exactly_once(total: int, num
 
 
 @given(totals, st.data())
-def test_a_set_owns_what_its_selector_selects(total: int, data: st.DataObject) -> None:
+def test_a_set_owns_the_objects_of_its_selector(total: int, data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.integers(0, total - 1)))
     by: ShardKey = data.draw(st.sampled_from(["uid", "namespace"]))
     shards = ShardSet(chosen, total=total, by=by)
@@ -90,7 +90,7 @@ def test_a_selector_has_the_form_that_the_server_reads() -> None:
     assert str(ShardRanges.parse(f"  {LOWER.replace(' ', '')}||{LOWER} ")) == LOWER
 
 
-def test_a_selector_of_nothing_selects_hardly_anything() -> None:
+def test_the_selector_of_an_empty_set_selects_a_single_hash() -> None:
     assert ShardSet().selector() == "shardRange(object.metadata.uid, '0x0000000000000000', '0x0000000000000001')"
     assert not any(ShardSet().owns(str(number)) for number in range(100))
 
@@ -148,7 +148,7 @@ def test_slots_are_read_as_they_were_written(slots: set[int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "1-", "3-1", "100", "-1", "1,,x"])
-def test_what_is_not_slots_is_refused(text: str) -> None:
+def test_invalid_slots_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_slots(text, 100)
 
@@ -179,13 +179,13 @@ def test_no_assignment_to_equal_shares_moves_fewer_slots(
 
     least, left_over = divmod(total, len(members))
     counts = sorted((list(mapping.values()).count(member) for member in members), reverse=True)
-    # Whoever the larger shares go to, a member keeps no more than its share.
+    # A member keeps no more than its share, whichever members get the larger shares.
     kept = sum(min(count, least + (index < left_over)) for index, count in enumerate(counts))
     assert sum(assigned[slot] == owner for slot, owner in mapping.items()) == kept
 
 
 @given(names, st.integers(1, 100))
-def test_a_balanced_assignment_stays_as_it_is(members: set[str], total: int) -> None:
+def test_a_balanced_assignment_does_not_change(members: set[str], total: int) -> None:
     assigned = assign(members, total)
 
     assert assign(members, total, assigned) == assigned

@@ -27,7 +27,7 @@ class Pod:
 
 @dataclass(frozen=True)
 class Held(Generic[T]):
-    """Stands for an object, so that the two types cannot be confused."""
+    """The packed form of an object, so that type checkers distinguish the two."""
 
     obj: T
 
@@ -75,7 +75,7 @@ class TestByKey:
         assert store.put("web", newer) is WEB
         assert store.get("web") is newer
 
-    def test_removing_a_missing_key_does_nothing(self) -> None:
+    def test_removing_a_missing_key_is_a_no_op(self) -> None:
         assert store_of(WEB, node=node_of).remove("job") is None
 
     def test_everything_can_be_listed(self) -> None:
@@ -108,7 +108,7 @@ class TestByIndex:
         assert store.index_keys("node", "n1") == ["a", "b", "c"]
         assert store.index_keys("node", "n2") == []
 
-    def test_an_object_finds_those_that_share_an_indexed_value_each_once(self) -> None:
+    def test_an_object_finds_others_with_the_same_index_value_once(self) -> None:
         store = store_of(WEB, JOB, Pod("other"), label=labels_of)
 
         assert set(store.index("label", Pod("not stored", labels=("a", "b")))) == {WEB, JOB}
@@ -276,7 +276,7 @@ class TestIndexErrors:
         assert len(reported) == 1
         assert store.index_values("bad") == []
 
-    def test_failures_are_listed_until_the_object_is_indexed_or_gone(self) -> None:
+    def test_failures_are_listed_until_the_object_is_indexed_or_deleted(self) -> None:
         store, _ = self.broken(lambda pod: [str(1 // (1 - pod.generation))])
         failing = Pod("web", generation=1)
         expected = "ZeroDivisionError: integer division or modulo by zero"
@@ -308,7 +308,7 @@ class TestIndexErrors:
         assert len(reported) == 300
         assert len(store.index_failures()["bad"]) == 100
 
-    def test_an_error_that_cannot_be_shown_is_listed_by_its_type(self) -> None:
+    def test_an_error_without_a_string_is_listed_by_its_type(self) -> None:
         class SilentError(Exception):
             def __str__(self) -> str:
                 raise RuntimeError
@@ -378,7 +378,7 @@ class TestIndexErrors:
 
 
 class TestAddingIndices:
-    def test_a_new_index_has_all_stored_objects_at_once(self) -> None:
+    def test_a_new_index_has_all_stored_objects_immediately(self) -> None:
         store = store_of(WEB, JOB)
         store.add_indexers({"node": node_of})
 
@@ -386,7 +386,7 @@ class TestAddingIndices:
         store.remove("web")
         assert store.index_values("node") == ["n2"]
 
-    def test_existing_indices_are_kept(self) -> None:
+    def test_existing_indices_stay(self) -> None:
         store = store_of(WEB, node=node_of)
         store.add_indexers({"label": labels_of})
         store.put("job", JOB)

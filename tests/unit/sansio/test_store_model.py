@@ -1,4 +1,4 @@
-"""The store beside a plain dict, whose indices are computed for each lookup."""
+"""The store compared with a plain dict, whose indices are computed for each lookup."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Stores(RuleBasedStateMachine):
         assert found == set(self.store.items())
 
     def key_of(self, held: Held) -> str:
-        """The key under which a value is stored now: fails for one that is not."""
+        """The key of a stored value; fails for other values."""
         return next(key for key, (_, stored) in self.model.items() if stored is held)
 
     @invariant()

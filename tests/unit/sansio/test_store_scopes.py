@@ -1,4 +1,4 @@
-"""Several scopes in one store: each is replaced by itself, independently of the others."""
+"""Several scopes in one store, which are replaced independently."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class TestEveryStep:
             assert keys in (old, new)
             assert store.index_keys("node", "n1") == ["b/other", "web"]
             if store.version_of(scope):
-                # A version is there no sooner than what it stands for.
+                # A version is visible no sooner than its objects.
                 assert keys == new
                 assert store.index_values("node") == ["n1"]
             seen.append(keys)
@@ -124,7 +124,7 @@ class TestEveryStep:
             for name, look in looks.items():
                 found = look()
                 if seen[name][-1:] != [found]:
-                    # A version is there no sooner than what it stands for.
+                    # A version is visible no sooner than its objects.
                     assert not is_known
                     seen[name].append(found)
             assert all(store.get(key) is not None for key in store.index_keys("label", "a"))

@@ -1,4 +1,4 @@
-"""Archives as other programs write them, and as nobody should."""
+"""Archives of other programs, and malicious ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEMBERS = st.builds(
 
 
 def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[TarMember, bytes]]:
-    """The members of a whole archive and their contents, fed in pieces of these sizes, and the rest at once."""
+    """The members of a whole archive and their contents, fed in pieces of these sizes, then in one piece."""
     decoder, found, content = TarDecoder(), list[tuple[TarMember, bytes]](), bytearray()
     member: TarMember | None = None
     at = 0
@@ -55,7 +55,7 @@ def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[TarMember
 
 
 def archive(members: list[tuple[TarMember, bytes]]) -> bytes:
-    return b"".join(encode_header(each) + data.ljust(pad(len(data)), b"\0") for each, data in members) + END
+    return b"".join(encode_header(member) + data.ljust(pad(len(data)), b"\0") for member, data in members) + END
 
 
 def with_content(member: TarMember, data: bytes) -> tuple[TarMember, bytes]:
@@ -75,20 +75,22 @@ def test_any_split_of_an_archive_gives_the_same_members(
 
 
 @given(CONTENTS)
-def test_tarfile_reads_what_is_written(members: list[tuple[TarMember, bytes]]) -> None:
+def test_tarfile_reads_our_archives(members: list[tuple[TarMember, bytes]]) -> None:
     with tarfile.open(fileobj=io.BytesIO(archive(members)), encoding="latin-1") as opened:
         read = opened.getmembers()
-        assert [each.name.encode("latin-1") for each in read] == [each.name for each, _ in members]
-        assert [(each.mode, each.mtime) for each in read] == [(each.mode, each.mtime) for each, _ in members]
-        for each, (member, data) in zip(read, members, strict=True):
-            content = opened.extractfile(each) if each.isreg() else None
+        assert [member.name.encode("latin-1") for member in read] == [member.name for member, _ in members]
+        assert [(member.mode, member.mtime) for member in read] == [
+            (member.mode, member.mtime) for member, _ in members
+        ]
+        for entry, (member, data) in zip(read, members, strict=True):
+            content = opened.extractfile(entry) if entry.isreg() else None
             assert (content.read() if content else b"") == data
-            assert each.linkname.encode("latin-1") == member.link
+            assert entry.linkname.encode("latin-1") == member.link
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 @given(st.data())
-def test_what_tarfile_writes_is_read(form: int, data: st.DataObject) -> None:
+def test_archives_of_tarfile_are_read(form: int, data: st.DataObject) -> None:
     characters = st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="/")
     short = 90 if form == tarfile.USTAR_FORMAT else 300
     name = data.draw(st.text(characters, min_size=1, max_size=short).filter(lambda each: each not in {".", ".."}))
@@ -104,7 +106,7 @@ def test_what_tarfile_writes_is_read(form: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_every_type_is_told_from_the_others(form: int) -> None:
+def test_every_member_type_is_recognized(form: int) -> None:
     flags = {
         tarfile.REGTYPE: MemberType.FILE,
         tarfile.AREGTYPE: MemberType.FILE,
@@ -179,7 +181,7 @@ def test_a_damaged_header_is_never_more_than_an_error(content: bytes, at: int, v
 
 
 def extension(flag: bytes, data: bytes, *, claimed: int | None = None) -> bytes:
-    """A header that says more about the next member."""
+    """An extension header of the next member."""
     block = bytearray(encode_header(TarMember(b"x", size=len(data) if claimed is None else claimed)))
     block[156:157] = flag
     block[148:156] = b" " * 8
@@ -218,7 +220,7 @@ def record(key: bytes, value: bytes) -> bytes:
         bytes(MAX_PADDING + BLOCK),
     ],
 )
-def test_what_asks_for_too_much_is_an_error(lie: bytes) -> None:
+def test_exceeding_a_limit_is_an_error(lie: bytes) -> None:
     with pytest.raises(TarError):
         decoded(lie + END)
 
@@ -229,13 +231,13 @@ def test_a_decoder_holds_no_content() -> None:
     list(decoder.feed(encode_header(TarMember(b"x", size=2**40))))
 
     for _ in range(10):
-        assert [bytes(each) for each in decoder.feed(piece)] == [piece]  # type: ignore[arg-type]
+        assert [bytes(event) for event in decoder.feed(piece)] == [piece]  # type: ignore[arg-type]
 
     assert not decoder._collected
 
 
 @pytest.mark.parametrize("mtime", [b"nan", b"inf", b"1e999", b"", b"--", b"1" * 60])
-def test_a_time_that_is_none_is_not_taken(mtime: bytes) -> None:
+def test_an_invalid_time_is_ignored(mtime: bytes) -> None:
     data = extension(b"x", record(b"mtime", mtime)) + encode_header(TarMember(b"x", mtime=7.0)) + END
 
     assert decoded(data)[0][0].mtime == 7

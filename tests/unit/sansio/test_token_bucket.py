@@ -1,4 +1,4 @@
-"""A rate limit, beside a model of its contract."""
+"""The token bucket compared with a model of its contract."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class WhoMayGo(RuleBasedStateMachine):
 
     @rule()
     def all_waiters_cancel(self) -> None:
-        for place in [each for each in self.kept if each.at > self.now]:
+        for place in [reservation for reservation in self.kept if reservation.at > self.now]:
             self.bucket.cancel(place)
             self.kept.remove(place)
-        gone = [each.at for each in self.kept]
+        gone = [reservation.at for reservation in self.kept]
         place = self.bucket.reserve(self.now)
         assert place.at <= max(self.now, *gone, 0.0) + 1 / self.rate
         self.bucket.cancel(place)

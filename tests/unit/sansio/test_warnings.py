@@ -43,7 +43,7 @@ def test_only_valid_warnings_of_code_299_are_returned(header: str, expected: lis
 def test_all_headers_are_read_and_a_bad_one_spoils_no_other() -> None:
     found = parse_warnings(['299 - "a"', "rubbish", '299 - "b"'])
 
-    assert [each.text for each in found] == ["a", "b"]
+    assert [warning.text for warning in found] == ["a", "b"]
 
 
 @given(st.lists(TEXTS))

@@ -59,7 +59,7 @@ def test_a_key_added_twice_while_processed_is_handed_out_once_more() -> None:
     assert take_all(state, 3.0) == ["a"]
 
 
-def test_a_key_added_again_while_processed_waits_behind_the_others_and_keeps_the_highest_priority() -> None:
+def test_a_key_added_during_processing_queues_behind_others_with_its_highest_priority() -> None:
     state = filled("a")
     state.take(0.0)
     state.add("a", 1.0, LOW_PRIORITY)
@@ -96,7 +96,7 @@ def test_done_twice_does_not_enqueue_a_ready_key_twice() -> None:
     assert take_all(state) == ["a"]
 
 
-def test_higher_priorities_come_first_and_within_one_the_order_is_kept() -> None:
+def test_higher_priorities_come_first_with_fifo_order_within_one() -> None:
     state = WorkQueueState[str]()
     for key, priority in [("l1", LOW_PRIORITY), ("n1", 0), ("h1", 7), ("l2", LOW_PRIORITY), ("n2", 0)]:
         state.add(key, 0.0, priority)
@@ -114,7 +114,7 @@ def test_a_higher_priority_replaces_a_lower_one_and_not_the_other_way_round(firs
         assert state.oldest == ("a", 0.0)  # it has waited since it was added first
 
 
-def test_one_key_in_so_many_is_the_oldest_while_several_priorities_are_ready() -> None:
+def test_ageing_takes_the_oldest_key_periodically() -> None:
     state = WorkQueueState[str](oldest_every=3)
     for key in ("l1", "l2"):
         state.add(key, 0.0, LOW_PRIORITY)
@@ -162,7 +162,7 @@ def test_delayed_keys_come_out_in_the_order_in_which_their_delays_end() -> None:
 
 
 @pytest.mark.parametrize("delay", [0.0, -1.0])
-def test_no_delay_makes_a_key_ready_at_once(delay: float) -> None:
+def test_a_delay_of_zero_makes_a_key_ready(delay: float) -> None:
     state = WorkQueueState[str]()
     assert state.add_after("a", delay, 0.0)
 
@@ -170,7 +170,7 @@ def test_no_delay_makes_a_key_ready_at_once(delay: float) -> None:
 
 
 @pytest.mark.parametrize("delays", [(5.0, 2.0), (2.0, 5.0)])
-def test_of_two_delays_the_one_that_ends_first_wins(delays: tuple[float, float]) -> None:
+def test_the_earlier_of_two_delays_wins(delays: tuple[float, float]) -> None:
     state = WorkQueueState[str]()
     for delay in delays:
         state.add_after("a", delay, 0.0)
@@ -180,7 +180,7 @@ def test_of_two_delays_the_one_that_ends_first_wins(delays: tuple[float, float])
     assert take_all(state, 5.0) == []
 
 
-def test_of_two_delays_the_higher_priority_is_kept() -> None:
+def test_two_delays_merge_into_the_higher_priority() -> None:
     state = WorkQueueState[str]()
     state.add_after("a", 2.0, 0.0, LOW_PRIORITY)
     state.add_after("a", 5.0, 0.0, 3)
@@ -212,7 +212,7 @@ def test_a_delay_of_a_ready_or_dirty_key_only_raises_its_priority() -> None:
     assert state.count_by_priority() == {2: 1, 0: 1}
 
 
-def test_a_delay_that_ends_while_its_key_is_processed_has_it_handed_out_again() -> None:
+def test_a_delay_that_ends_during_processing_makes_the_key_ready_again() -> None:
     state = filled("a")
     state.take(0.0)
     state.add_after("a", 1.0, 0.0)
@@ -270,7 +270,7 @@ def test_delays_that_are_replaced_again_and_again_take_no_room() -> None:
     assert state.delayed == 0
 
 
-def test_keys_that_come_and_go_leave_nothing_behind() -> None:
+def test_processed_keys_leave_no_state() -> None:
     state, again = WorkQueueState[int](), set(range(0, 1_000, 2))
     for number in range(1_000):
         state.add(number, 0.0, number % 50)
@@ -327,7 +327,7 @@ def test_a_discarded_key_in_processing_is_done_as_usual_and_not_handed_out_again
     assert state.take(0.0) is None
 
 
-def test_clearing_drops_all_that_waits_and_leaves_what_is_processed() -> None:
+def test_clear_drops_waiting_keys_and_leaves_processed_ones() -> None:
     state = filled("abc")
     state.take(0.0)
     state.add("a", 0.0)

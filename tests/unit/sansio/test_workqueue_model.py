@@ -1,4 +1,4 @@
-"""The state of a work queue beside a model that keeps plain lists and searches them."""
+"""The state of a work queue compared with a model of plain lists."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Model:
         self.is_closed = False
 
     def find(self, among: list[Waiting], key: str) -> Waiting | None:
-        return next((each for each in among if each.key == key), None)
+        return next((entry for entry in among if entry.key == key), None)
 
     def add(self, key: str, now: float, priority: int) -> None:
         if self.is_closed:
@@ -79,16 +79,16 @@ class Model:
             self.delayed.append(replace(new, priority=priority))
 
     def promote(self, now: float) -> None:
-        for each in sorted(self.delayed, key=lambda delay: delay.time):  # stable: then as they were added
-            if each.time <= now:
-                self.add(each.key, now, each.priority)
+        for entry in sorted(self.delayed, key=lambda delay: delay.time):  # stable: then as they were added
+            if entry.time <= now:
+                self.add(entry.key, now, entry.priority)
 
     def take(self, now: float) -> str | None:
         self.promote(now)
         if not self.ready:
             return None
-        priorities = {each.priority for each in self.ready}
-        first = {priority: next(each for each in self.ready if each.priority == priority) for priority in priorities}
+        priorities = {entry.priority for entry in self.ready}
+        first = {priority: next(entry for entry in self.ready if entry.priority == priority) for priority in priorities}
         taken = first[max(priorities)]
         if len(priorities) > 1:
             self.turn += 1
@@ -193,7 +193,7 @@ class Queues(RuleBasedStateMachine):
         self.state.close()
 
     def next_time(self) -> float | None:
-        return min((each.time for each in self.model.delayed), default=None)
+        return min((entry.time for entry in self.model.delayed), default=None)
 
     @invariant()
     def agrees(self) -> None:
@@ -207,7 +207,7 @@ class Queues(RuleBasedStateMachine):
         assert state.is_idle == (not model.ready and not model.processing)
         assert state.has_more == bool(model.ready or model.delayed)
         assert state.is_exhausted == (model.is_closed and not model.ready and not model.dirty)
-        counts = [each.priority for each in model.ready]
+        counts = [entry.priority for entry in model.ready]
         assert state.count_by_priority() == {count: counts.count(count) for count in counts}
 
 

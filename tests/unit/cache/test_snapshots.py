@@ -61,11 +61,11 @@ names = pytest.mark.parametrize("name", ["maps.snapshot", "maps.zst"])
 
 @ways
 @names
-async def test_a_seeded_informer_of_an_unchanged_server_dispatches_nothing_and_does_not_list(
+async def test_seeding_from_an_unchanged_server_needs_no_list_and_no_event(
     source: FakeListWatch, tmp_path: Path, hold: str, name: str
 ) -> None:
-    for each in "abc":
-        source.put(each)
+    for letter in "abc":
+        source.put(letter)
     path = await saved(source, tmp_path / name, hold=hold)
     source.requests.clear()
     informer, recorder = await seeded(source, path, hold=hold)
@@ -83,8 +83,8 @@ async def test_a_seeded_informer_of_an_unchanged_server_dispatches_nothing_and_d
 
 
 async def test_only_changes_since_the_snapshot_are_dispatched(source: FakeListWatch, tmp_path: Path) -> None:
-    for each in "abc":
-        source.put(each)
+    for letter in "abc":
+        source.put(letter)
     path = await saved(source, tmp_path / "maps")
     source.put("a", "2")
     source.remove("b")
@@ -98,8 +98,8 @@ async def test_only_changes_since_the_snapshot_are_dispatched(source: FakeListWa
 
 
 async def test_an_expired_snapshot_version_causes_a_relist(source: FakeListWatch, tmp_path: Path) -> None:
-    for each in "abc":
-        source.put(each)
+    for letter in "abc":
+        source.put(letter)
     path = await saved(source, tmp_path / "maps")
     source.put("a", "2")
     source.remove("b")
@@ -114,19 +114,19 @@ async def test_an_expired_snapshot_version_causes_a_relist(source: FakeListWatch
 
 
 async def test_a_server_that_lost_its_data_is_detected_and_relisted(source: FakeListWatch, tmp_path: Path) -> None:
-    for each in "abc":
-        source.put(each)
+    for letter in "abc":
+        source.put(letter)
     path = await saved(source, tmp_path / "maps")
     source.lose_data()
-    for each in "abcdef":  # the versions of which have been there before
-        source.put(each, "new")
+    for letter in "abcdef":  # the versions of which have been there before
+        source.put(letter, "new")
     informer, recorder = await seeded(source, path)
     async with informer:
         await informer.wait_for_cache_sync(30)
         assert state_of(informer) == source.state
         await recorder.until("initial f=new")
     assert sorted(recorder.recorded[:3]) == ["lost a=1", "lost b=1", "lost c=1"]
-    assert sorted(each.partition(" ")[2] for each in recorder.recorded[3:]) == [f"{each}=new" for each in "abcdef"]
+    assert sorted(event.partition(" ")[2] for event in recorder.recorded[3:]) == [f"{event}=new" for event in "abcdef"]
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ async def test_an_empty_cache_can_be_saved_and_seeded(source: FakeListWatch, tmp
         await informer.wait_for_cache_sync(30)
         await reached(informer, str(source.version))
         await recorder.until(recorder.recorded[0] if recorder.recorded else "initial a=1")
-    assert [each.partition(" ")[2] for each in recorder.recorded] == ["a=1"]
+    assert [event.partition(" ")[2] for event in recorder.recorded] == ["a=1"]
 
 
 BROKEN: dict[str, Any] = {
@@ -221,7 +221,7 @@ async def test_objects_that_were_undecodable_when_saved_are_listed_again(source:
 
     transform.values.clear()  # as the next release does
     informer, recorder = await seeded(source, path, transform=transform)
-    assert state_of(informer) == {"good": "3", "stale": "1"}  # readable objects are there at once
+    assert state_of(informer) == {"good": "3", "stale": "1"}  # decodable objects are stored immediately
     async with informer:
         await informer.wait_for_cache_sync(30)
         assert state_of(informer) == source.state
@@ -234,8 +234,8 @@ async def test_only_the_namespace_with_undecodable_objects_is_listed_again(
 ) -> None:
     core = embedded.client.core_v1
     maps = [core.config_maps("default"), core.config_maps("kube-system")]
-    for each in maps:
-        await each.create({"metadata": {"name": "a"}, "data": {"value": "1"}})
+    for config_map in maps:
+        await config_map.create({"metadata": {"name": "a"}, "data": {"value": "1"}})
     await maps[1].create({"metadata": {"name": "b"}, "data": {"value": "2"}})
     path = await saved(maps, tmp_path / "maps", transform=Refusing({"2"}))
     scopes = json.loads(path.read_bytes().splitlines()[0])["scopes"]
@@ -279,8 +279,8 @@ async def test_a_file_that_cannot_be_written_is_an_error(source: FakeListWatch, 
 async def test_a_start_from_a_snapshot_sends_two_requests_to_a_server(
     embedded: EmbeddedCluster, tmp_path: Path
 ) -> None:
-    for each in "abc":
-        await embedded.put(each)
+    for letter in "abc":
+        await embedded.put(letter)
     path = await saved(embedded.maps, tmp_path / "maps.zst")
     await embedded.put("b", "2")
     before = len(embedded.server.requests)
@@ -301,8 +301,8 @@ async def test_several_namespaces_are_seeded_each_with_its_resource_version(
 ) -> None:
     core = embedded.client.core_v1
     maps = [core.config_maps("default"), core.config_maps("kube-system")]
-    for each in maps:
-        await each.create({"metadata": {"name": "a"}, "data": {"value": "1"}})
+    for config_map in maps:
+        await config_map.create({"metadata": {"name": "a"}, "data": {"value": "1"}})
     path = await saved(maps, tmp_path / "maps")
     await maps[1].create({"metadata": {"name": "b"}, "data": {"value": "1"}})
     informer, recorder = await seeded(maps, path)

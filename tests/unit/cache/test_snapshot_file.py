@@ -114,7 +114,7 @@ def test_a_failed_write_leaves_the_old_snapshot_and_no_other_file(tmp_path: Path
     with pytest.raises(KeyError, match="mine"):
         write(tmp_path / name, HEADER, failing())
     assert len(read_all(tmp_path / name)[1]) == 1
-    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
@@ -272,4 +272,4 @@ except ConfigError as error:
 """
     run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, capture_output=True, text=True)
     assert "masthead-k8s[compact]" in run.stdout
-    assert [each.name for each in tmp_path.iterdir()] == ["pods"]
+    assert [path.name for path in tmp_path.iterdir()] == ["pods"]
