@@ -459,7 +459,8 @@ def _module(scope: Scope, names: Sequence[str], mirror: Mirror, rules: Rules) ->
         *([each] for each in made),
     ]
     texts = [ast.unparse(ast.fix_missing_locations(ast.Module(part, []))) for part in parts if part]
-    head = [first_line(scope.title), *([_NARROWS] if any(class_mirror.narrows for class_mirror in mirrors) else [])]
+    narrows = [_NARROWS] if any(class_mirror.narrows for class_mirror in mirrors) else []
+    head = [first_line(scope.title), *narrows, *scope.settings]
     return "\n\n".join([*head, *texts]) + "\n"
 
 
