@@ -91,9 +91,9 @@ class EventIntake(Generic[T]):
         return state
 
     def take(self, batch: Iterator[WatchEvent[T]]) -> str | None:
-        """Process events up to the one that completes a new state; return its version.
+        """Process events up to the end of a new state; return its version.
 
-        That event has not been reported to the machine yet.
+        The completing event has not been reported to the machine yet.
         """
         machine = self._machine
         for event in batch:
@@ -167,7 +167,7 @@ class EventIntake(Generic[T]):
             self.state.broken[key] = str(event.error)
 
     def _skip_undecodable(self, kind: WatchEventType | None, key: str, version: str, problem: str) -> None:
-        """Leave the stored object as it is, unless it was deleted."""
+        """Leave the stored object unchanged, unless it was deleted."""
         if kind == "DELETED" and key:
             self._undecodable.discard(key)
             # A deletion needs no more than the key, so it is valid even if the object is not.

@@ -223,7 +223,7 @@ class Reflector(Generic[T]):
         if self._refuses_shards(error):
             return machine.reselected(is_narrower=True)
         is_watch = phase is Phase.FOLLOWING
-        # An idle resource sends nothing, so that silence is no failure: `ReflectorStatus.contact` says how long it is.
+        # An idle resource sends nothing, so that silence is no failure; `ReflectorStatus.contact` measures it.
         is_silent = is_watch and failure.silent and machine.is_open
         is_idle = is_silent and machine.expects_silence
         step = machine.failed(self._clock(), failure)
@@ -343,7 +343,7 @@ class Reflector(Generic[T]):
                     opened = await self._source.open_watch(options)
                 async with contextlib.aclosing(opened) as stream:
                     await self._follow(stream, timeout)
-        except DeadlineError:  # a dead connection says nothing about the server's support of watch-lists
+        except DeadlineError:  # a dead connection does not disprove the support of watch-lists
             raise
         except TimeoutError:
             if not timeout.expired():
@@ -351,7 +351,7 @@ class Reflector(Generic[T]):
             raise self._guard.expire(self._source, timeout.when()) from None
         finally:
             self._metrics.watched(self._clock() - began, self._events)
-        # Only the server ends a stream at its requested time; a proxy that ends it earlier says nothing about objects.
+        # Only the server ends a stream at its requested time; a proxy that ends it earlier confirms nothing.
         if self._clock() - began >= step.seconds - REOPEN_INTERVAL:
             self._note_contact()
         return self._machine.closed(self._clock())
@@ -417,7 +417,7 @@ class Reflector(Generic[T]):
             is_same = await self._answer(
                 lambda: is_same_server(self._source, samples, step.version, timeout=step.timeout), step
             )
-        # No contact is recorded: an answer says nothing about changes, so the store is no fresher than before.
+        # No contact is recorded: an answer does not confirm the objects, so the store is no fresher than before.
         if not is_same:
             _log.info("%s: cannot verify that this is the same server; relisting", self._label)
         elif self._is_seeded and self._known is not None:
@@ -435,7 +435,7 @@ class Reflector(Generic[T]):
         return self._machine.answered()
 
     async def _answer(self, request: Callable[[], Coroutine[object, object, V]], step: VerifyServer | Probe) -> V:
-        """Return the first answer to a small request, which is repeated as the step says."""
+        """Return the first answer to a small request, repeated at the interval of the step."""
 
         def note_late(seconds: float) -> None:
             self._reporter.note_late(self._source.resource, self._clock(), seconds)
