@@ -1,1 +1,1 @@
-"""The embedded API server: what `masthead.server` offers stands here."""
+"""The embedded API server, the implementation of `masthead.server`."""

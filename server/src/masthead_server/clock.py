@@ -1,7 +1,7 @@
-"""The server's clock: the system's, or a virtual one that a test advances.
+"""The server's clock: the system's, or a virtual clock that a test advances.
 
 All timestamps and timers of the server use it: bookmarks, the timeouts of watches, grace periods, compaction.
-With a `VirtualClock` no timer fires until `advance` is called, and then all that are due fire at once and in
+With a `VirtualClock` no timer fires until `advance` is called; then all due timers fire immediately and in
 order.
 """
 
@@ -64,7 +64,7 @@ class SystemClock:
 
 @set_module("masthead.server")
 class VirtualClock:
-    """A clock that stands still until it is advanced.
+    """A clock that only `advance` moves.
 
     It belongs to one server at a time: ``run(clock=VirtualClock)`` makes one for the server,
     ``clock=VirtualClock(start)`` uses this one. Advance it through `Server.advance`, which does so in the
@@ -163,7 +163,7 @@ _SECONDS: Final = len("2006-01-02T15:04:05")
 
 
 def stamp(moment: datetime) -> str:
-    """Format a time as metadata has it: whole seconds, in UTC."""
+    """Format a time for metadata: whole seconds, in UTC."""
     if moment.tzinfo is not UTC:  # it nearly always is
         moment = moment.astimezone(UTC)
     return f"{moment.isoformat(timespec='seconds')[:_SECONDS]}Z"

@@ -94,7 +94,7 @@ class ClusterState:
             max_bytes: The size limit of the stored object.
 
         Raises:
-            StatusFailure: If it is larger, or if its definition is gone.
+            StatusFailure: If it is larger, or if its definition was deleted.
             ConversionPending: If a webhook has to convert it first.
         """
         version = str(self.storage.next_revision)

@@ -170,7 +170,7 @@ def _print_stopped() -> None:
     try:
         print("Stopped", flush=True)
     except BrokenPipeError:
-        # The reader is gone; keep Python from flushing again when it exits.
+        # The reader has closed the pipe; keep Python from flushing again when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

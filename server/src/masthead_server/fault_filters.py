@@ -81,7 +81,7 @@ def for_verb(verb: str, where: RequestFilter) -> RequestFilter:
 
 
 def check_where(where: RequestFilter, times: int | None) -> None:
-    """Refuse a fault that could never hit a request, so that a mistake in a test shows at once."""
+    """Refuse a fault that could never hit a request, so that a mistake in a test fails immediately."""
     if unknown := sorted(where.keys() - RequestFilter.__annotations__.keys()):
         raise TypeError(f"there is no filter {unknown[0]!r}; there are {', '.join(RequestFilter.__annotations__)}")
     if times is not None and times < 1:

@@ -12,7 +12,7 @@
 
 Each call adds a `Fault` and returns it: `Fault.hits` counts the requests that it hit, and `Fault.remove`
 removes it. A fault hits the next ``times`` requests that match its filters, or all of them if that is None;
-where several match, the oldest hits. See `RequestFilter` for the filters; those that are left out match
+where several match, the oldest hits. See `RequestFilter` for the filters; omitted ones match
 everything. All methods are thread-safe, and may be called before a request or in the middle of a watch; a
 watch gets the faults of streams when it begins.
 """
@@ -86,7 +86,7 @@ class Fault:
         respond: Makes its response.
         is_in_stream: Whether a watch gets that response as an event.
         data: The message to insert, or what closes a WebSocket.
-        counts_received: Whether the bytes are those that the client sends.
+        counts_received: Whether to count the bytes from the client.
         owner: The faults that it belongs to.
     """
 
@@ -178,16 +178,16 @@ class Faults:
         return self._add(Fault(Effect.REFUSE, {"verb": _CHANGES, **where}, times, respond=conflict_response))
 
     def delay(self, seconds: float, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """Handle requests only after so many seconds of the server's clock, as one that is overloaded.
+        """Delay requests by some seconds of the server's clock, as an overloaded server does.
 
-        Other faults hit the request then. If the client goes away meanwhile, its request has no effect.
+        Other faults hit the request then. If the client disconnects before, its request has no effect.
         """
         if not 0 < seconds < float("inf"):
             raise ValueError(f"a delay is a number of seconds, more than 0, not {seconds}")
         return self._add(Fault(Effect.DELAY, where, times, seconds=seconds))
 
     def lose_response(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
-        """Handle requests, and break the connection in place of the response; writes by default.
+        """Handle requests, and break the connection instead of responding; writes by default.
 
         The client cannot know whether its write was done. It was, unless the server refuses it.
         """
@@ -230,7 +230,7 @@ class Faults:
         return self._add(Fault(Effect.SILENCE, for_verb("watch", where), times, after=after))
 
     def hold_bookmarks(self, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
-        """Hold back bookmarks, the one that ends the initial events among them.
+        """Hold back bookmarks, including the one at the end of the initial events.
 
         When the fault is removed, each watch sends one for all that it held. ``times`` counts bookmarks.
         """

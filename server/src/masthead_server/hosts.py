@@ -38,7 +38,7 @@ def is_loopback(host: str) -> bool:
 
 
 class AllowedHosts:
-    """The host names that requests may use: this machine's own, and those that were chosen.
+    """The host names that requests may use: those of this machine, and configured ones.
 
     Args:
         chosen: Further names and addresses; ``*`` allows any.
@@ -59,7 +59,7 @@ class AllowedHosts:
             origins: Its Origin headers; only browsers send one.
 
         Raises:
-            StatusFailure: If it is refused; the message says how to allow it.
+            StatusFailure: If it is refused; the message explains how to allow it.
         """
         for host in hosts:
             if host not in self._known and not self._allows(_name_in(f"//{host}")):

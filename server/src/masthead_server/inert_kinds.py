@@ -1,4 +1,4 @@
-"""Kinds whose objects are stored and have no effect: the log says so once for each, and clients get a warning."""
+"""Kinds whose objects are stored without any effect: one log line for each kind, and a warning for clients."""
 
 from __future__ import annotations
 

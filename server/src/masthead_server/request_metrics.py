@@ -19,7 +19,7 @@ __all__ = ["CONTENT_TYPE", "RequestMetrics"]
 Labels: TypeAlias = "tuple[tuple[str, str], ...]"
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _MAX_SERIES: Final = 5_000
-"""How many combinations of labels are kept; further requests count as those of an unknown resource."""
+"""Limit of label combinations; further requests count as requests for an unknown resource."""
 _VERBS: Final = {"create": "POST", "update": "PUT"}
 """The verbs that kube-apiserver shows under the name of their method; the others are in upper case."""
 
@@ -29,12 +29,12 @@ _CONNECTS: Final = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
 
 class RequestMetrics:
-    """Counts requests, and writes them out beside what the server holds.
+    """Counts requests, and renders them with the server's gauges.
 
     Args:
         storage: The stored objects, which are counted, too.
         started: When the server started, in seconds since the epoch.
-        build: What ``/version`` says.
+        build: The content of ``/version``.
     """
 
     def __init__(self, storage: Storage, started: float, build: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ class RequestMetrics:
         self._requests: Counter[Labels] = Counter()
 
     def count(self, info: RequestInfo, code: int, *, is_apply: bool = False) -> None:
-        """Count a request whose response begins; apply is a verb of its own here."""
+        """Count a request whose response begins; apply counts as a separate verb."""
         verb = "APPLY" if is_apply else _VERBS.get(info.verb, info.verb.upper())
         labels = _labels_of(info, code, "CONNECT" if info.subresource in _CONNECTS else verb)
         # Paths come from clients, so that their number has no other limit.

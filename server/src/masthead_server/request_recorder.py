@@ -51,7 +51,7 @@ class RecordedRequest:
 class RequestRecorder:
     """Keeps the last requests, and the bodies of the last of those, within bounds of number and bytes.
 
-    Requests that failed authentication are kept apart, so that they cannot displace the others.
+    Requests that failed authentication have a separate list, so that they cannot displace the others.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class _Recent:
     Args:
         count: How many.
         heads: Bytes of everything but bodies.
-        bodies: Bytes of bodies; the newest is kept whatever its size.
+        bodies: Bytes of bodies; the newest always stays.
     """
 
     def __init__(self, count: int, *, heads: int, bodies: int) -> None:
@@ -86,7 +86,7 @@ class _Recent:
     def add(self, order: int, request: RecordedRequest) -> None:
         self.entries.append((order, request))
         self._head_bytes += _size_of_head(request)
-        # The newest request is kept however large its head is.
+        # The newest request stays, whatever the size of its head.
         while len(self.entries) > self._count or (self._head_bytes > self._heads and len(self.entries) > 1):
             self._drop_oldest()
         if not request.body:

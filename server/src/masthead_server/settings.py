@@ -131,7 +131,7 @@ class Settings:
         return ("localhost", "127.0.0.1", "::1", *chosen)
 
     def certificates(self) -> Certificates:
-        """Issue certificates: by an authority that is kept beside the data file, if there is one.
+        """Issue certificates, by an authority that is stored with the data file, if any.
 
         Raises:
             ConfigError: If trustme is not installed, or the file of the authority cannot be used.
@@ -143,7 +143,7 @@ class Settings:
         return Certificates(self.names()) if self.tls else shared_certificates(self.names())
 
     def resolve_token(self) -> str | None:
-        """Return the bearer token. A random one is kept beside the data file, if there is one: kubeconfigs stay valid.
+        """Return the bearer token. A random one is stored with the data file, if any, so that kubeconfigs stay valid.
 
         Raises:
             ConfigError: If the file of the token cannot be used.

@@ -1,6 +1,6 @@
 """The journal in an SQLite file, from which a server loads its objects.
 
-Write-ahead logging, one transaction a record: what was acknowledged survives the death of the process at any
+Write-ahead logging, one transaction per record: an acknowledged write survives the death of the process at any
 moment. (Against the loss of power it is as safe as SQLite's NORMAL level: a consistent file, perhaps without
 the last writes.) The file belongs to one server at a time.
 """
@@ -42,7 +42,7 @@ _SCHEMA: Final = f"""
     PRAGMA application_id = {_APPLICATION};
     PRAGMA user_version = {_FORMAT};
 """
-# Drops what was superseded or deleted by then.
+# Drops superseded and deleted states.
 _COMPACT: Final = """
     DELETE FROM record WHERE revision <= :upto AND (is_deleted OR revision NOT IN (
         SELECT max(revision) FROM record WHERE revision <= :upto GROUP BY resource, key
@@ -58,7 +58,7 @@ _MEANINGS: Final = {
     "readonly": "is in a folder that cannot be written. Get the right to write there",
     "full": "does not fit on the disk. Make room",
 }
-"""What SQLite's errors mean to whoever starts a server."""
+"""SQLite's errors, explained for the user who starts a server."""
 
 _MAGIC: Final = b"SQLite format 3\0"
 _RAW: Final = json_decoder(msgspec.Raw)
@@ -66,7 +66,7 @@ _RAW: Final = json_decoder(msgspec.Raw)
 
 
 class DataFileError(ConfigError):
-    """The file cannot be used: another server has it, it is not writable, or it is not a data file."""
+    """The file cannot be used: another server uses it, it is not writable, or it is not a data file."""
 
 
 class SqliteJournal:
@@ -85,7 +85,7 @@ class SqliteJournal:
         self._is_valid = is_valid
         try:
             # Done by hand, as SQLite's message for a file that is not writable is no help, and as the file
-            # has secrets in it. Files that SQLite creates beside it have the same mode; those that exist may
+            # has secrets in it. SQLite creates its auxiliary files with the same mode; existing ones may
             # have another.
             make_private(path)
             for beside in _BESIDE:
@@ -96,7 +96,7 @@ class SqliteJournal:
                 f"cannot write {error.filename or path}: {error.strerror}. "
                 "Name a file that you may write, in a folder that exists."
             ) from None
-        # The server's loop may run in another thread than the one that opened it, but never in two.
+        # The server's loop may run in another thread than the constructor, but never in two.
         self._db = sqlite3.connect(path, isolation_level=None, timeout=0, check_same_thread=False)
         try:
             self._prepare()
@@ -147,7 +147,7 @@ class SqliteJournal:
             self._db.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
 
     def compact(self, revision: int) -> None:
-        """Drop what was superseded at or before a revision.
+        """Drop states that were superseded at or before a revision.
 
         Raises:
             JournalError: If it could not be dropped; then nothing was.
@@ -162,7 +162,7 @@ class SqliteJournal:
         self._db.close()
 
     def _prepare(self) -> None:
-        # Held from the first write until the end, so that a second server fails at once.
+        # Held from the first write until the end, so that a second server fails immediately.
         self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
         application = self._db.execute("PRAGMA application_id").fetchone()[0]
         kept_format = self._db.execute("PRAGMA user_version").fetchone()[0]

@@ -101,7 +101,7 @@ class Journal(Protocol):
         ...
 
     def compact(self, revision: int) -> None:
-        """Drop what was superseded at or before a revision.
+        """Drop states that were superseded at or before a revision.
 
         Raises:
             JournalError: If it could not be dropped; then nothing was.
@@ -172,7 +172,7 @@ class RecordTable:
         self.log.append(record)
 
     def compact(self, revision: int) -> None:
-        """Drop what was superseded at or before a revision."""
+        """Drop states that were superseded at or before a revision."""
         end = bisect_right(self.log, revision, key=_revision_of)
         gone: set[str] = set()
         for record in self.log[:end]:
@@ -231,7 +231,7 @@ class Storage:
     """All tables, and the one revision that numbers their writes.
 
     Args:
-        journal: Stores records beyond the life of the process; its records are loaded at once.
+        journal: Stores records beyond the life of the process; the constructor loads its records.
         window: How many revisions of history to keep at least; older ones are compacted on writes.
         most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and
             deletions.
@@ -307,7 +307,7 @@ class Storage:
             raise CompactedError(revision, self.compacted)
 
     def compact(self, revision: int | None = None) -> int:
-        """Drop what was superseded at or before a revision, the present one by default.
+        """Drop states that were superseded at or before a revision, by default the present one.
 
         Returns:
             The revision of the last compaction.

@@ -30,7 +30,7 @@ class Certificates:
 
     Args:
         names: The names and addresses of the server.
-        file: Where the authority is kept, readable by its owner alone, so that clients trust the server after a
+        file: The file of the authority, readable by its owner alone, so that clients trust the server after a
             restart; None to keep it in memory.
 
     Raises:
