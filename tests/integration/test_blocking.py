@@ -55,9 +55,10 @@ def connections_to(server: Server) -> int:
     """The number of this process's sockets connected to the server, without the server's own ends."""
     port = int(server.url.rpartition(":")[2])
     found = 0
-    for each in Path("/proc/self/fd").iterdir():
-        with suppress(OSError), socket.socket(fileno=os.dup(int(each.name))) as copy:
-            found += copy.getpeername()[1] == port
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError), socket.socket(fileno=os.dup(int(descriptor.name))) as copy:
+            # An event loop has a pair of Unix sockets, whose peers have no port.
+            found += copy.family != socket.AF_UNIX and copy.getpeername()[1] == port
     return found
 
 

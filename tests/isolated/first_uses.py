@@ -177,7 +177,7 @@ def extracted(_: random.Random) -> None:
     entry = {"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": fields}
     data = pod()
     data["metadata"]["managedFields"] = [entry]
-    mine = importlib.import_module("masthead").extract(core().Pod.from_dict(data), "us").to_dict()
+    mine = importlib.import_module("masthead.managed_fields").extract(core().Pod.from_dict(data), "us").to_dict()
     limits = {"limits": {"cpu": "500m"}}
     expected = [{"name": "web", "ports": [{"containerPort": 80}], "resources": limits}]
     assert mine["spec"] == {"containers": expected, "hostNetwork": False}, mine
