@@ -455,6 +455,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "masthead.rest": {
         "masthead._rest.call": ["Call", "Subject"],
+        "masthead._rest.options": ["RequestOptions"],
         "masthead._rest.rate_limiter": ["RateLimit"],
         "masthead._rest.response": ["Response"],
         "masthead._rest.settings": ["RestSettings"],

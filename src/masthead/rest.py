@@ -7,6 +7,7 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead._rest.call import Call as Call
     from masthead._rest.call import Subject as Subject
+    from masthead._rest.options import RequestOptions as RequestOptions
     from masthead._rest.rate_limiter import RateLimit as RateLimit
     from masthead._rest.response import Response as Response
     from masthead._rest.settings import RestSettings as RestSettings
@@ -21,6 +22,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "Call": "masthead._rest.call",
             "RateLimit": "masthead._rest.rate_limiter",
+            "RequestOptions": "masthead._rest.options",
             "Reservation": "masthead._sansio.token_bucket",
             "Response": "masthead._rest.response",
             "ResponseStream": "masthead._sync.response_stream",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, Unpack
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -19,12 +19,12 @@ from masthead._client.proxy_names import (
 from masthead._client.proxy_stream import ProxyStream
 from masthead._meta.object import Object
 from masthead._module import set_module
+from masthead._rest.options import RequestOptions, RequestParameters
 from masthead._rest.proxied import ProxyResponse  # noqa: TC001 - help() and inspect read the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
-    from masthead._meta.secret import Secret
     from masthead._rest.call import Call
     from masthead._rest.client import RestClient
 
@@ -53,129 +53,77 @@ class ResourceProxy:
         self._rest = rest
         self._base = base
 
-    async def get(
-        self,
-        path: str = "/",
-        *,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> ProxyResponse:
-        """GET a path. The options are those of `request`.
+    async def get(self, path: str = "/", **options: Unpack[RequestOptions]) -> ProxyResponse:
+        """GET a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return await self.request("GET", path, query=query, headers=headers, timeout=timeout)
+        return await self.request("GET", path, **options)
 
-    async def head(
-        self,
-        path: str = "/",
-        *,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> ProxyResponse:
-        """HEAD a path: a GET without the body. The options are those of `request`.
+    async def head(self, path: str = "/", **options: Unpack[RequestOptions]) -> ProxyResponse:
+        """HEAD a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return await self.request("HEAD", path, query=query, headers=headers, timeout=timeout)
+        return await self.request("HEAD", path, **options)
 
-    async def delete(
-        self,
-        path: str = "/",
-        *,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> ProxyResponse:
-        """DELETE a path. The options are those of `request`.
+    async def delete(self, path: str = "/", **options: Unpack[RequestOptions]) -> ProxyResponse:
+        """DELETE a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return await self.request("DELETE", path, query=query, headers=headers, timeout=timeout)
+        return await self.request("DELETE", path, **options)
 
     async def post(
-        self,
-        path: str = "/",
-        body: bytes = b"",
-        *,
-        content_type: str = OCTETS,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str = "/", body: bytes = b"", *, content_type: str = OCTETS, **options: Unpack[RequestOptions]
     ) -> ProxyResponse:
-        """POST a body to a path. The options are those of `request`.
+        """POST a body to a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return await self.request(
-            "POST", path, body=body, content_type=content_type, query=query, headers=headers, timeout=timeout
-        )
+        return await self.request("POST", path, body=body, content_type=content_type, **options)
 
     async def put(
-        self,
-        path: str = "/",
-        body: bytes = b"",
-        *,
-        content_type: str = OCTETS,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str = "/", body: bytes = b"", *, content_type: str = OCTETS, **options: Unpack[RequestOptions]
     ) -> ProxyResponse:
-        """PUT a body to a path. The options are those of `request`.
+        """PUT a body to a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return await self.request(
-            "PUT", path, body=body, content_type=content_type, query=query, headers=headers, timeout=timeout
-        )
+        return await self.request("PUT", path, body=body, content_type=content_type, **options)
 
     async def patch(
-        self,
-        path: str = "/",
-        body: bytes = b"",
-        *,
-        content_type: str = OCTETS,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str = "/", body: bytes = b"", *, content_type: str = OCTETS, **options: Unpack[RequestOptions]
     ) -> ProxyResponse:
-        """PATCH a path. The options are those of `request`.
+        """PATCH a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return await self.request(
-            "PATCH", path, body=body, content_type=content_type, query=query, headers=headers, timeout=timeout
-        )
+        return await self.request("PATCH", path, body=body, content_type=content_type, **options)
 
     async def request(
         self,
         method: str,
         path: str = "/",
         *,
-        query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = OCTETS,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> ProxyResponse:
         """Send a request, and read the response to its end, up to the client's ``max_response_bytes``.
 
         Args:
             method: The HTTP method.
             path: The path, perhaps with a query. Characters that need it are escaped; existing escapes stay.
-            query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
@@ -185,7 +133,7 @@ class ResourceProxy:
             MastheadError: As all calls.
         """
         base = await self._base()
-        call = _proxy_call(base, method, path, query, body, content_type, headers, timeout)
+        call = _proxy_call(base, method, path, body, content_type, **options)
         return await self._rest.exchange(call)
 
     def stream(
@@ -193,12 +141,10 @@ class ResourceProxy:
         method: str,
         path: str = "/",
         *,
-        query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = OCTETS,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
         read_timeout: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> ProxyStream:
         """Send a request whose response is read as it arrives, in constant memory.
 
@@ -211,18 +157,16 @@ class ResourceProxy:
         Args:
             method: The HTTP method.
             path: The path, as for `request`.
-            query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
-            timeout: Timeout until the response begins, in seconds; None for the client's default.
             read_timeout: Seconds without a byte after which the response is considered dead; None for the client's
                 default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
         """
 
         async def make() -> Call:
             base = await self._base()
-            made = _proxy_call(base, method, path, query, body, content_type, headers, timeout)
+            made = _proxy_call(base, method, path, body, content_type, **options)
             return msgspec.structs.replace(made, read_timeout=read_timeout)
 
         return ProxyStream(self._rest, make)
@@ -259,17 +203,16 @@ def _proxy_call(
     base: Call,
     method: str,
     path: str,
-    query: Mapping[str, str] | None,
     body: bytes | None,
     content_type: str,
-    headers: Mapping[str, str | Secret] | None,
-    timeout: float | None,
+    **options: Unpack[RequestOptions],
 ) -> Call:
     """The call of a request to a backend.
 
     Raises:
         ArgumentError: If the path leads elsewhere, a header is not for the backend, or something is of another type.
     """
+    parameters = RequestParameters(**options)
     path, _, written = checked_text("path", path).partition("?")
     own = parse_qsl(written, keep_blank_values=True)
     method = checked_text("method", method).upper()
@@ -278,11 +221,11 @@ def _proxy_call(
         method=method,
         path=base.path + escaped_path(path),
         subject=msgspec.structs.replace(base.subject, verb=method.lower()),
-        query=(*own, *checked_query(query).items()),
+        query=(*own, *checked_query(parameters.query).items()),
         body=checked_body(body),
         content_type=checked_text("content_type", content_type),
         accept="*/*",
-        headers=tuple(checked_headers(headers).items()),
-        timeout=timeout,
+        headers=tuple(checked_headers(parameters.headers).items()),
+        timeout=parameters.timeout,
         is_proxied=True,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -17,6 +17,7 @@ from masthead._rest.call_guard import explain_closed
 from masthead._rest.call_metrics import CallMetrics
 from masthead._rest.deadline import Deadline
 from masthead._rest.lifetime import ClientLifetime
+from masthead._rest.options import RequestOptions, RequestParameters
 from masthead._rest.prepared_call import prepare_call
 from masthead._rest.proxied import ProxyResponse
 from masthead._rest.rate_limiter import RateLimiter
@@ -31,10 +32,9 @@ from masthead.errors import ClosedError, ProtocolError
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from masthead._auth.credentials import Credentials
-    from masthead._meta.secret import Secret
     from masthead._transport.contract import Transport, TransportResponse
     from masthead._transport.websocket import Handshake, WebSocket
 
@@ -206,127 +206,74 @@ class RestClient:
         )
         return await self._run(upgrade, functools.partial(self._upgrade, handshake), limit, is_upgrade=True)
 
-    async def get(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        accept: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
+    async def get(self, path: str, *, accept: str = JSON, **options: Unpack[RequestOptions]) -> Response:
         """GET a path.
 
         Args:
             path: The path, already escaped.
-            query: Query parameters, not escaped.
             accept: The ``Accept`` header.
-            headers: Additional headers. A secret value, such as another ``Authorization``, can be a
-                `masthead.auth.Secret`, which is hidden in tracebacks.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return await self.call(_raw("GET", path, query, accept=accept, headers=headers, timeout=timeout))
+        return await self.call(_raw("GET", path, accept=accept, **options))
 
-    async def delete(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
-        """DELETE a path; DeleteOptions go into the body.
+    async def delete(self, path: str, *, body: bytes | None = None, **options: Unpack[RequestOptions]) -> Response:
+        """DELETE a path; DeleteOptions go into the body. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return await self.call(_raw("DELETE", path, query, body, headers=headers, timeout=timeout))
+        return await self.call(_raw("DELETE", path, body, **options))
 
     async def post(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        query: Mapping[str, str] | None = None,
-        content_type: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str, body: bytes, *, content_type: str = JSON, **options: Unpack[RequestOptions]
     ) -> Response:
-        """POST a body to a path.
+        """POST a body to a path. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return await self.call(_raw("POST", path, query, body, content_type, headers=headers, timeout=timeout))
+        return await self.call(_raw("POST", path, body, content_type, **options))
 
     async def put(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        query: Mapping[str, str] | None = None,
-        content_type: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str, body: bytes, *, content_type: str = JSON, **options: Unpack[RequestOptions]
     ) -> Response:
-        """PUT a body to a path.
+        """PUT a body to a path. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return await self.call(_raw("PUT", path, query, body, content_type, headers=headers, timeout=timeout))
+        return await self.call(_raw("PUT", path, body, content_type, **options))
 
-    async def patch(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        content_type: str,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
-        """PATCH a path; the content type names the kind of patch.
+    async def patch(self, path: str, body: bytes, *, content_type: str, **options: Unpack[RequestOptions]) -> Response:
+        """PATCH a path; the content type names the kind of patch. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return await self.call(_raw("PATCH", path, query, body, content_type, headers=headers, timeout=timeout))
+        return await self.call(_raw("PATCH", path, body, content_type, **options))
 
     async def request(
         self,
         method: str,
         path: str,
         *,
-        query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = JSON,
         accept: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Response:
-        """Make a call with any HTTP method. The path may contain a query.
+        """Make a call with any HTTP method. The path may contain a query. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`; or if the path is invalid.
         """
-        return await self.call(
-            _raw(method, path, query, body, content_type, accept=accept, headers=headers, timeout=timeout)
-        )
+        return await self.call(_raw(method, path, body, content_type, accept=accept, **options))
 
     async def stream(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        accept: str = "*/*",
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-        read_timeout: float | None = None,
+        self, path: str, *, accept: str = "*/*", read_timeout: float | None = None, **options: Unpack[RequestOptions]
     ) -> ResponseStream:
         """GET a path, and read the response as it arrives.
 
@@ -338,17 +285,15 @@ class RestClient:
 
         Args:
             path: The path, already escaped.
-            query: Query parameters, not escaped.
             accept: The ``Accept`` header.
-            headers: Additional headers.
-            timeout: Seconds until the response begins; None for the client's default.
             read_timeout: Seconds without a byte after which the connection is considered dead; None for the client's
                 default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `call`.
         """
-        call = _raw("GET", path, query, accept=accept, headers=headers, timeout=timeout)
+        call = _raw("GET", path, accept=accept, **options)
         return await self.open(msgspec.structs.replace(call, read_timeout=read_timeout))
 
     async def close(self) -> None:
@@ -426,15 +371,15 @@ async def _read_all(response: TransportResponse) -> bytes:
 def _raw(
     method: str,
     path: str,
-    query: Mapping[str, str] | None = None,
     body: bytes | None = None,
     content_type: str = JSON,
     *,
     accept: str = JSON,
-    headers: Mapping[str, str | Secret] | None = None,
-    timeout: float | None = None,
+    **options: Unpack[RequestOptions],
 ) -> Call:
     """A call of a raw path; a query in the path comes before `query`."""
+    parameters = RequestParameters(**options)
+    query, headers = parameters.query, parameters.headers
     path, has_query, text = path.partition("?")
     # Blank values count: `?watch` alone is a parameter.
     own = parse_qsl(text, keep_blank_values=True) if has_query else []
@@ -448,5 +393,5 @@ def _raw(
         content_type=content_type,
         accept=accept,
         headers=tuple(headers.items()) if headers else (),
-        timeout=timeout,
+        timeout=parameters.timeout,
     )

@@ -16,10 +16,10 @@ from masthead._sync.facade import Facade
 from masthead._sync.proxy_stream import ProxyStream
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typing import Unpack
 
     from masthead._client.proxy_verbs import ProxyVerbs as AsyncProxyVerbs
-    from masthead._meta.secret import Secret
+    from masthead._rest.options import RequestOptions
     from masthead._rest.proxied import ProxyResponse
 
 __all__ = ["ProxyVerbs", "ResourceProxy"]
@@ -64,129 +64,77 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
     and removes it: the backend never gets one.
     """
 
-    def get(
-        self,
-        path: str = "/",
-        *,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> ProxyResponse:
-        """GET a path. The options are those of `request`.
+    def get(self, path: str = "/", **options: Unpack[RequestOptions]) -> ProxyResponse:
+        """GET a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return self._portal.call(self._async.get(path, query=query, headers=headers, timeout=timeout))
+        return self._portal.call(self._async.get(path, **options))
 
-    def head(
-        self,
-        path: str = "/",
-        *,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> ProxyResponse:
-        """HEAD a path: a GET without the body. The options are those of `request`.
+    def head(self, path: str = "/", **options: Unpack[RequestOptions]) -> ProxyResponse:
+        """HEAD a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return self._portal.call(self._async.head(path, query=query, headers=headers, timeout=timeout))
+        return self._portal.call(self._async.head(path, **options))
 
-    def delete(
-        self,
-        path: str = "/",
-        *,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> ProxyResponse:
-        """DELETE a path. The options are those of `request`.
+    def delete(self, path: str = "/", **options: Unpack[RequestOptions]) -> ProxyResponse:
+        """DELETE a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return self._portal.call(self._async.delete(path, query=query, headers=headers, timeout=timeout))
+        return self._portal.call(self._async.delete(path, **options))
 
     def post(
-        self,
-        path: str = "/",
-        body: bytes = b"",
-        *,
-        content_type: str = OCTETS,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str = "/", body: bytes = b"", *, content_type: str = OCTETS, **options: Unpack[RequestOptions]
     ) -> ProxyResponse:
-        """POST a body to a path. The options are those of `request`.
+        """POST a body to a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return self._portal.call(
-            self._async.post(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.post(path, body, content_type=content_type, **options))
 
     def put(
-        self,
-        path: str = "/",
-        body: bytes = b"",
-        *,
-        content_type: str = OCTETS,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str = "/", body: bytes = b"", *, content_type: str = OCTETS, **options: Unpack[RequestOptions]
     ) -> ProxyResponse:
-        """PUT a body to a path. The options are those of `request`.
+        """PUT a body to a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return self._portal.call(
-            self._async.put(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.put(path, body, content_type=content_type, **options))
 
     def patch(
-        self,
-        path: str = "/",
-        body: bytes = b"",
-        *,
-        content_type: str = OCTETS,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        self, path: str = "/", body: bytes = b"", *, content_type: str = OCTETS, **options: Unpack[RequestOptions]
     ) -> ProxyResponse:
-        """PATCH a path. The options are those of `request`.
+        """PATCH a path. The options are ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `request`.
         """
-        return self._portal.call(
-            self._async.patch(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.patch(path, body, content_type=content_type, **options))
 
     def request(
         self,
         method: str,
         path: str = "/",
         *,
-        query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = OCTETS,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> ProxyResponse:
         """Send a request, and read the response to its end, up to the client's ``max_response_bytes``.
 
         Args:
             method: The HTTP method.
             path: The path, perhaps with a query. Characters that need it are escaped; existing escapes stay.
-            query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
@@ -195,23 +143,17 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
             NameFormatError: If the name has another form than ``name``, ``name:port`` or ``scheme:name:port``.
             MastheadError: As all calls.
         """
-        return self._portal.call(
-            self._async.request(
-                method, path, query=query, body=body, content_type=content_type, headers=headers, timeout=timeout
-            )
-        )
+        return self._portal.call(self._async.request(method, path, body=body, content_type=content_type, **options))
 
     def stream(
         self,
         method: str,
         path: str = "/",
         *,
-        query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = OCTETS,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
         read_timeout: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> ProxyStream:
         """Send a request whose response is read as it arrives, in constant memory.
 
@@ -224,24 +166,15 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         Args:
             method: The HTTP method.
             path: The path, as for `request`.
-            query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
-            timeout: Timeout until the response begins, in seconds; None for the client's default.
             read_timeout: Seconds without a byte after which the response is considered dead; None for the client's
                 default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
         """
         return ProxyStream(
             self._portal,
             self._async.stream(
-                method,
-                path,
-                query=query,
-                body=body,
-                content_type=content_type,
-                headers=headers,
-                timeout=timeout,
-                read_timeout=read_timeout,
+                method, path, body=body, content_type=content_type, read_timeout=read_timeout, **options
             ),
         )

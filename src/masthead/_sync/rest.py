@@ -11,9 +11,9 @@ from masthead._sync.facade import Facade
 from masthead._sync.response_stream import ResponseStream
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from typing import Unpack
 
-    from masthead._meta.secret import Secret
+    from masthead._rest.options import RequestOptions
     from masthead._rest.response import Response
 
 __all__ = ["RestClient"]
@@ -45,142 +45,72 @@ class RestClient(Facade[AsyncRestClient]):
         """Whether the server has ever responded."""
         return self._async.has_reached
 
-    def get(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        accept: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
+    def get(self, path: str, *, accept: str = JSON, **options: Unpack[RequestOptions]) -> Response:
         """GET a path.
 
         Args:
             path: The path, already escaped.
-            query: Query parameters, not escaped.
             accept: The ``Accept`` header.
-            headers: Additional headers. A secret value, such as another ``Authorization``, can be a
-                `masthead.auth.Secret`, which is hidden in tracebacks.
-            timeout: Timeout of the whole call, in seconds; None for the client's default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return self._portal.call(self._async.get(path, query=query, accept=accept, headers=headers, timeout=timeout))
+        return self._portal.call(self._async.get(path, accept=accept, **options))
 
-    def delete(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
-        """DELETE a path; DeleteOptions go into the body.
+    def delete(self, path: str, *, body: bytes | None = None, **options: Unpack[RequestOptions]) -> Response:
+        """DELETE a path; DeleteOptions go into the body. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return self._portal.call(self._async.delete(path, query=query, body=body, headers=headers, timeout=timeout))
+        return self._portal.call(self._async.delete(path, body=body, **options))
 
-    def post(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        query: Mapping[str, str] | None = None,
-        content_type: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
-        """POST a body to a path.
+    def post(self, path: str, body: bytes, *, content_type: str = JSON, **options: Unpack[RequestOptions]) -> Response:
+        """POST a body to a path. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return self._portal.call(
-            self._async.post(path, body, query=query, content_type=content_type, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.post(path, body, content_type=content_type, **options))
 
-    def put(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        query: Mapping[str, str] | None = None,
-        content_type: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
-        """PUT a body to a path.
+    def put(self, path: str, body: bytes, *, content_type: str = JSON, **options: Unpack[RequestOptions]) -> Response:
+        """PUT a body to a path. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return self._portal.call(
-            self._async.put(path, body, query=query, content_type=content_type, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.put(path, body, content_type=content_type, **options))
 
-    def patch(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        content_type: str,
-        query: Mapping[str, str] | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-    ) -> Response:
-        """PATCH a path; the content type names the kind of patch.
+    def patch(self, path: str, body: bytes, *, content_type: str, **options: Unpack[RequestOptions]) -> Response:
+        """PATCH a path; the content type names the kind of patch. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`.
         """
-        return self._portal.call(
-            self._async.patch(path, body, content_type=content_type, query=query, headers=headers, timeout=timeout)
-        )
+        return self._portal.call(self._async.patch(path, body, content_type=content_type, **options))
 
     def request(
         self,
         method: str,
         path: str,
         *,
-        query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = JSON,
         accept: str = JSON,
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Response:
-        """Make a call with any HTTP method. The path may contain a query.
+        """Make a call with any HTTP method. The path may contain a query. The other options are those of `get`.
 
         Raises:
             MastheadError: As `call`; or if the path is invalid.
         """
         return self._portal.call(
-            self._async.request(
-                method,
-                path,
-                query=query,
-                body=body,
-                content_type=content_type,
-                accept=accept,
-                headers=headers,
-                timeout=timeout,
-            )
+            self._async.request(method, path, body=body, content_type=content_type, accept=accept, **options)
         )
 
     def stream(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        accept: str = "*/*",
-        headers: Mapping[str, str | Secret] | None = None,
-        timeout: float | None = None,
-        read_timeout: float | None = None,
+        self, path: str, *, accept: str = "*/*", read_timeout: float | None = None, **options: Unpack[RequestOptions]
     ) -> ResponseStream:
         """GET a path, and read the response as it arrives.
 
@@ -192,23 +122,17 @@ class RestClient(Facade[AsyncRestClient]):
 
         Args:
             path: The path, already escaped.
-            query: Query parameters, not escaped.
             accept: The ``Accept`` header.
-            headers: Additional headers.
-            timeout: Seconds until the response begins; None for the client's default.
             read_timeout: Seconds without a byte after which the connection is considered dead; None for the client's
                 default.
+            options: ``query``, ``headers`` and ``timeout``; see `RequestOptions`.
 
         Raises:
             MastheadError: As `call`.
         """
         return ResponseStream(
             self._portal,
-            self._portal.call(
-                self._async.stream(
-                    path, query=query, accept=accept, headers=headers, timeout=timeout, read_timeout=read_timeout
-                )
-            ),
+            self._portal.call(self._async.stream(path, accept=accept, read_timeout=read_timeout, **options)),
         )
 
     def close(self) -> None:

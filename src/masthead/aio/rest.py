@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from masthead._rest.call import Subject as Subject
     from masthead._rest.client import RestClient as RestClient
     from masthead._rest.connect import connect as connect
+    from masthead._rest.options import RequestOptions as RequestOptions
     from masthead._rest.rate_limiter import RateLimit as RateLimit
     from masthead._rest.response import Response as Response
     from masthead._rest.response_stream import ResponseStream as ResponseStream
@@ -26,6 +27,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
         {
             "Call": "masthead._rest.call",
             "RateLimit": "masthead._rest.rate_limiter",
+            "RequestOptions": "masthead._rest.options",
             "Reservation": "masthead._sansio.token_bucket",
             "Response": "masthead._rest.response",
             "ResponseStream": "masthead._rest.response_stream",

@@ -48,7 +48,6 @@ class PodDialer:
         self._resolver = resolver
         self._reconnect = reconnect
         self._spare: PodTunnel | None = None
-        # Before the request, so that a later suspicion is not lost.
         self._is_suspect = False
         self._has_news = asyncio.Event()
         self._has_pod = asyncio.Event()
@@ -152,6 +151,7 @@ class PodDialer:
             self._has_news.clear()
 
     async def _is_gone(self) -> bool:
+        # Before the request, so that a later suspicion is not lost.
         self._is_suspect = False
         try:
             return await self._resolver.is_gone(self.target)
