@@ -135,8 +135,6 @@ class _Parser:
             case _:
                 self._parse_escape_sequence(start)
 
-    # Pieces
-
     def _push(self, piece: Piece) -> None:
         if piece.height > _MAX_HEIGHT:
             raise PatternError("expression nests too deeply", self._text)
@@ -157,8 +155,6 @@ class _Parser:
         whole = one_of([*group.branches, joined(group.pieces)])
         self._size += 2 * len(group.branches)
         return whole
-
-    # Groups
 
     def _parse_group(self, start: int) -> None:
         if not self._text.startswith("?", self._at):
@@ -223,8 +219,6 @@ class _Parser:
         self._flags = group.flags
         self._size -= len(whole.code)
         self._push(Piece(whole.code, whole.copies, whole.height + group.captures))
-
-    # Repetitions
 
     def _parse_counted_repeat(self, start: int, repeat_start: int | None) -> None:
         counts = self._read_counts()
@@ -291,8 +285,6 @@ class _Parser:
         code = repeated(body.code, least, most, prefers_few=prefers_few)
         self._push(Piece(code, copies, body.height + 1))
         self._repeat_start = start
-
-    # Escapes and classes
 
     def _parse_escape_sequence(self, start: int) -> None:
         sign = self._text[self._at : self._at + 1]

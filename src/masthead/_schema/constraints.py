@@ -93,9 +93,6 @@ def _invalid(path: str, value: Json, text: str, reason: str = "FieldValueInvalid
     return Finding(text, path, reason, value, text)
 
 
-# Types
-
-
 def kind_of(value: Json) -> str:
     """Return the name of a value's type in a schema."""
     return _KINDS[type(value)]
@@ -113,6 +110,7 @@ def type_finding(schema: Schema, value: Json, path: str) -> Finding | None:
     types = type_names(schema)
     kind = kind_of(value)
     if value is None:
+        # A schema without a type allows null, as the server's validator does.
         wrong = bool(types) and not schema.nullable
         return _wrong_type(path, ",".join(types), kind) if wrong else None
     # kube-apiserver treats some format names as types. A schema without type and format allows anything.
@@ -121,12 +119,15 @@ def type_finding(schema: Schema, value: Json, path: str) -> Finding | None:
         return None
     fits = (
         kind in types
+        # JSON does not distinguish 1 and 1.0, and so the server accepts either for the other.
         or (kind == "number" and "integer" in types and is_integral(value))
         or (kind == "integer" and "number" in types)
     )
     is_text = isinstance(value, str | list)
+    # The message names the format instead of the type, and Go's format of the value.
     if name and not is_text and not fits:
         return _wrong_type(path, name, _NUMBER_FORMATS.get(kind, ""))
+    # A text may satisfy a format; whether it does is checked with the other constraints of strings.
     if name and is_text and "integer" not in types and "number" not in types:
         return None
     return None if fits else _wrong_type(path, ",".join(types), kind)
@@ -143,11 +144,9 @@ def is_integral(number: float) -> bool:
         return False
     if number == int(number):
         return True
+    # Go's validator tolerates rounding errors above one.
     whole = float(int(number))
     return number > 1 and (number - whole) / (number + whole) < _EPSILON
-
-
-# Enumerations
 
 
 def enum_finding(schema: Schema, value: Json, path: str) -> Finding | None:
@@ -167,8 +166,10 @@ def not_supported_text(names: list[str]) -> str:
 
 def _equals(value: Json, member: Json) -> bool:
     """Compare as Go does after it has converted the value to the type of the member."""
+    # Null equals no member, not even null.
     if type(value) is type(member):
         return value is not None and same_value(value, member)
+    # Go converts the value to the type of the member where that is possible.
     if type(value) is int and type(member) is float:
         return float(value) == member
     if type(value) is float and type(member) is int:
@@ -200,9 +201,6 @@ def identity(value: object) -> object:
     return (type(value), value)
 
 
-# Strings
-
-
 def string_findings(schema: Schema, value: str, path: str) -> Iterator[Finding]:
     """Check the length and pattern of a string, of which the first failure counts, and its format."""
     yield from _length_and_pattern(schema, value, path)
@@ -216,6 +214,7 @@ def _length_and_pattern(schema: Schema, value: str, path: str) -> Iterator[Findi
     if schema.max_length is not None and len(value) > schema.max_length:
         text = f"{path} in body should be at most {schema.max_length} chars long"
         yield Finding(text, path, "FieldValueTooLong", "", _too_long_text(schema.max_length))
+    # At most one of these is reported: the server returns at the first violation.
     elif schema.min_length is not None and len(value) < schema.min_length:
         yield _invalid(path, value, f"{path} in body should be at least {schema.min_length} chars long")
     elif schema.pattern and (problem := pattern_problem(schema.pattern, value)) is not None:
@@ -232,13 +231,11 @@ def pattern_problem(pattern: str, value: str) -> str | None:
     """Return what follows the pattern in the text; None if the value matches."""
     try:
         return None if compile_pattern(pattern).search(value) else ""
+    # An invalid pattern fails every value, with the reason in the message.
     except PatternError as error:
         return f", but pattern is invalid: {error}"
     except MatchLimitError as error:
         return f", but {error}"
-
-
-# Numbers
 
 
 def number_findings(schema: Schema, value: float, path: str) -> Iterator[Finding]:
@@ -269,6 +266,7 @@ def _range_finding(schema: Schema, value: float, what: str, path: str) -> Findin
     name = checked_format(schema)
     if type_name == "integer":
         limit = _INT32 if name == "int32" else _INT64
+        # int64 is the default format of integers.
         wrong = value != int(value) or not -limit <= value < limit if math.isfinite(value) else True
     else:
         wrong = type_name == "number" and name == "float" and abs(value) >= _MAX_FLOAT32
@@ -288,12 +286,14 @@ def _boundary(schema: Schema, limit: float, what: str, path: str) -> Iterator[Fi
 
 def _comparable(schema: Schema, value: float, limit: float) -> tuple[float, float]:
     """Return a number and its limit as they are compared: an integer's limit is cut to an integer."""
+    # Integers are compared as integers if the limit is a valid integer of the format, too.
     if isinstance(value, int) and _range_finding(schema, float(limit), "", "") is None:
         return value, _as_int64(float(limit))
     return float(value), float(limit)
 
 
 def _as_int64(number: float) -> int:
+    # The result of Go's conversion of an out-of-range float on amd64.
     return int(number) if -_INT64 <= number < _INT64 else -_INT64
 
 
@@ -309,6 +309,7 @@ def _multiple(schema: Schema, value: float, factor: float, path: str) -> Iterato
 def _is_multiple(number: float, divisor: float) -> bool:
     if isinstance(number, int):
         return number % divisor == 0
+    # Multiplying is more exact than dividing by a fraction; the server does the same.
     return is_integral(1 / divisor * number if divisor < 1 else number / divisor)
 
 

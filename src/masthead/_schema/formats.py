@@ -47,8 +47,6 @@ def _fully(pattern: str) -> Callable[[str], bool]:
     return lambda text: matches(text) is not None
 
 
-# Dates and times
-
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 _GO_DURATION: Final = _fully(r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+|[-+]?0")
@@ -89,8 +87,6 @@ def _is_duration(text: str) -> bool:
         is_duration = is_duration or unit in _UNITS or unit.startswith(_UNIT_PREFIXES)
     return is_duration
 
-
-# Networks
 
 _IPV4: Final = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})\.([0-9]{1,10})\.([0-9]{1,10})")
 _MAX_ADDRESS_LENGTH: Final = 80
@@ -165,7 +161,6 @@ _is_mac: Final = _fully(
     + "|".join(rf"{_HEX}{{4}}(?:\.{_HEX}{{4}}){{{count // 2 - 1}}}" for count in (6, 8, 20))
 )
 
-# Numbers
 
 _CARD: Final = _fully(
     "4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"

@@ -61,7 +61,9 @@ def identity(value: object) -> Hashable:
         StrategicMergeError: If it is an object or a list.
     """
     if isinstance(value, dict | list):
+        # Only scalars have an identity: the server refuses maps and lists here.
         raise not_comparable(cast("object", value))
+    # With the type: 1, 1.0 and True are equal in Python, but not in Go.
     return type(value), value
 
 
@@ -89,6 +91,7 @@ def element_type(*lists: Sequence[Item]) -> type:
     if not types:
         raise StrategicMergeError("no elements in any of the given slices")
     leading: object = next(item for items in lists for item in items)
+    # Go decides by the first element, and complains about the others afterwards.
     first = type(leading)
     if first is type(None):
         raise not_comparable(None)
@@ -117,6 +120,7 @@ def partition(items: Sequence[Item], listed: Sequence[Item], merge_key: str) -> 
     if not merge_key:
         known = {identity(member) for member in listed}
         return _divide(items, lambda item: identity(item) in known)
+    # Go searches linearly and stops at the first element that is not a map.
     limit = next((index for index, element in enumerate(listed) if not is_object(element)), None)
     positions = first_positions([member for member in listed[:limit] if merge_key in member], merge_key)
 
@@ -159,6 +163,7 @@ def sort_by(items: list[Item], order: Sequence[Item], merge_key: str, *, are_obj
         deleted, items = _divide(items, lambda item: item.get(PATCH) == "delete")
     positions = first_positions(order, merge_key)
     places = [positions.get(key_of(item, merge_key)) for item in items]
+    # All positions are known: a stable sort gives Go's order.
     if None not in places:
         keyed = zip(cast("list[int]", places), items, strict=True)
         return [item for _, item in sorted(keyed, key=lambda pair: pair[0])] + deleted
@@ -171,6 +176,7 @@ def _sort_with_unknown(items: list[Item], positions: Mapping[Hashable, int], mer
     That is no order, so the result depends on the algorithm: insertion for short lists. Long ones keep
     their order here.
     """
+    # Go's sort is unstable above this length, so no order can be reproduced.
     if len(items) > _UNSTABLE:
         return items
 
@@ -180,6 +186,7 @@ def _sort_with_unknown(items: list[Item], positions: Mapping[Hashable, int], mer
 
     made: list[Item] = []
     for item in items:
+        # An insertion sort, as Go's for short slices. The comparison is not consistent, so the algorithm matters.
         place = len(made)
         while place and compare(item, made[place - 1]) < 0:
             place -= 1
@@ -200,6 +207,7 @@ def interleave(
     rest = iter(server_items)
     waiting = next(rest, None)
     for item in patch_items:
+        # An item that the server does not know attracts none of the server's items.
         behind = place(item)
         while waiting is not None and behind is not None and _is_before(place(waiting), behind):
             merged.append(waiting)

@@ -50,6 +50,7 @@ def escape(name: str) -> str | None:
     """Return the name that a field has in expressions; None if it can have none."""
     if not name or name[0].isdigit() or _UNSAFE.search(name):
         return None
+    # A keyword of CEL cannot be selected by its own name.
     if name in RESERVED_FIELDS:
         return f"__{name}__"
     return _ESCAPED.sub(lambda match: _ESCAPES[match.group()], name)
@@ -97,6 +98,7 @@ class DeclaredType:
     def size_of(self, path: tuple[str, ...]) -> int | None:
         """Return the most elements of what a path leads to, from a variable on; None if it leads nowhere."""
         declared: DeclaredType | None = self
+        # The first step is the variable itself, such as ``self``.
         for step in path[1:]:
             if declared is None:
                 return None
@@ -133,6 +135,7 @@ def with_object_meta(schema: Schema) -> Schema:
         and meta.properties.get("name", Schema()).type == "string"
         and meta.properties.get("generateName", Schema()).type == "string"
     )
+    # Unchanged, so that the schema can be shared and compared by identity.
     if known:
         return schema
     metadata = Schema(type="object", properties={"name": _TEXT, "generateName": _TEXT})
@@ -148,6 +151,7 @@ def declare(schema: Schema, *, is_root: bool) -> DeclaredType | None:
         is_root: Whether it is a whole object: a custom resource or an embedded object.
     """
     if schema.int_or_string:
+        # Without a limit, a text may fill a whole request, minus its quotes.
         bound = _bounded_length(schema)
         return DeclaredType(DYN, min_size=1, max_elements=MAX_REQUEST - 2 if bound is None else bound)
     if is_root:
@@ -165,6 +169,7 @@ def _declare_list(schema: Schema) -> DeclaredType | None:
     items = None if schema.items is None else declare(schema.items, is_root=schema.items.embedded_resource)
     if items is None:
         return None
+    # As many of the smallest items as fit into a request, each with a comma.
     count = (MAX_REQUEST - 2) // (items.min_size + 1) if schema.max_items is None else max(schema.max_items, 0)
     return DeclaredType(list_of(items.type), min_size=2, max_elements=count, items=items)
 
@@ -175,6 +180,7 @@ def _declare_map(schema: Schema) -> DeclaredType | None:
     if values is None:
         return None
     if schema.max_properties is None:
+        # An entry has a key in quotes, a colon and a comma at least.
         count = (MAX_REQUEST - 2) // (values.min_size + 6)
     else:
         count = max(schema.max_properties, 0)
@@ -189,9 +195,11 @@ def _declare_object(schema: Schema) -> DeclaredType:
         if declared is None:
             continue
         escaped = escape(name)
+        # A field without a name in CEL still takes space in a request.
         if escaped is not None:
             fields[escaped] = declared
         if name in schema.required and (not nested.has_default or nested.default is None):
+            # Quotes, colon and comma.
             min_size += len(name.encode()) + declared.min_size + 4
     return DeclaredType(_OBJECT, min_size=min_size, fields=fields)
 
@@ -212,6 +220,7 @@ def _declare_string(schema: Schema) -> DeclaredType:
 
 def _bounded_length(schema: Schema) -> int | None:
     """The most bytes of a text: a character may take four."""
+    # A character has up to four bytes in UTF-8.
     return None if schema.max_length is None else max(schema.max_length, 0) * 4
 
 
@@ -237,6 +246,7 @@ def converter(schema: Schema, *, is_root: bool = False) -> Converter:
 
 
 def _object_converter(schema: Schema) -> Converter:
+    # Only a schema without declared fields is a map for rules.
     if not schema.properties and isinstance(schema.additional_properties, Schema):
         convert = _nullable(schema.additional_properties)
         return lambda raw: MapValue(_require(raw, dict), convert)
@@ -269,6 +279,7 @@ def _nullable(schema: Schema) -> Converter:
         if raw is None:
             if schema.nullable:
                 return None
+            # Ratcheting can leave such a null in an object.
             raise EvaluationError("invalid data, got null for schema with nullable=false")
         return convert(raw)
 
@@ -387,6 +398,7 @@ def _parse_long_duration(text: str) -> int | None:
     for number, unit in _LONG_DURATION.findall(text):
         name = unit.lower()
         name = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), name)
+        # Longer numbers would overflow int64 in Go, which ignores them.
         if name in _LONG_UNITS and len(number) < 19:
             nanos = (nanos or 0) + int(number) * _LONG_UNITS[name]
     return nanos
@@ -404,6 +416,7 @@ def _to_timestamp(raw: Json) -> Timestamp:
     raw = _to_text(raw)
     if not raw:
         return Timestamp(0)
+    # The server accepts times without a zone, and takes them for UTC.
     when = parse_timestamp(raw) or parse_timestamp(f"{raw}Z")
     if when is None:
         raise EvaluationError(f"Invalid date-time formatted string {raw}")

@@ -91,11 +91,13 @@ def compile_rule(rule: Rule, schema: Schema, self_type: Type) -> CompiledRule:
     old_type = optional_of(self_type) if rule.optional_old_self else self_type
     variables = {"self": self_type, "oldSelf": old_type}
     program, error = _compile(rule.rule, variables, "")
+    # A dynamic result is no bool either: the rule would have to be evaluated to know.
     if program is not None and program.type.kind != "bool":
         program, error = None, "cel expression must evaluate to a bool"
     if program is None:
         return CompiledRule(rule, None, error, None, "", "")
     message, message_error = None, ""
+    # A broken message expression does not invalidate the rule: the plain message is used.
     if rule.message_expression:
         message, message_error = _compile_message(rule, variables)
     return CompiledRule(rule, program, "", message, message_error, _field_path(rule, schema))
@@ -122,6 +124,7 @@ def _field_path(rule: Rule, schema: Schema) -> str:
         return ""
     try:
         return resolve_field_path(rule.field_path, schema)[0]
+    # The definition may be older than the check of its paths: report the error at the value itself.
     except FieldPathError:
         return ""
 
@@ -137,12 +140,14 @@ class _Run:
     def add(self, error: FieldError, *, is_ratcheted: bool) -> None:
         if not is_ratcheted:
             self.errors.append(error)
+        # Ratcheting turns an error of an unchanged value into a warning.
         elif self._warnings is not None:
             self._warnings.append(str(error))
 
     def stop(self, error: FieldError) -> None:
         """Report an error after which no rule is evaluated."""
         self.errors.append(error)
+        # Negative means that nothing more is evaluated; zero still has to be reported by the next rule.
         self.budget = -1
 
 
@@ -209,6 +214,7 @@ class RuleSet:
         if self._root is None:
             return
         ratchet = Ratcheting()
+        # Without an old value nothing is unchanged.
         if ratchets and old is not None:
             ratchet = Ratcheting(Correlated(value, old, self._schema))
         self._root.validate(run, path, value, old, ratchet)
@@ -249,6 +255,7 @@ class _Level:
             return
         if self._rules:
             self._evaluate_all(run, path, value, old, ratchet)
+        # A list cannot be correlated with an object: its parts count as new then.
         same_kind: Json = old if type(old) is type(value) else None
         if value.__class__ is list:
             self._validate_items(run, path, value, same_kind or [], ratchet)
@@ -270,6 +277,7 @@ class _Level:
     def _validate_items(self, run: _Run, path: str, value: list[Json], old: list[Json], ratchet: Ratcheting) -> None:
         if self.items is None:
             return
+        # Items of a list with keys are correlated by key, others have no old value.
         before = Correlated(value, old, self._schema)
         for index, item in enumerate(value):
             if run.budget < 0:
@@ -286,6 +294,7 @@ class _Level:
             bound = self._convert(value)
             before = None if old is None else self._convert(old)
         except EvaluationError as error:
+            # The value cannot be converted, so every rule of this level fails in the same way.
             for rule in self._rules:
                 self._report_failure(run, path, rule, str(error), is_cost=False)
             return
@@ -293,6 +302,7 @@ class _Level:
             if rule.error:
                 run.errors.append(invalid(field, self._kind, f"rule compile error: {rule.error}"))
             elif rule.program is not None and not (
+                # A transition rule is skipped if there is no transition.
                 rule.uses_old_self and old is None and not rule.rule.optional_old_self
             ):
                 old_self = before
@@ -313,6 +323,7 @@ class _Level:
     ) -> None:
         assert compiled.program is not None
         outcome = compiled.program.evaluate(*values)
+        # A program stops at its own limit, which may exceed the remaining budget.
         if outcome.cost > run.budget:
             run.stop(invalid(path or _NO_PATH, self._kind, _OUT_OF_BUDGET))
             return
@@ -346,6 +357,7 @@ class _Level:
         ratchet: Ratcheting,
     ) -> None:
         field = _join(path, compiled.field_path)
+        # A transition rule is about the change, so it always counts.
         is_ratcheted = not compiled.uses_old_self and ratchet.is_unchanged
         message = ""
         if compiled.message_program is not None:
@@ -388,6 +400,7 @@ def _usable_message(value: Json) -> str:
     if not isinstance(value, str):
         return ""
     text = trim_space(value)
+    # The server falls back to the plain message for texts that would break its format.
     return "" if "\n" in text or len(text.encode("utf-8", "surrogatepass")) > _MAX_MESSAGE else text
 
 
@@ -426,6 +439,7 @@ def _compile_level(schema: Schema, declared: DeclaredType | None, *, is_root: bo
     for name, nested in schema.properties.items():
         if (field := _compile_field(name, nested, declared)) is not None:
             level.fields[name] = field
+    # Levels without rules are not compiled, so that validation skips whole subtrees.
     return level if level.has_rules else None
 
 

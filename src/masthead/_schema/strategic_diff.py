@@ -68,10 +68,12 @@ def three_way_patch(
     """
     # Each takes a copy: scalars are sorted in place, as kubectl does, which later steps depend on.
     applied, wanted, found = _copy(original), _copy(modified), _copy(current)
+    # Additions and changes come from the current object, deletions from the last applied one.
     delta = _Diff(ignores_deletions=True).objects(found, wanted, rules)
     deletions = _Diff(ignores_additions=True).objects(applied, wanted, rules)
     patch = combine_patches(deletions, _copy(delta), rules)
     if not overwrite:
+        # Changes of others since the last apply.
         changed = _Diff(sets_order=False).objects(applied, found, rules)
         if has_conflicts(patch, changed, rules):
             raise MergeConflictError(patch, changed)
@@ -103,6 +105,7 @@ class _Diff:
         """Compute the difference of two objects."""
         patch: Plain = {}
         for key, value in modified.items():
+            # A value of another type replaces the old one, so it is an addition.
             if key not in original or type(original[key]) is not type(value):
                 if not self.ignores_additions:
                     patch[key] = value
@@ -115,9 +118,11 @@ class _Diff:
             else:
                 self._replace(key, original[key], value, patch)
         if not self.ignores_deletions:
+            # Null deletes a field in a merge patch.
             patch |= {key: None for key in original if key not in modified}
         if self.retains_keys:
             keys = sorted(key for key, value in modified.items() if value is not None)
+            # The directive is needed only if something is removed or the object changes anyway.
             is_shrunk = any(value is not None and key not in modified for key, value in original.items())
             if keys and (patch or is_shrunk):
                 patch[RETAIN_KEYS] = keys
@@ -137,6 +142,7 @@ class _Diff:
             if is_equal(original, modified):
                 return
             raise
+        # differs from what one would expect: equal objects are sent as well, as kubectl does.
         if field.strategy == "replace":
             if not self.ignores_additions:
                 patch[key] = modified
@@ -188,6 +194,7 @@ class _Diff:
             if old and new and old[-1][0] == new[-1][0]:
                 before, after = old.pop()[1], new.pop()[1]
                 if difference := self.objects(before, after, field.rules):
+                    # The key identifies the item on the server.
                     changed.append({**difference, merge_key: after[merge_key]})
             elif not old or (new and old[-1][0] > new[-1][0]):
                 added = new.pop()[1]
@@ -201,6 +208,7 @@ class _Diff:
         has_moved = [identity(item[merge_key]) for item in original] != [
             identity(member[merge_key]) for member in modified
         ]
+        # The order is sent whenever the server could not derive it from the patch.
         is_ordered = (not self.ignores_additions and (bool(patch) or has_moved)) or (
             not self.ignores_deletions and bool(patch)
         )
@@ -210,6 +218,7 @@ class _Diff:
     def _lists_of_scalars(
         self, original: list[Any], modified: list[Any], merge_key: str
     ) -> tuple[list[Any], list[Any], list[Any]]:
+        # kubectl sorts the list in place, and a later comparison of this list depends on it.
         original.sort(key=go_value)
         old = sorted(original, key=go_value, reverse=True)
         new = sorted(modified, key=go_value, reverse=True)
@@ -241,5 +250,6 @@ def _by_key(items: list[Plain], merge_key: str) -> list[tuple[str, Plain]]:
             raise wrong_type(dict, item)
         if merge_key not in item:
             raise missing_key(item, merge_key)
+        # Sorted as text, as Go formats the keys; numbers therefore sort as 1, 10, 2.
         keyed.append((go_value(item[merge_key]), item))
     return sorted(keyed, key=lambda pair: pair[0], reverse=True)

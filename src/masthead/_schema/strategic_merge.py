@@ -98,6 +98,7 @@ class _Merge:
         """Merge a patch into an object."""
         if PATCH in patch:
             return _follow_directive(patch)
+        # Before the fields, since both change the original that these are merged into.
         self._retain_keys(original, patch)
         self._merge_ordered(original, patch, rules)
         for name, value in list(patch.items()):
@@ -114,8 +115,10 @@ class _Merge:
         present: Value = original.get(key)
         if value is None:
             original.pop(key, None)
+            # In a combined patch the null is a directive that has to survive.
             if self._combines:
                 original[key] = None
+        # Values of different types cannot be merged: the patch wins.
         elif key not in original or type(present) is not type(value):
             if not self._combines:
                 _drop_nulls(value)
@@ -154,6 +157,7 @@ class _Merge:
     def _merge_lists(
         self, original: list[Any], patch: list[Any], field: FieldMerge, *, is_deletion: bool = False
     ) -> list[Any]:
+        # `element_type` needs at least one element.
         if not original and not patch:
             return original
         merge_key = field.merge_key
@@ -163,10 +167,12 @@ class _Merge:
                 raise StrategicMergeError(f"cannot merge lists without merge key for {field.rules.kind}")
             order, patch, merged = self._merge_items(original, patch, field)
         else:
+            # Combined patches collect deletions like any other list of scalars.
             if is_deletion and not self._combines:
                 deleted = {identity(item) for item in patch}
                 return [item for item in original if identity(item) not in deleted]
             order = original
+            # A set of scalars: duplicates collapse to their first position and last value.
             merged = list({identity(item): item for item in (*original, *patch)}.values())
         of_patch, of_server = partition(merged, patch, merge_key)
         of_patch = sort_by(of_patch, patch, merge_key, are_objects=are_objects)
@@ -191,6 +197,7 @@ class _Merge:
             if merge_key not in item:
                 raise missing_key(item, merge_key)
             key = key_of(item, merge_key)
+            # A patch may name the same key twice: later items are merged into earlier ones.
             if key in positions:
                 place = positions[key]
                 kept[place] = self.objects(kept[place], item, field.rules)
@@ -209,6 +216,7 @@ class _Merge:
             return
         keys = patch.pop(RETAIN_KEYS)
         if self._combines:
+            # Two patches can only be combined if they retain the same keys.
             if not is_equal(original.setdefault(RETAIN_KEYS, keys), keys):
                 raise StrategicMergeError(
                     f"{go_value(original[RETAIN_KEYS])} and {go_value(keys)} are not deep equal: "
@@ -220,6 +228,7 @@ class _Merge:
         retained = {identity(key) for key in keys}
         for key, value in patch.items():
             is_list_directive = key.startswith((DELETE_FROM_LIST, SET_ORDER))
+            # Setting a field that is to be removed contradicts itself.
             if value is not None and not is_list_directive and identity(key) not in retained:
                 raise StrategicMergeError(BAD_RETAIN_KEYS, 400)
         for key in [item for item in original if identity(item) not in retained]:
@@ -227,6 +236,7 @@ class _Merge:
 
     def _merge_ordered(self, original: Plain, patch: Plain, rules: MergeRules) -> None:
         """Merge the lists for which the patch has an order, and take them from the patch."""
+        # A copy of the names, because each is removed from the patch.
         for name in [item for item in patch if item.startswith(SET_ORDER)]:
             order = patch.pop(name)
             if self._combines and not is_equal(original.setdefault(name, order), order):
@@ -257,6 +267,7 @@ class _Merge:
         of_patch = sort_by(of_patch, order, merge_key, are_objects=are_objects)
         of_server = sort_by(of_server, present, merge_key, are_objects=are_objects)
         original[key] = interleave(of_server, of_patch, present, merge_key)
+        # Done here, so that the merge of the remaining fields does not see the list again.
         patch.pop(key, None)
 
 
@@ -315,6 +326,7 @@ def _without_deleted(original: list[Plain], deleted: list[Hashable], merge_key: 
     last = len(original) - 1
     for key in deleted:
         for index in places.pop(key, ()):
+            # Go moves the last item into the hole, which leaves a copy of it behind the end of the slice.
             while is_deleted[last]:
                 last -= 1
             stale.append(original[last])
@@ -348,6 +360,7 @@ def _check_order(patch: list[Any], order: list[Any], merge_key: str) -> None:
         for item in patch:
             if not is_object(item):
                 raise wrong_type(dict, item)
+        # Deleted items need no position in the order.
         items = [item for item in patch if item.get(PATCH) != "delete"]
     done = place = 0
     while done < len(items) and place < len(order):
@@ -356,6 +369,7 @@ def _check_order(patch: list[Any], order: list[Any], merge_key: str) -> None:
             continue
         done += _is_same_item(items[done], order[place], merge_key)
         place += 1
+    # Some item of the patch is not in the order list, or in another sequence.
     if done < len(items):
         raise StrategicMergeError(
             f"The order in patch list:\n{go_value(patch)}\n doesn't match {SET_ORDER} list:\n{go_value(order)}\n"

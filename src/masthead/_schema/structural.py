@@ -40,6 +40,7 @@ def structural_errors(schema: Schema, path: str) -> list[FieldError]:
     errors = _errors(schema, _ROOT, path)
     errors += _undefined_errors(schema, schema, path, path)
     errors += _pattern_errors(schema, path)
+    # In an order that does not depend on the order of fields.
     return sorted(errors, key=str)
 
 
@@ -48,16 +49,19 @@ def _errors(schema: Schema, level: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if schema.items is not None:
         errors += _errors(schema.items, _ITEM, f"{path}.items")
+    # Items of an unspecified type could not be pruned or defaulted.
     elif schema.type == "array":
         errors.append(required(f"{path}.items", "must be specified"))
     for name, field in schema.properties.items():
         errors += _errors(field, _FIELD, f"{path}.properties[{name}]")
     errors += _additional_errors(schema, level, path)
     errors += _extension_errors(schema, path)
+    # The two spellings of "integer or string" are allowed at this level only.
     errors += _restriction_errors(schema, path, may_be_int_or_string=True, first_may_be=True)
     errors += _type_errors(schema, level, path)
     if schema.properties:
         errors += _meta_errors(schema, level, path)
+    # Otherwise pruning would remove everything but the head of the object.
     elif schema.embedded_resource and not schema.preserve_unknown:
         needs = "x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
         errors.append(required(f"{path}.properties", f"must not be empty if {needs}"))
@@ -69,6 +73,7 @@ def _additional_errors(schema: Schema, level: str, path: str) -> list[FieldError
         return []
     path = f"{path}.additionalProperties"
     errors: list[FieldError] = []
+    # A custom resource has apiVersion, kind and metadata, so it cannot be a map.
     if level is _ROOT:
         errors.append(forbidden(path, "must not be used at the root"))
     if isinstance(schema.additional_properties, Schema):
@@ -79,6 +84,7 @@ def _additional_errors(schema: Schema, level: str, path: str) -> list[FieldError
 
 
 def _extension_errors(schema: Schema, path: str) -> list[FieldError]:
+    # The extensions exclude each other: an integer or string has no fields.
     if not schema.int_or_string:
         return []
     why = "must be false if x-kubernetes-int-or-string is true"
@@ -96,6 +102,7 @@ def _type_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
         if schema.type != "object":
             why = "must be object if x-kubernetes-embedded-resource is true"
             errors.append(invalid(path, schema.type, why) if schema.type else required(path, why))
+    # Each of the three says how values are pruned; one is needed.
     elif not schema.type and not schema.int_or_string and not schema.preserve_unknown:
         errors.append(required(path, f"must not be empty {level}"))
     if level is _ROOT and schema.type and schema.type != "object":
@@ -117,6 +124,7 @@ def _meta_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
     path = f"{path}.properties[metadata]"
     if is_object and metadata.type != "object":
         errors.append(invalid(f"{path}.type", metadata.type, "must be object"))
+    # The server validates metadata itself; a definition may only restrict names.
     if level is _ROOT and not _restricts_names_only(metadata):
         why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
         errors.append(forbidden(path, why))
@@ -142,6 +150,7 @@ def _restriction_errors(
         first_may_be: Whether ``anyOf`` of the first of ``allOf`` may be that.
     """
     errors: list[FieldError] = []
+    # Types inside conditions are forbidden, with the exception of this idiom.
     if not (may_be_int_or_string and _is_int_or_string(schema.any_of)):
         for index, alternative in enumerate(schema.any_of):
             errors += _condition_errors(alternative, f"{path}.anyOf[{index}]")
@@ -174,6 +183,7 @@ def _condition_errors(schema: Schema, path: str, *, may_be_int_or_string: bool =
     errors += [
         forbidden(f"{path}.{name}", f"must be {needs} to be structural") for name, needs in _iter_misplaced(schema)
     ]
+    # Conditions on metadata would bypass the rule for names above.
     if "metadata" in schema.properties:
         errors.append(forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context"))
     return errors
@@ -226,6 +236,7 @@ def _undefined_errors(restricts: Schema, defines: Schema, path: str, restricts_p
 def _undefined_below(restricts: Schema, defines: Schema, path: str, at: str) -> list[FieldError]:
     errors = _undefined_errors(restricts, defines, path, at)
     if restricts.items is not None:
+        # A condition cannot introduce items or fields: pruning only knows the definition.
         if defines.items is None:
             errors.append(required(f"{path}.items", f"because it is defined in {at}.items"))
         else:
@@ -255,6 +266,7 @@ def _pattern_errors(schema: Schema, path: str) -> list[FieldError]:
             problems[pattern] = "" if left > 0 else str(PatternError("expression too large", pattern))
         except PatternError as error:
             problems[pattern] = str(error)
+            # Refusing a pattern costs time, too.
             left -= _REFUSED
     return [
         invalid(at, pattern, f"must be a valid regular expression, but isn't: {problems[pattern]}")
@@ -264,6 +276,7 @@ def _pattern_errors(schema: Schema, path: str) -> list[FieldError]:
 
 
 def _patterns(schema: Schema, path: str) -> Iterator[tuple[str, str]]:
+    # Iterative, because definitions may nest deeply.
     waiting = [(schema, path)]
     while waiting:
         found, at = waiting.pop()

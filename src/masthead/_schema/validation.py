@@ -73,8 +73,10 @@ class Validator:
         """
         if self._node.is_valid(value):
             return []
+        # The slow way runs for invalid values only; it finds the same errors in the same order as the server.
         link = None if old is UNSET else Correlated(value, old, self._node.schema)
         result = self._node.linked_result(value, "", link)
+        # One more than the limit, so that the caller can tell that errors were cut off.
         return [finding.error(path) for finding in list(result.findings.values())[: MAX_FINDINGS + 1]]
 
 
@@ -99,6 +101,7 @@ class _Result:
     __slots__ = ("findings", "matches")
 
     def __init__(self, findings: Iterable[Finding] = (), matches: int = 0) -> None:
+        # Keyed by text: kube-apiserver reports errors with equal texts once.
         self.findings = {finding.text: finding for finding in findings}
         self.matches = matches
 
@@ -165,6 +168,7 @@ class _Node:
     def linked_result(self, value: Json, path: str, link: Correlated | None) -> _Result:
         """Validate a value; a value that equals its old value has no errors."""
         result = self.result(value, path, link)
+        # Ratcheting: a value that an update leaves alone may stay invalid. Its matches still count for alternatives.
         if result.findings and link is not None and link.is_equal:
             return _Result(matches=result.matches)
         return result
@@ -186,6 +190,7 @@ class _Node:
         result.add(wrong_type)
         if value is None:
             result.add(enum_finding(schema, value, path))
+            # The server stops here for null, before any other constraint.
             result.matches = wrong_type is None
             return result
         if type_names(schema) or checked_format(schema):
@@ -194,6 +199,7 @@ class _Node:
         if is_alternative or not all(holds(value) for holds in self.alternatives):
             result.merge(self._alternatives_result(value, path))
         if isinstance(value, str):
+            # The weights of `matches` are the server's: they decide which failed alternative it reports.
             has_format = is_known(checked_format(schema), "string")
             result.merge(_Result(string_findings(schema, value, path), matches=1 + has_format))
         elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -218,6 +224,7 @@ class _Node:
             for outcome in results:
                 result.merge(outcome)
             valid = sum(not outcome.findings for outcome in results)
+            # The errors of the parts come first, then the summary at the root.
             if valid < len(results):
                 suffix = "" if valid else ". None validated"
                 result.add(_at_root(f"{quoted(path)} must validate all the schemas (allOf){suffix}"))
@@ -232,6 +239,7 @@ class _Node:
             if not found.findings:
                 result.merge(found)
                 return
+            # The earlier of two equally good alternatives is reported.
             if best is None or found.matches > best.matches:
                 best = found
         result.add(_at_root(f"{quoted(path)} must validate at least one schema (anyOf)"))
@@ -256,6 +264,7 @@ class _Node:
             for index, item in enumerate(value):
                 child = None if link is None else link.index(index)
                 self.items.add_result(result, item, f"{path}[{index}]", child, is_alternative=is_alternative)
+                # A hostile list must not make the report arbitrarily long.
                 if len(result.findings) > MAX_FINDINGS:
                     break
         count = len(value)
@@ -283,6 +292,7 @@ class _Node:
             text = f"{path} in body should have at most {schema.max_properties} properties"
             result.add(_too_many(text, path, count, schema.max_properties))
         for name, inner in value.items():
+            # Declared fields follow below: the server reports undeclared ones first.
             if name in self.fields:
                 continue
             if self.values is not None:
@@ -300,6 +310,7 @@ class _Node:
                 node.add_result(result, value[name], child_path, child, is_alternative=is_alternative)
         for name in schema.required:
             if name not in value:
+                # At the root this begins with a dot, which `Finding.error` removes.
                 missing = f"{path}.{name}"
                 result.add(Finding(f"{missing} in body is required", missing, "FieldValueRequired", "", ""))
         return result
@@ -332,12 +343,11 @@ def _at_root(text: str) -> Finding:
 
 def _too_many(text: str, path: str, count: int, limit: int) -> Finding:
     detail = f"must have at most {limit} {'item' if limit == 1 else 'items'}"
+    # A negative limit has a message without a number, as in Go.
     if limit < 0:
         detail = "has too many items"
     return Finding(text, path, "FieldValueTooMany", count, detail)
 
-
-# The fast way: a function for each type
 
 _SAMPLES: Final[tuple[object, ...]] = (None, True, "", 0, [], {})
 
@@ -350,6 +360,7 @@ def _compile_checks(node: _Node) -> Checks:
             checks[type(sample)] = _all_hold(_checks_of(node, type(sample)))
     if type_finding(schema, 0.5, "") is None:
         checks[float] = _all_hold(_checks_of(node, float))
+    # An integer type accepts 1.0, but not 0.5: the value decides.
     elif type_finding(schema, 1.0, "") is None:
         checks[float] = _all_hold([is_integral, *_checks_of(node, float)])
     return checks
@@ -384,6 +395,7 @@ def _checks_of(node: _Node, kind: type) -> list[Check]:
         found.append(members.__contains__)
     elif schema.enum:
         found.append(lambda value: enum_finding(schema, value, "") is None)
+    # Alternatives do not apply to null.
     if kind is type(None):
         return found
     return [*found, *node.alternatives]

@@ -48,6 +48,7 @@ class Comparison(NamedTuple):
 
 def equal(one: Json, other: Json) -> bool:
     """Tell whether two values are equal; unlike in Python, a boolean never equals a number."""
+    # Python's comparison is fast, but equates 1 and True, so equal values are checked again below.
     if one != other:
         return False
     kind = one.__class__
@@ -151,6 +152,7 @@ def _compare_maps(old: dict[str, Json], new: dict[str, Json], of: MapType) -> _N
                 modified[element] = below.modified
             if below.removed is not None:
                 removed[element] = below.removed
+    # Most writes keep all fields, so that this loop is rarely needed.
     if len(old) != len(new) or old.keys() != new.keys():
         for name, before in old.items():
             if name not in new:
@@ -176,6 +178,7 @@ def _compare_lists(old: list[Json], new: list[Json], of: ListType) -> _Nodes:
 
 def _compare_items(old: list[Json], new: list[Json], of: MergeType) -> _Nodes:
     """Compare the items with one element, of which a list may have duplicates."""
+    # Duplicates share one path, so they are compared as a whole.
     if len(old) > 1 and len(new) > 1:
         return _EQUAL if equal(old, new) else _MODIFIED
     if len(old) > 1:
@@ -204,4 +207,5 @@ def _whole(value: Json, of: MergeType | None) -> Node:
     elif value.__class__ is list:
         for element, items in items_by_element(value, form).items():
             found[element] = _whole(items[0], form.items) if len(items) == 1 else LEAF
+    # An empty list or map is a leaf itself.
     return found if len(found) > 1 else LEAF

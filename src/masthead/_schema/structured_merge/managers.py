@@ -165,7 +165,9 @@ class Updater:
             UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
         """
         if not is_reconciled:
+            # The schema may have changed since the fields were stored, from atomic to granular or back.
             managers = self._reconcile(managers, live)
+        # An update never conflicts: it takes the ownership of all that it changes.
         left, change = self._take(live, new, managers, key, force=True)
         fields = change.modified | change.added
         if key in left:
@@ -206,7 +208,9 @@ class Updater:
             # With the system fields: no manager owns the name, but applying it keeps the metadata.
             kept = ManagedSet(self._filter_of(self.api_version)(applied), self.api_version)
             merged = remove_abandoned(self, merged, {**managers, key: kept}, last)
+        # After the removal, so that removed fields leave their other owners' sets as well.
         managers, _ = self._take(live, merged, managers, key, force=force)
+        # None tells the caller that no write is needed, apart from the managers.
         return (None if equal(live, merged) else merged), managers
 
     def type_of(self, api_version: str) -> MergeType:
@@ -242,6 +246,7 @@ class Updater:
         """The managers adapted to the current schema, without those of versions that no longer exist."""
         found: Managers = {}
         for key, managed in managers.items():
+            # Entries of a version that is no longer served are dropped.
             if self.convert(live, managed.api_version) is not None:
                 fields = reconcile(managed.fields, self.type_of(managed.api_version))
                 found[key] = managed if fields is managed.fields else managed._replace(fields=fields)
@@ -268,10 +273,12 @@ class Updater:
             ApplyConflicts: If it changes fields of other managers, and not `force`.
         """
         own = compare(old, new, self.type_of(self.api_version)).filter(self._filter_of(self.api_version))
+        # One comparison per version: many managers share a version.
         changes: dict[str, Comparison | None] = {self.api_version: own}
         left: Managers = {}
         conflicts: list[Conflict] = []
         for key, managed in managers.items():
+            # A writer cannot conflict with itself.
             if key == writer:
                 if managed.fields:
                     left[key] = managed
@@ -283,6 +290,7 @@ class Updater:
                 continue
             changed = change.modified | change.added
             if not force and changed:
+                # Removed fields never conflict: no manager insists on a missing value.
                 conflicts += (Conflict(key, path) for path in (managed.fields & changed).paths())
             if fields := managed.fields - changed - change.removed:
                 left[key] = managed if fields is managed.fields else ManagedSet(fields, version)
@@ -307,14 +315,17 @@ def remove_abandoned(updater: Updater, merged: Json, managers: Managers, last: M
     """
     to_last = f"{_UNPRUNED}: failed to convert merged object to last applied version: "
     at_last = updater.convert(merged, last.api_version, to_last)
+    # Nothing to remove, or the version of the last apply is no longer served.
     if not last.fields or at_last is None:
         return merged
     last_type = updater.type_of(last.api_version)
     last_fields = named_fields(last.fields, last_type)
+    # First everything of the last configuration is removed, then fields with other owners are added back.
     pruned = remove_items(at_last, last_fields, last_type)
     pruned = updater.convert(_keep_owned(updater, at_last, pruned, managers, last.api_version), last.api_version)
     if pruned is None:
         return merged
+    # Only the difference is removed, so that the order of the remaining items does not change.
     gone = _fields(at_last, last_type) - _fields(pruned, last_type)
     return updater.convert(remove_items(at_last, gone & last_fields, last_type), updater.api_version, f"{_UNPRUNED}: ")
 
@@ -324,6 +335,7 @@ def _keep_owned(updater: Updater, merged: Json, pruned: Json, managers: Managers
     owned: dict[str, FieldSet] = {}
     for managed in managers.values():
         owned[managed.api_version] = owned.get(managed.api_version, FieldSet()) | managed.fields
+    # The version of the last apply first, as the server does: the result depends on the order.
     for version in sorted(owned, key=lambda version: (version != first, version)):
         failure = f"{_UNPRUNED}: failed add back owned items: failed to convert %s object at version {version}: "
         full = updater.convert(merged, version, failure % "merged")

@@ -25,10 +25,12 @@ def merge(live: Json, config: Json, of: MergeType) -> Json:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     form = of.form(config)
+    # Scalars and atomic values are replaced as a whole.
     if form is None or form.is_atomic:
         return config
     if isinstance(form, MapType):
         fields: dict[str, Json] = config if config.__class__ is dict else {}
+        # Nothing to merge with.
         if live.__class__ is not dict or not live:
             return config
         return _merge_maps(live, fields, form)
@@ -39,6 +41,7 @@ def merge(live: Json, config: Json, of: MergeType) -> Json:
 
 
 def _merge_maps(live: dict[str, Json], config: dict[str, Json], of: MapType) -> dict[str, Json]:
+    # Live fields keep their order; new ones follow.
     merged = dict(live)
     for name, value in config.items():
         type_ = of.type_of(name)
@@ -79,6 +82,7 @@ def _order(elements: list[str], live: list[Json], applied: list[str]) -> Iterato
                 yield element, live[left]
                 left += 1
                 continue
+            # Both orders agree here, so that the item is yielded once.
             is_match = right < len(applied) and element == applied[right]
             if right < len(applied) and not is_match and turn < len(shared) and shared[turn] != element:
                 # The configuration has another order: this item is yielded later, or was already.

@@ -33,6 +33,7 @@ def _remove(value: Json, node: Node, of: MergeType | None) -> Json:
     form = None if of is None else of.form(value)
     if form is None:
         return value
+    # Nothing of it can be removed alone, and no item is left.
     if form.is_atomic or not value:
         return None
     if isinstance(form, MapType):
@@ -46,8 +47,10 @@ def _remove_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str,
         below = node.get(field_element(name))
         if below is None:
             left[name] = inner
+        # A member goes as a whole; otherwise only its fields below.
         elif not is_member(below):
             left[name] = _remove(inner, below, of.type_of(name))
+    # An empty map or list becomes null, as the server does it.
     return left or None
 
 

@@ -93,6 +93,7 @@ class MapType:
             field = self._properties.get(name)
             if field is None:
                 return self.values
+            # Compiled on first use: an object has a few of the fields that its type declares.
             found = self._fields[name] = self._types.of(field, keeps_unknown=self._keeps_unknown)
         return found
 
@@ -100,6 +101,7 @@ class MapType:
     def values(self) -> MergeType | None:
         """The type of undeclared fields and of map entries; None if the schema allows none."""
         if isinstance(self._values, Schema):
+            # The compiled type replaces the schema.
             self._values = self._types.of(self._values, keeps_unknown=self._keeps_unknown)
         return self._values
 
@@ -214,6 +216,7 @@ class MergeTypes:
         """
         if name := schema.target:
             found = self.named(name)
+            # A reference may override the map type of its target.
             if schema.map_type and found.map_type is not None:
                 is_atomic = schema.map_type == "atomic"
                 return MergeType(
@@ -229,11 +232,14 @@ class MergeTypes:
         found = self._named.get(name)
         if found is None:
             if name in _NOTATIONS:
+                # Their schemas say string or number, but texts of equal meaning must compare as equal.
                 found = MergeType("untyped", notation=_NOTATIONS[name])
             elif name == _RAW_EXTENSION:
+                # Raw JSON is owned as a whole.
                 found = UNTYPED
             else:
                 schema = self._definitions.get(name)
+                # An unknown reference is deduced from the value, as for an object without a schema.
                 found = DEDUCED if schema is None else self.of(schema)
             self._named[name] = found
         return found
@@ -243,6 +249,7 @@ class MergeTypes:
             return MergeType(map_type=self._map(schema, keeps_unknown=keeps_unknown))
         if schema.type == "array":
             return MergeType(list_type=self._list(schema, keeps_unknown=keeps_unknown))
+        # Any type: the value decides which of the three applies.
         if not schema.type:
             return MergeType(
                 "untyped",
@@ -250,6 +257,7 @@ class MergeTypes:
                 map_type=self._map(schema, keeps_unknown=keeps_unknown),
             )
         scalar: Scalar = _SCALARS.get(schema.type, "untyped")
+        # Other formats, such as int-or-string, allow numbers as well.
         is_other = scalar == "string" and schema.format not in _PLAIN_STRINGS
         notation: Notation = "bytes" if schema.format == "byte" else ""
         return MergeType("untyped" if is_other else scalar, notation=notation)
@@ -289,6 +297,7 @@ def _relationship(schema: Schema) -> tuple[bool, tuple[str, ...]]:
     """Whether a list is atomic, and its keys. Without a list type, the patch strategy decides."""
     if schema.list_type:
         return schema.list_type == "atomic", schema.list_map_keys if schema.list_type == "map" else ()
+    # Older built-in types state only how strategic merge patches treat the list.
     if schema.patch_strategy in _MERGED:
         return False, (schema.patch_merge_key,) if schema.patch_merge_key else ()
     return True, ()
@@ -301,6 +310,7 @@ def merge_type_of(schema: Schema, definitions: Definitions) -> MergeType:
 
 def _untyped() -> MergeType:
     """The type of values without a schema that are owned as a whole."""
+    # It needs no definitions: the type refers only to itself.
     types = MergeTypes.__new__(MergeTypes)
     found = MergeType("untyped")
     found.list_type = ListType(types, found, is_atomic=True)
