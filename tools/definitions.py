@@ -152,7 +152,7 @@ def _innermost(schema: Schema) -> Schema:
 
 def _render(facts: Mapping[str, tuple[str, Mapping[str, TypeFacts]]]) -> str:
     lines = [
-        first_line("What OpenAPI says about types, and their classes do not"),
+        first_line("Properties of Kubernetes' schemas that the classes lack"),
         "",
         "from typing import Final",
         "",

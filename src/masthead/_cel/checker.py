@@ -126,6 +126,7 @@ def check(source: str, root: Node, variables: Mapping[str, Type]) -> Type:
     checker.check(root)
     issues = checker.finish()
     if not issues:
+        # Only for well-typed expressions: the server runs its validators after the checker.
         issues = literal_issues(root)
     if issues:
         raise CompileError(source, issues)
@@ -151,6 +152,7 @@ class _Checker:
 
     def check(self, node: Node) -> Type:
         """Check a node and what it consists of."""
+        # The type may still contain type variables; `finish` resolves them.
         node.type = self._checks[type(node)](node)
         self.nodes.append(node)
         return node.type
@@ -175,6 +177,7 @@ class _Checker:
 
     def _find_variable(self, name: str) -> Type | None:
         plain = name.removeprefix(".")
+        # The innermost scope wins.
         for scope in reversed(self._scopes):
             if plain in scope:
                 return scope[plain]
@@ -200,6 +203,7 @@ class _Checker:
 
     def _check_select(self, node: SelectNode) -> Type:
         qualified = _qualified_name(node)
+        # A qualified name may be that of a type, such as google.protobuf.Duration.
         named = _TYPES.get(qualified.removeprefix(".")) if qualified else None
         if named is not None and not node.is_test:
             node.type_name = named.name
@@ -217,6 +221,7 @@ class _Checker:
             return target.params[1]
         if target.kind == "struct":
             field = target.fields.get(node.field)
+            # Keywords are escaped in schemas.
             if field is None and node.field in RESERVED_FIELDS:
                 field = target.fields.get(f"__{node.field}__")
             if field is None:
@@ -224,6 +229,7 @@ class _Checker:
                 return ERROR
             return field
         if target.kind == "param":
+            # An open type with a field can only be dynamic.
             self._known.is_assignable(DYN, target)
         elif target.kind not in {"dyn", "error"}:
             self._report(node, f"type '{target}' does not support field selection")
@@ -241,6 +247,7 @@ class _Checker:
             return self._resolve(node, found)
         qualified = _qualified_name(node.target)
         if qualified:
+            # A function in a namespace, such as math.greatest, looks like a method of a field.
             found = self._functions.get(f"{qualified}.{node.function}".removeprefix("."))
             if found is not None:
                 node.target = None
@@ -259,6 +266,7 @@ class _Checker:
         types = [operand.type for operand in node.operands]
         result: Type | None = None
         for overload in found.overloads:
+            # Functions and methods of the same name are different overloads.
             if overload.is_method is (node.target is None):
                 continue
             candidate = self._match(overload, types)
@@ -267,6 +275,7 @@ class _Checker:
             node.overloads.append(overload.id)
             if result is None:
                 result = candidate
+            # Several overloads fit: their results have no common type.
             elif not result.is_dynamic and candidate != result:
                 result = DYN
         if result is None:
@@ -286,6 +295,7 @@ class _Checker:
         """The type of the result if the arguments fit."""
         if len(overload.args) != len(types):
             return None
+        # Fresh type variables, so that two calls of a generic function are independent.
         *args, result = self._known.rename([*overload.args, overload.result])
         if not self._known.are_assignable(types, args):
             return None
@@ -307,6 +317,7 @@ class _Checker:
             if index in node.optionals:
                 found = self._unwrap_optional(element, found)
             item = self._join(item, found)
+        # The type of an empty list is open until it is used.
         return list_of(item if item is not None else self._known.new_variable())
 
     def _check_map(self, node: MapNode) -> Type:
@@ -341,6 +352,7 @@ class _Checker:
         over = self._known.resolve(self.check(node.over))
         start = self.check(node.start)
         names = node.variables
+        # The accumulator is visible in the result, the variables of the loop are not.
         self._scopes.append({node.accumulator: start})
         self._scopes.append(dict(zip(names, self._item_types(node, over), strict=False)))
         self.check(node.condition)
@@ -375,6 +387,7 @@ class _Checker:
 def _qualified_name(node: Node) -> str:
     """The name that identifiers and fields make, such as ``google.protobuf.Duration``; empty if it is no such."""
     parts: list[str] = []
+    # Only plain selections are part of a name.
     while isinstance(node, SelectNode) and not node.is_test and not node.is_optional:
         parts.append(node.field)
         node = node.operand

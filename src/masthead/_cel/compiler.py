@@ -67,7 +67,9 @@ def compile_node(root: Node, variables: Sequence[str], limit: int) -> tuple[Eval
 class _Compiler:
     def __init__(self, variables: Sequence[str], limit: int) -> None:
         self.limit = limit
+        # Slot 0 of a frame is the cost so far.
         self.size = 1 + len(variables)
+        # A stack per name: the variable of an inner loop may shadow an outer one.
         self._slots: dict[str, list[int]] = {name: [index] for index, name in enumerate(variables, start=1)}
         self._compilers: dict[type, Callable[..., Evaluator]] = {
             LiteralNode: self._literal,
@@ -108,6 +110,7 @@ class _Compiler:
         if isinstance(node, SelectNode) and node.type_name:
             return TypeValue(node.type_name)
         if isinstance(node, ListNode) and not node.optionals:
+            # A list of constants is built once; evaluations share it, because nothing modifies a value.
             items = [self._constant(element) for element in node.items]
             return _NOT_CONSTANT if _NOT_CONSTANT in items else items
         if isinstance(node, CallNode) and node.function in _CONVERSIONS and len(node.args) == 1:
@@ -118,6 +121,7 @@ class _Compiler:
         if self._constant(node.args[0]) is _NOT_CONSTANT or node.target is not None:
             return _NOT_CONSTANT
         try:
+            # The frame has only a cost, which a constant does not need.
             return self._call(node)([0])
         except EvaluationError as error:
             raise ProgramError(str(error)) from None
@@ -162,6 +166,7 @@ class _Compiler:
     def _ident(self, node: IdentNode, base: int = 1) -> Evaluator:
         if not self._slots.get(node.name):
             raise ProgramError(f"reference to undefined type: {node.name}")
+        # The innermost variable of that name.
         slot = self._slots[node.name][-1]
 
         def variable(frame: Frame) -> Value:
@@ -175,6 +180,7 @@ class _Compiler:
             return self._test(node)
         if node.is_optional or node.operand.type.is_optional:
             return self._optional_select(node, base)
+        # A chain of fields becomes one closure instead of one per field.
         names: list[str] = [node.field]
         root = node.operand
         while isinstance(root, SelectNode) and self._is_plain(root):
@@ -275,6 +281,7 @@ class _Compiler:
         call = bind(node, is_optimized=is_optimized)
         args = [self.compile(operand) for operand in node.operands]
         cost_of = cost_of_call(node.function, node.overloads)
+        # Most functions cost 1; the others depend on the sizes of their arguments.
         if cost_of is not None:
             return self._costly(call, args, cost_of)
         if len(args) == 1:
@@ -316,6 +323,7 @@ class _Compiler:
             except (TypeError, AttributeError, KeyError):
                 # A dynamic value of another type: the call itself reports it.
                 frame[0] += 1
+            # Before the call: a costly one must not run at all.
             if frame[0] > limit:
                 raise CostError
             return call(*values)
@@ -326,6 +334,7 @@ class _Compiler:
         """Equality and order: directly for the types that are known."""
         left, right = (self.compile(arg) for arg in node.args)
         kinds = {arg.type.kind for arg in node.args}
+        # Comparisons with known types need no dispatch.
         if kinds == {"int"}:
             return compare_numbers(node.function, left, right)
         if kinds == {"string"}:
@@ -338,6 +347,7 @@ class _Compiler:
         constant = self._constant(node.args[1])
         members: list[Value] = constant if constant.__class__ is list else [_NOT_CONSTANT]
         kinds: set[type] = {member.__class__ for member in members}
+        # Other members have no hash that agrees with CEL's equality.
         if not kinds <= {str, int, bool}:
             return self._function(node)
         # A set of constants: looking into it costs nothing.
@@ -347,6 +357,7 @@ class _Compiler:
         def is_member(frame: Frame) -> Value:
             value = item(frame)
             kind: type = value.__class__
+            # 1.0 equals 1 in CEL, so a double cannot be looked up by type.
             if kind is float or kind not in _HASHABLE:
                 return any(equals(member, value) for member in members)
             return (int if kind is not str and kind is not bool else kind, value) in known
@@ -357,6 +368,7 @@ class _Compiler:
         pattern = self._constant(node.args[0] if node.target is not None else node.args[-1])
         if isinstance(pattern, str):
             try:
+                # An invalid constant pattern fails when the rule is compiled, and not when it is evaluated.
                 compile_pattern(pattern)
             except PatternError as error:
                 raise ProgramError(str(error)) from None
@@ -372,6 +384,7 @@ class _Compiler:
 
     def _conditional(self, node: CallNode) -> Evaluator:
         condition = self.compile(node.args[0])
+        # A branch continues the attribute around it, whose first step is already counted.
         then, otherwise = self._free(node.args[1]), self._free(node.args[2])
 
         def conditional(frame: Frame) -> Value:
@@ -393,6 +406,7 @@ class _Compiler:
             value = optional(frame)
             if not isinstance(value, OptionalValue):
                 return value
+            # The other operand is evaluated on demand only.
             if not value.has_value:
                 return other(frame)
             return value.value if unwraps else value
@@ -425,6 +439,7 @@ class _Compiler:
 
     def _map(self, node: MapNode) -> Evaluator:
         entries = [(self.compile(key), self.compile(value), optional) for key, value, optional in node.entries]
+        # The server folds constant maps, which then cost nothing.
         constant = all(
             self._constant(part) is not _NOT_CONSTANT for key, value, _ in node.entries for part in (key, value)
         )
@@ -443,6 +458,7 @@ class _Compiler:
                             f"cannot initialize optional entry '{key}' from non-optional value {value}"
                         )
                     if not value.has_value:
+                        # An absent optional entry removes an earlier entry of the same key.
                         values.pop(key, None)
                         continue
                     value = value.value
@@ -459,6 +475,7 @@ class _Compiler:
         slots = [self.declare(variable) for variable in node.variables]
         accumulator = self.declare(node.accumulator)
         loop = compile_loop(self, node, Loop(over, slots, accumulator, self.limit))
+        # The slots stay reserved; only the names go out of scope.
         for variable in (*node.variables, node.accumulator):
             self.forget(variable)
         return loop

@@ -43,6 +43,7 @@ class Loop(NamedTuple):
         """
         limit = self.limit
         for values in _pairs(self.over(frame), len(self.slots)):
+            # Checked for each item, so that an endless-looking loop ends early.
             if frame[0] > limit:
                 raise CostError
             for slot, value in zip(self.slots, values, strict=True):
@@ -68,6 +69,7 @@ def _pairs(container: Value, count: int) -> Iterator[tuple[Value, ...]]:
     if count == 1:
         return zip(_items(container), strict=False)
     if is_map(container):
+        # Entries without a value are skipped, so that the variable always has one.
         return iter([(key, find(container, key)) for key in container if find(container, key) is not MISSING])
     if is_list(container):
         items: Iterable[Value] = container
@@ -95,6 +97,7 @@ def compile_loop(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -
         assert isinstance(node.step, CallNode)
         predicate = compiler.compile(node.step.args[1])
         is_all = isinstance(condition.args[0], IdentNode)
+        # The costs are those of the expanded macro: its operators count, although they are not evaluated here.
         return _quantifier(loop, predicate, decisive=not is_all, cost=3 if is_all else 4)
     return _collector(compiler, node, loop)
 
@@ -117,11 +120,13 @@ def _quantifier(loop: Loop, predicate: Evaluator, *, decisive: bool, cost: int) 
             try:
                 value = predicate(frame)
             except EvaluationError as caught:
+                # An error is forgotten if a later item decides; otherwise the first one is raised.
                 error = error or caught
                 continue
             if value is decisive:
                 frame[0] += 1
                 return decisive
+            # A dynamic predicate may return anything.
             if type(value) is not bool:
                 error = error or EvaluationError(NO_OVERLOAD)
         frame[0] += 1
@@ -134,6 +139,7 @@ def _quantifier(loop: Loop, predicate: Evaluator, *, decisive: bool, cost: int) 
 
 def _collector(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -> Evaluator:
     advance = _step(compiler, node.step)
+    # ``existsOne`` starts with the number 0, ``map`` and ``filter`` with an empty list, others with a map.
     counts = isinstance(node.start, LiteralNode)
     makes_list = isinstance(node.start, ListNode)
 
@@ -145,6 +151,7 @@ def _collector(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -> 
         for _ in loop.items(frame):
             result = advance(frame, result)
         frame[0] += 2 if counts else 1
+        # The expansion compares the count at its end.
         return result == 1 if counts else result
 
     return collect
@@ -182,6 +189,7 @@ def _addition(compiler: CompilesNodes, added: Node) -> Callable[[Frame, Value], 
     def append(frame: Frame, result: Value) -> Value:
         value = value_of(frame)
         frame[0] += cost
+        # The memory of a result is limited as well as its cost.
         if len(result) >= MAX_ITEMS:
             raise CostError
         result.append(value)

@@ -77,6 +77,7 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
     known = standard_functions()[node.function].overloads
     candidates = [overload for overload in known if overload.id in node.overloads]
     call = candidates[0].call
+    # With dynamic operands the overload is chosen by the values.
     is_dynamic = any(operand.type.kind == "dyn" for operand in node.operands)
     if is_dynamic and node.function in _DEFINED_FOR:
         dispatch = _guard_types(node.function, candidates, is_silent=True)
@@ -84,6 +85,7 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
     if all(candidate.call is call for candidate in candidates) and node.function.startswith(("_", "@", "-", "!")):
         # Operators check the types themselves.
         return call
+    # The checker has proven the types.
     if len(candidates) == 1 and not is_dynamic:
         return call
     is_silent = is_optimized or node.function in _UNGUARDED
@@ -99,6 +101,7 @@ def _guard_types(function: str, candidates: list[Overload], *, is_silent: bool) 
             raise EvaluationError(NO_OVERLOAD)
         names = list(map(type_name, values))
         signature = f"{function}({', '.join(names)})"
+        # The server writes this one signature as a method.
         if function == "flatten":
             signature = f"{names[0]}.flatten({', '.join(names[1:])})"
         raise EvaluationError(f"{NO_OVERLOAD}: {signature}")
@@ -112,6 +115,7 @@ def _check_result(function: str, call: Callable[..., Value]) -> Callable[..., Va
     def check(*values: Value) -> Value:
         name = type_name(values[0])
         if name not in defined_for:
+            # Receivers have methods of their own in Go, whose error does not name the operator.
             raise EvaluationError(NO_OVERLOAD if name in _RECEIVERS else f"{NO_OVERLOAD}: {function}")
         return call(*values)
 

@@ -77,6 +77,7 @@ def tokenize(source: str) -> tuple[list[LexicalToken], list[Issue]]:
     tokens: list[LexicalToken] = []
     issues: list[Issue] = []
     at = 0
+    # Garbage must not produce an error for each of its characters.
     while at < len(source) and len(issues) <= _MAX_ISSUES:
         match = _TOKEN.match(source, at)
         if match is None:
@@ -85,6 +86,7 @@ def tokenize(source: str) -> tuple[list[LexicalToken], list[Issue]]:
         kind = match.lastgroup or ""
         if kind != "SKIP":
             text = match.group()
+            # Symbols and keywords are their own kind, which makes the parser simple.
             if kind == "SYMBOL" or text in _KEYWORDS:
                 kind = text
             tokens.append(LexicalToken(kind, text, at))
@@ -117,9 +119,11 @@ def unescape(text: str, *, is_bytes: bool) -> str:
     Raises:
         ValueError: If it has an invalid escape.
     """
+    # CEL normalizes line ends inside of literals.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     is_raw = text[0] in "rR"
     body = text[1:] if is_raw else text
+    # Two quotes are an empty string, not the beginning of a triple quote.
     width = 3 if len(body) >= 6 and body[:3] in {"'''", '"""'} else 1
     body = body[width:-width]
     if is_bytes:
@@ -136,6 +140,7 @@ def _unescape_one(escape: str, *, is_bytes: bool) -> str:
         return _SIMPLE_ESCAPES[letter]
     if letter in "\\'\"`?":
         return letter
+    # A byte has no code point.
     if letter in "uU" and is_bytes:
         raise ValueError("unable to unescape string")
     code = int(escape[1:], 8) if letter in "0123" else int(f"0x{escape[2:]}", 16)

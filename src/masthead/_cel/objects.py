@@ -77,6 +77,7 @@ class ObjectValue(MapLike):
         if field is None:
             return MISSING
         value = self.raw.get(field[0])
+        # As for ``has()``, a null field is absent.
         if value is None:
             return MISSING
         convert = field[1]
@@ -96,6 +97,7 @@ class ObjectValue(MapLike):
 
     def _equal_fields(self, raw: str, other: Value) -> bool:
         name = self.shape.names.get(raw)
+        # A field that rules cannot see is compared as plain JSON.
         if name is None:
             if not isinstance(other, ObjectValue):
                 raise EvaluationError(NO_OVERLOAD)
@@ -184,6 +186,7 @@ class ListValue(ListLike):
             EvaluationError: If the other is no list.
         """
         _require_list(other)
+        # Raw values, because the converter of the result applies to all items.
         return ListValue([*self.raw, *map(unwrap, other)], self._convert)
 
 
@@ -199,6 +202,7 @@ class SetValue(ListValue):
             EvaluationError: If the other is no list.
         """
         _require_list(other)
+        # The order of a set does not matter.
         mine = {_hashable(item) for item in self.raw}
         return len(self) == len(other) and all(_hashable(unwrap(item)) in mine for item in other)
 
@@ -257,6 +261,7 @@ class MapListValue(ListValue):
         _require_list(other)
         union = {self._key(item): item for item in self.raw}
         for item in map(unwrap, other):
+            # An item with a known key replaces the old one in its position.
             union[self._key(item)] = item
         return MapListValue(list(union.values()), self._convert, self._keys)
 
@@ -273,6 +278,7 @@ def _hashable(raw: Value) -> object:
         return (_OBJECT, frozenset((key, _hashable(value)) for key, value in raw.items()))
     if kind is list:
         return (_LIST, tuple(map(_hashable, raw)))
+    # With the type: True and 1 are different values.
     return (kind, raw)
 
 

@@ -91,12 +91,14 @@ def parse(source: str, *, is_plain: bool = False) -> Node:
     Raises:
         CompileError: If it is no expression, too long, or nested too deeply.
     """
+    # Before anything is read: the length bounds the work of all later steps.
     if len(source) > MAX_LENGTH:
         message = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_LENGTH}"
         raise CompileError(source, [Issue(-1, message)])
     parser = _Parser(source, is_plain=is_plain)
     try:
         return parser.parse()
+    # Python's stack may end before the limit of the grammar does.
     except RecursionError:
         raise CompileError(source, [_too_deep()]) from None
 
@@ -131,6 +133,7 @@ class _Parser:
             pass
         if self._issues or node is None:
             raise CompileError(self._source, self._issues)
+        # Macros have been expanded by now, so they count with the depth of their expansion.
         if depth_of(node) > MAX_DEPTH:
             raise CompileError(self._source, [_too_deep()])
         return node
@@ -387,6 +390,7 @@ class _Parser:
 
     def _message_brace(self) -> int:
         """How far the brace of a message is away; 0 if it is missing."""
+        # Only lookahead tells a message from an identifier that a map follows.
         distance = 0
         while self._peek(distance) == "." and self._peek(distance + 1) == "IDENTIFIER":
             distance += 2
@@ -412,6 +416,7 @@ class _Parser:
         items: list[Node] = []
         optionals: set[int] = set()
         ends_with_comma = self._accept(",") is not None
+        # The grammar allows one comma at the end, and a comma alone.
         while not ends_with_comma and self._token.kind != "]":
             if self._optional("?"):
                 optionals.add(len(items))
@@ -443,6 +448,7 @@ class _Parser:
             self._expect(kind)
         elif not self._accept(kind):
             expected = f"{{'{kind}', ','}}"
+            # ANTLR deletes one token if the next one fits, and reports the mismatch otherwise.
             if self._peek(1) not in {kind, ","}:
                 self._report_syntax(f"mismatched input '{self._token.text}' expecting {expected}")
                 self._skip()
@@ -471,6 +477,7 @@ class _Parser:
     def _text(self, token: LexicalToken) -> Node:
         is_bytes = token.kind == "BYTES"
         try:
+            # Without the b; `unescape` removes the quotes.
             text = unescape(token.text[1:] if is_bytes else token.text, is_bytes=is_bytes)
         except ValueError as error:
             self._report(token.offset, str(error))
@@ -479,6 +486,7 @@ class _Parser:
 
     def _float(self, text: str, offset: int) -> float:
         value = float(text)
+        # Python accepts too large numbers, Go does not.
         if value in {float("inf"), float("-inf")}:
             self._report(offset, "invalid double literal")
         return value
@@ -494,6 +502,7 @@ class _Parser:
         low, high = (0, MAX_UINT) if unsigned else (MIN_INT, MAX_INT)
         if not low <= value <= high:
             self._report(offset, f"invalid {'uint' if unsigned else 'int'} literal")
+            # A value is needed to continue and to find further errors.
             value = 0
         return Uint(value) if unsigned else value
 

@@ -31,6 +31,7 @@ class Substitutions:
 
     def are_assignable(self, targets: Sequence[Type], values: Sequence[Type]) -> bool:
         """Whether types are assignable to others, pairwise; on success, records the substitutions."""
+        # Substitutions of a failed attempt are undone, so that the next overload starts afresh.
         mark = len(self._undo)
         if self._all_fit(targets, values):
             self._undo.clear()
@@ -61,6 +62,7 @@ class Substitutions:
 
     def _rename(self, type_: Type, fresh: dict[str, Type]) -> Type:
         if type_.kind == "param":
+            # The same name is the same variable within one overload.
             if type_.name not in fresh:
                 fresh[type_.name] = self.new_variable()
             return fresh[type_.name]
@@ -86,6 +88,7 @@ class Substitutions:
     def _fits(self, left: Type, right: Type) -> bool:
         if right.kind == "param":
             fits, is_known = self._substitutes(left, right)
+            # A known substitution decides, also against the type.
             if fits or is_known:
                 return fits
         if left.kind == "param":
@@ -93,6 +96,7 @@ class Substitutions:
         if left.kind in {"dyn", "error"} or right.kind in {"dyn", "error"}:
             return True
         if left.kind == "null" or right.kind == "null":
+            # Null is assignable to messages and to opaque types, but not to scalars.
             other = right if left.kind == "null" else left
             return other.kind == "null" or other.kind in _NULLABLE
         if left.kind in _SCALARS:
@@ -109,12 +113,14 @@ class Substitutions:
         if known is not None:
             if type_ == known:
                 return True, True
+            # Of two compatible types the more general one wins.
             if self._fits(type_, known):
                 general = most_general(type_, known)
                 if self._is_free(variable, general):
                     self._learn(variable, general)
                 return True, True
             return False, True
+        # A variable must not occur in its own substitution: the type would be infinite.
         if self._is_free(variable, type_):
             self._learn(variable, type_)
             return True, False

@@ -59,6 +59,7 @@ def label_selector(owner: Plain, name: str, *, invalid: str = "<error>", empty: 
 
 def quantity(value: object) -> str:
     """Format a quantity in its canonical form; ``0`` if it is missing."""
+    # JSON may write a quantity as a number.
     if is_integer(value):
         value = str(value)
     if not isinstance(value, str) or not value:
@@ -66,6 +67,7 @@ def quantity(value: object) -> str:
     try:
         return str(parse_text(value))
     except QuantityError:
+        # An invalid quantity is printed as it came.
         return value
 
 

@@ -61,6 +61,7 @@ class VisitLimit:
         Raises:
             JsonPathError: If there are too many.
         """
+        # Counted for each step: nested wildcards multiply.
         self._left -= len(values)
         if self._left < 0:
             raise JsonPathError("the path selects too many values")
@@ -122,6 +123,7 @@ def _parse(text: str) -> list[_Step]:
 
     A closing brace in it ends the path early. The rest is text with further paths, which must be valid.
     """
+    # The closing brace of the template ends the last path.
     parser = _Parser(f"{text}}}")
     steps = parser.steps()
     while parser.begins_another():
@@ -160,6 +162,7 @@ class _Parser:
             if self._position >= len(self._text):
                 raise JsonPathError("unclosed action")
             is_descent = self._text.startswith("..", self._position)
+            # Kubernetes refuses ``....``.
             if is_descent and after_descent:
                 raise JsonPathError("invalid multiple recursive descent")
             added = self._next()
@@ -182,6 +185,7 @@ class _Parser:
         if text.startswith("..", start):
             self._position += 2
             follows = text[start + 2 : start + 3]
+            # A name directly behind the dots belongs to the descent.
             return [_descend, self._field()] if follows == "_" or follows.isalnum() else [_descend]
         self._position += 1
         character = text[start]
@@ -229,9 +233,11 @@ class _Parser:
         start = self._position
         while True:
             end = self._text.find(quote, self._position)
+            # Strings do not span lines.
             if end < 0 or "\n" in self._text[start:end]:
                 raise JsonPathError("unterminated quoted string")
             self._position = end + 1
+            # An escaped quote does not end the string.
             if self._text[end - 1] != "\\":
                 return _ESCAPE.sub(r"\1", self._text[start:end])
 
@@ -243,6 +249,7 @@ class _Parser:
         self._position = end + 1
         members = inside.split(",")
         if len(members) > 1:
+            # A member may be an index, a slice or a key.
             return [_union([_parse(f"[{member.strip(' ')}]") for member in members])]
         if quoted := _QUOTED_KEY.fullmatch(inside):
             return _parse(f".{quoted[1]}")
@@ -251,6 +258,7 @@ class _Parser:
     def _filter(self) -> _Step:
         inside = self._text[self._position + 3 : self._end_of_filter()]
         self._position += len(inside) + len("[?()]")
+        # Without an operator the filter tests for existence.
         comparison = _COMPARISON.fullmatch(inside)
         if comparison is None:
             return _filter_existing(_parse(inside))
@@ -269,6 +277,7 @@ class _Parser:
                     quote = character
                 elif character == quote and previous != "\\":
                     is_closed = True
+            # A parenthesis inside of an open string does not end the filter.
             elif character == ")" and bool(quote) == is_closed:
                 if self._text[position + 1 : position + 2] != "]":
                     raise JsonPathError("unclosed array expect ]")
@@ -290,6 +299,7 @@ def _constant_or_keyword(word: str) -> _Step:
         return _constant(word == "true")
 
     def step(_: _Values, __: _Search) -> _Values:
+        # When it is evaluated, as in Kubernetes: an unused path may contain it.
         raise JsonPathError(f"unrecognized identifier {word}")
 
     return step
@@ -302,6 +312,7 @@ def _field(name: str) -> _Step:
         found = [
             cast("dict[str, object]", value)[name] for value in values if isinstance(value, dict) and name in value
         ]
+        # An error only if no value has the field.
         if not found and not search.allows_missing:
             raise JsonPathError(f"{name} is not found")
         return found
@@ -314,6 +325,7 @@ def _members(value: object) -> _Values:
         return list(cast("dict[str, object]", value).values())
     if isinstance(value, list):
         return cast("_Values", value)
+    # Go ranges over the bytes of a string.
     return list(value.encode()) if isinstance(value, str) else []
 
 
@@ -326,6 +338,7 @@ def _all_values(values: _Values, search: _Search) -> _Values:
 
 def _descend(values: _Values, search: _Search) -> _Values:
     found: _Values = []
+    # Iterative and in document order: the stack is popped from its end.
     pending = [(value, 0) for value in reversed(values)]
     while pending:
         value, depth = pending.pop()
@@ -368,6 +381,7 @@ def _slice(text: str) -> _Step:
                 raise JsonPathError(f"{type(value).__name__} is not array or slice")
             elements = cast("_Values", value)
             start, end = _bounds(first, last, len(elements), is_index=is_index)
+            # An empty slice is no error, wherever it is.
             if start == end:
                 return found
             found += elements[start:end:stride]
@@ -392,6 +406,7 @@ def _bounds(first: int | None, last: int | None, length: int, *, is_index: bool)
     start = first or 0
     end = length if last is None else last
     start += length if start < 0 else 0
+    # The index -1 has the end 0, which means the length.
     end += length if end < 0 or (end == 0 and is_index) else 0
     if start == end:
         return start, end
@@ -452,6 +467,7 @@ def _filter(left: list[_Step], operator: str, right: list[_Step]) -> _Step:
 
 
 def _equal(left: object, right: object) -> bool:
+    # Kubernetes does not convert between numbers and texts.
     if type(left) is not type(right):
         raise JsonPathError("incompatible types for comparison")
     if not isinstance(left, bool | int | float | str):

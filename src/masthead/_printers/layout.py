@@ -36,6 +36,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def _one_line(text: str) -> str:
+    # As kubectl: only the first line of a cell is printed.
     end = _LINE_END.search(text)
     shown = f"{text[: end.start()]}..." if end else text
     # An object must not control the terminal that displays it. A tab stays: it begins another column.

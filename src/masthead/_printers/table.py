@@ -133,6 +133,7 @@ class PrintedTable:
 
     def _repr_html_(self) -> str:
         """The table as notebooks show it: at most 200 rows."""
+        # A notebook would become slow with more.
         shown = self.rows[:_MAX_HTML_ROWS]
         header, *lines = self._lines(shown, wide=self.wide, namespaces=self.namespaces, labels=False, headers=True)
         rest = len(self.rows) - len(shown)
@@ -146,6 +147,7 @@ class PrintedTable:
         shown = [index for index, column in enumerate(self.columns) if wide or column.priority == 0]
         lines = [self._header(shown, has_namespaces=namespaces, has_labels=labels)] if headers else []
         for row in rows:
+            # A server may send fewer cells than columns.
             line = [cell_text(row.cells[index]) for index in shown if index < len(row.cells)]
             if namespaces:
                 line.insert(0, cell_text(row.namespace))
@@ -202,6 +204,7 @@ def table(
     rows: list[PrintedRow] = []
     for obj in objects:
         kind = _kind_of(obj)
+        # The first object decides about the columns.
         if printer is None:
             first, printer = kind, _printer_of(kind, definition)
         elif (kind.group, kind.kind) != (first.group, first.kind):
@@ -219,6 +222,7 @@ def _printer_of(kind: GroupVersionKind, definition: Printable | None) -> Printer
         return printer_for(kind.group, kind.kind)
     from masthead._printers.custom import printer_of_version
 
+    # The columns are those of one version.
     for version in entries(part(_plain(definition), "spec"), "versions"):
         if text(version, "name") == kind.version:
             return printer_of_version(version)

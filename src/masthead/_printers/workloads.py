@@ -110,6 +110,7 @@ def _controller_revision(obj: Plain, now: datetime) -> list[Cell]:
 def _controller(obj: Plain) -> str:
     for owner in entries(part(obj, "metadata"), "ownerReferences"):
         if flag(owner, "controller"):
+            # kubectl prints kinds of other groups with their group.
             group = text(owner, "apiVersion").rpartition("/")[0]
             kind = group_resource(group, text(owner, "kind")).lower()
             return f"{kind}/{text(owner, 'name')}" if kind else text(owner, "name")

@@ -102,7 +102,7 @@ def _type_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
         if schema.type != "object":
             why = "must be object if x-kubernetes-embedded-resource is true"
             errors.append(invalid(path, schema.type, why) if schema.type else required(path, why))
-    # Each of the three says how values are pruned; one is needed.
+    # Pruning needs one of the three.
     elif not schema.type and not schema.int_or_string and not schema.preserve_unknown:
         errors.append(required(path, f"must not be empty {level}"))
     if level is _ROOT and schema.type and schema.type != "object":

@@ -76,6 +76,7 @@ class CidrValue(Opaque):
     @property
     def size(self) -> int:
         """The bytes of its prefix, for its cost."""
+        # Rounded up: a prefix of 9 bits has two bytes.
         return -(-self.bits // 8)
 
     def masked(self) -> CidrValue:
@@ -85,6 +86,7 @@ class CidrValue(Opaque):
 
     def contains(self, address: _Address) -> bool:
         """Whether an address is in the network."""
+        # Addresses of the two families are never in each other's networks.
         if address.version != self.address.version:
             return False
         shift = self.address.max_prefixlen - self.bits
@@ -124,6 +126,7 @@ def _parse_octets(text: str, octets: str) -> bytes:
     digits = ""
     for index, character in enumerate(octets):
         if character in "0123456789":
+            # An octet with a leading zero might be meant as octal.
             if digits == "0":
                 raise _address_error(text, "IPv4 field has octet with leading zero")
             digits += character
@@ -147,6 +150,7 @@ def _parse_v6(text: str) -> tuple[_Address, str]:
     rest, percent, zone = text.partition("%")
     if percent and not zone:
         raise _address_error(text, "zone must be a non-empty string")
+    # The position of ``::`` in bytes; negative without one.
     ellipsis = -1
     if rest.startswith("::"):
         ellipsis = 0
@@ -155,6 +159,7 @@ def _parse_v6(text: str) -> tuple[_Address, str]:
     while rest and len(groups) < 16:
         digits = _hex_digits(text, rest)
         behind = rest[len(digits) :]
+        # The digits belong to an embedded IPv4 address, which is read from its beginning.
         if behind.startswith("."):
             groups += _embedded_v4(text, rest, len(groups), has_ellipsis=ellipsis >= 0)
             rest = ""
@@ -206,6 +211,7 @@ def _expand(text: str, groups: bytes, ellipsis: int) -> bytes:
     missing = 16 - len(groups)
     if missing and ellipsis < 0:
         raise _address_error(text, "address string too short")
+    # ``::`` in a complete address would stand for no zeros at all.
     if not missing and ellipsis >= 0:
         raise _address_error(text, "the :: must expand to at least one field of zeros")
     return groups[:ellipsis] + bytes(missing) + groups[ellipsis:] if missing else groups

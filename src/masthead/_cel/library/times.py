@@ -37,6 +37,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(match[index]) for index in range(1, 7))
+    # The offset is remembered: the timestamp prints in its own zone.
     offset = _zone_seconds(match[8])
     if offset is None:
         return None
@@ -48,6 +49,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     seconds = int((date - _EPOCH).total_seconds()) - offset
     if year == 0:
         seconds -= int((datetime(4, 1, 1, tzinfo=UTC) - datetime(1, 1, 1, tzinfo=UTC)).total_seconds()) + 366 * 86400
+    # Further digits are cut off, not rounded.
     nanos = int((match[7] or "0")[:9].ljust(9, "0"))
     return Timestamp(seconds, nanos, offset)
 
@@ -56,6 +58,7 @@ def _zone_seconds(text: str) -> int | None:
     if text == "Z":
         return 0
     hours, minutes = int(text[1:3]), int(text[4:6])
+    # Go accepts 24 and 60 as well.
     if hours > 24 or minutes > 60:
         return None
     return (-1 if text[0] == "-" else 1) * (hours * 60 + minutes) * 60
@@ -68,6 +71,7 @@ def _offset_at(zone: str, when: Timestamp) -> int:
         if match is None:
             hours = zone.partition(":")[0]
             raise EvaluationError(f'strconv.Atoi: parsing "{hours}": invalid syntax')
+        # The sign applies to the minutes, too: -00:30.
         sign = -1 if zone.startswith("-") else 1
         return (int(match[1]) * 60 + sign * int(match[2])) * 60
     if zone in {"", "UTC"}:
@@ -118,6 +122,7 @@ _IDS: Final = {
 
 def _whole(nanos: int, unit: int) -> int:
     """Units towards zero."""
+    # Toward zero, as Go divides; Python rounds down.
     return nanos // unit if nanos >= 0 else -(-nanos // unit)
 
 

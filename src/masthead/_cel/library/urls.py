@@ -80,12 +80,14 @@ def _parse(text: str) -> UrlValue:
         raise ValueError("empty url")
     if text == "*":
         return UrlValue("", "", "*", "", "*")
+    # Go reports this before it looks for a scheme.
     if text.startswith(":"):
         raise ValueError("missing protocol scheme")
     match = _SCHEME.match(text)
     scheme = match.group()[:-1].lower() if match else ""
     rest, mark, query = text[match.end() if match else 0 :].partition("?")
     suffix = f"?{query}" if mark else ""
+    # Without a slash the rest is opaque, as in ``mailto:``, which only a scheme allows.
     if not rest.startswith("/"):
         if not scheme:
             raise ValueError("invalid URI for request")
@@ -103,6 +105,7 @@ def _parse(text: str) -> UrlValue:
 
 
 def _host_of(scheme: str, authority: str) -> str:
+    # The last @ counts: a password may contain one.
     user, at, host = authority.rpartition("@")
     host = _valid_host(scheme, host)
     if at:
@@ -151,6 +154,7 @@ def _check_port(port: str) -> None:
 def _unescaped_host(host: str) -> str:
     _check_escapes(host)
     for match in _HOST_ESCAPE.finditer(host):
+        # Go unescapes only the percent sign and non-ASCII bytes in a host.
         if match.group() != "%25":
             raise ValueError(f"invalid URL escape {quoted(match.group())}")
     if wrong := _NO_HOST.search(host):
@@ -165,6 +169,7 @@ def _check_escapes(text: str) -> None:
 
 def _path_of(path: str) -> str:
     _check_escapes(path)
+    # A path that is valid as written is not normalized.
     if _VALID_PATH.match(path):
         return path
     return quote_from_bytes(unquote_to_bytes(path), safe=_SAFE_PATH)
@@ -194,6 +199,7 @@ def _is_url(text: str) -> bool:
 
 
 def _split_host(host: str) -> tuple[str, str]:
+    # Of an address in brackets without a port, the last colon is inside.
     name, colon, port = host.rpartition(":")
     if not colon or not _PORT.match(f":{port}"):
         name, port = host, ""
@@ -204,6 +210,7 @@ def _query(url: UrlValue) -> dict[Value, Value]:
     values: dict[Value, Value] = {}
     for pair in url.query.split("&"):
         name, _, value = pair.partition("=")
+        # Go drops such pairs silently.
         if not pair or ";" in pair or _BAD_ESCAPE.search(pair):
             continue
         values.setdefault(_unescape_query(name), []).append(_unescape_query(value))
