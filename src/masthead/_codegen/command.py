@@ -109,6 +109,7 @@ def run(arguments: Sequence[str] | None, *, name: str) -> int:
 def _options(arguments: Sequence[str] | None, name: str) -> argparse.Namespace:
     made = parser(name)
     options = made.parse_args(arguments)
+    # A context alone selects from the default kubeconfig.
     is_live = options.server or options.kubeconfig or options.context
     if options.context and (options.server or options.crd or options.openapi):
         made.error("--context selects a context of a kubeconfig, and excludes other sources")
@@ -121,6 +122,7 @@ def _options(arguments: Sequence[str] | None, name: str) -> argparse.Namespace:
 
 def _package_at(folder: Path) -> str:
     """The dotted name that a folder is imported by, with the packages that contain it."""
+    # Generated modules import each other by the full name of their package.
     is_inside = (folder.parent / "__init__.py").is_file()
     return f"{_package_at(folder.parent)}.{folder.name}" if is_inside else folder.name
 

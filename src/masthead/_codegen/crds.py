@@ -84,6 +84,7 @@ def add_definition(spec: Spec, definition: Mapping[str, Any], origin: str) -> No
         GenerateError: If it is not what a definition should be.
     """
     try:
+        # Manifests may contain nulls, which the server drops.
         body = typeinfo.converter(_Definition)(_without_nulls(definition)).spec
         _check_names(body)
         for version in body.versions:
@@ -91,6 +92,7 @@ def add_definition(spec: Spec, definition: Mapping[str, Any], origin: str) -> No
     except (msgspec.ValidationError, NameFormatError, ValueError) as error:
         raise GenerateError(f"{origin}: CustomResourceDefinition {_name_of(definition)}: {error}") from None
     for version in body.versions:
+        # A version that is not served has no resource, although objects may be stored in it.
         if version.served:
             _add_version(spec, body, version)
 
@@ -113,6 +115,7 @@ def _check_names(body: _Body) -> None:
     """
     names.check_dns1123_subdomain(body.group)
     for name in (body.names.kind, body.names.list_kind or body.names.kind, body.names.plural):
+        # Kinds are labels in any case of letters.
         names.check_dns1035_label(name.lower())
     for version in body.versions:
         names.check_dns1035_label(version.name)
@@ -147,7 +150,10 @@ def _add_version(spec: Spec, body: _Body, version: _Version) -> None:
     prefix = ".".join([*reversed(served.group.split(".")), served.version])
     root = version.schema.root
     spec.schemas[f"{prefix}.{kind.kind}"] = msgspec.structs.replace(
-        root, properties={**root.properties, **_type_and("ObjectMeta")}, kinds=(kind,)
+        # A definition may restrict metadata, but its type is always ObjectMeta.
+        root,
+        properties={**root.properties, **_type_and("ObjectMeta")},
+        kinds=(kind,),
     )
     spec.schemas[f"{prefix}.{list_kind.kind}"] = Schema(
         type="object",

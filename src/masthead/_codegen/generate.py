@@ -114,6 +114,7 @@ def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
     """
     for path in files:
         standing = _text_at(folder / path)
+        # Checked for all files before the first is written.
         if standing and not render.is_generated(standing):
             raise GenerateError(f"{folder / path} was not generated; move it out of the way")
     for path in list(_leftovers(files, folder)):
@@ -127,6 +128,7 @@ def write(files: Mapping[PurePosixPath, str], folder: Path) -> None:
 
 def _leftovers(files: Mapping[PurePosixPath, str], folder: Path) -> Iterator[PurePosixPath]:
     """The files of an earlier run, listed in its index, that this run does not write."""
+    # The old index knows the files of an earlier run; other files in the folder are the user's.
     modules = [_path(module) for module in _indexed_modules(_text_at(folder / _INDEX))]
     for path in sorted({*modules, *(module.parent / _PACKAGE for module in modules)}):
         if path not in files and render.is_generated(_text_at(folder / path)):

@@ -83,6 +83,7 @@ def is_quantity(schema: Schema) -> bool:
 
 def is_condition(schema: Schema) -> bool:
     """Whether an inline schema is that of meta/v1's Condition."""
+    # The field is optional in the type as well.
     fields = frozenset(schema.properties.keys() - {"observedGeneration"})
     return fields == _CONDITION_FIELDS and _CONDITION_FIELDS.issubset(schema.required)
 
@@ -114,6 +115,7 @@ class Homes:
         # Sorted, so that names that need a number get the same one in every run.
         for full_name in sorted(spec.schemas):
             prefix, _, name = full_name.rpartition(".")
+            # Schemas without a group are adopted by the modules that refer to them.
             if prefix not in packages or _is_value(full_name) or not is_class(spec.schemas[full_name]):
                 continue
             served = packages[prefix]
@@ -127,6 +129,7 @@ class Homes:
 
     def _module(self, prefix: str, served: GroupVersion, package: str) -> ModuleDef:
         _check(served)
+        # The server derives the names of custom schemas from the group, those of Go types from the package.
         is_custom = prefix == ".".join([*reversed(served.group.split(".")), served.version])
         # Kubernetes' own groups have the short names of client-go, which are those of their Go packages.
         is_short = prefix.startswith("io.k8s.") and not is_custom

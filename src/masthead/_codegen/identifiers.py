@@ -43,10 +43,12 @@ def attribute_name(wire: str, taken: Container[str] = RESERVED) -> str:
         wire: The field's name on the wire.
         taken: Names that are taken; an underscore is appended to such a name.
     """
+    # clusterIPs becomes cluster_ips, not cluster_i_ps.
     singular = _PLURAL_ACRONYM.sub(lambda found: found[1].capitalize() + "s", _NOT_A_NAME.sub("_", wire).strip("_"))
     name = _WORD_BREAK.sub("_", singular).lower()
     if not name or name[0].isdigit():
         name = f"field_{name}"
+    # An underscore at the end, as PEP 8 recommends for keywords.
     while keyword.iskeyword(name) or name in taken:
         name += "_"
     return name
@@ -69,6 +71,7 @@ def class_name(text: str) -> str:
 def nested_class_name(path: Sequence[str]) -> str:
     """The name of a nested class: the names along its path, or the last of them if that is too long."""
     kind, *steps = path
+    # The outermost steps say least about a nested type.
     while len(steps) > 1 and len(kind) + sum(map(len, steps)) > _LONG:
         steps.pop(0)
     return kind + "".join(steps)

@@ -77,6 +77,7 @@ def modules_of(spec: Spec, package: str, *, docs: bool = False) -> list[ModuleDe
     """
     places = homes.Homes(spec, package)
     scopes = {module.name: _Scope(module, spec, places, docs=docs) for module in places.modules.values()}
+    # All names are reserved before the first class is defined, so that imports get the aliases.
     for name, (module, class_name) in places.classes.items():
         scopes[module.name].bind(class_name, name)
     for scope in scopes.values():
@@ -103,6 +104,7 @@ class _Scope:
 
     def define(self) -> None:
         """Define every class with a reserved name, and nested classes as they are found."""
+        # Reserved in every module, so that a class of that name does not shadow an import.
         for reference in FRAME:
             self.use(reference)
         for schema_name, class_name in list(self.own.items()):
@@ -120,6 +122,7 @@ class _Scope:
     def use(self, reference: Reference) -> str:
         """The local name of a reference; an alias if the name is taken."""
         if self.bound.setdefault(reference.name, reference) != reference:
+            # Group and version make the alias unique: core_v1_Secret.
             origin = "_".join(reference.module.split(".")[-2:])
             self.module.aliases[reference] = f"{origin}_{reference.name}"
         return self.module.local(reference)
@@ -160,6 +163,7 @@ class _Scope:
 
     def define_enumeration(self, name: str, values: Values) -> str:
         """Define an enumerated type, and return its name; fields with the same values may share it."""
+        # A number is added until the name is free, or has the same values.
         while self.module.enumerations.get(name) != values:
             if name not in self.bound:
                 self.bind(name)
@@ -176,6 +180,7 @@ class _Scope:
         """Define a class in this module for a schema without a group and version."""
         schema = self.schema_of(target)
         name = identifiers.numbered(identifiers.class_name(target.rpartition(".")[2]), self.bound)
+        # Before its fields are defined: a schema may refer to itself.
         self.bind(name, target)
         self._define_named(name, target, schema)
         return Reference(self.module.name, name)
@@ -208,6 +213,7 @@ class _Scope:
                 continue
             attribute = identifiers.attribute_name(wire, taken)
             taken.add(attribute)
+            # Nearly every custom resource has a spec and a status; None would be a nuisance.
             is_section = bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and is_class(property_)
             is_needed = wire in schema.required or is_section
             enumeration = self.spec.enumerations.get(f"{schema_name}.{wire}", "")
@@ -240,12 +246,15 @@ class _Field:
             self.scope.doc_of(schema),
             schema.nullable,
         )
+        # Lists and maps are never None, required or not.
         if empty in {"[]", "{}"}:
             return defined
         if schema.nullable:
             return _optional(defined)
+        # A nested type: ``default: {}`` in OpenAPI marks a Go struct that is not a pointer.
         if empty == annotation:
             return defined if is_needed or schema.default == {} else _optional(defined)
+        # Another default is the server's: unset must not read as zero then.
         has_zero = schema.default in _ZEROES if schema.has_default else is_needed
         return defined if empty and has_zero else _optional(defined)
 

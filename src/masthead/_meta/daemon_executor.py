@@ -1,4 +1,4 @@
-"""An executor of daemon threads: one that hangs does not keep the process from exiting, unlike ThreadPoolExecutor's."""
+"""An executor of daemon threads: unlike with ThreadPoolExecutor, a hanging thread does not delay the process' exit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class DaemonExecutor(Executor):
-    """Runs calls in daemon threads, which are kept for further calls.
+    """Runs calls in daemon threads, which wait for further calls.
 
     Args:
         name: The prefix of the threads' names.
@@ -44,7 +44,7 @@ class DaemonExecutor(Executor):
         future: Future[T] = Future()
 
         def run() -> None:
-            # A future that was cancelled meanwhile would raise where its result is set.
+            # Setting the result of a cancelled future would raise.
             if not future.set_running_or_notify_cancel():
                 return
             try:

@@ -36,10 +36,12 @@ def human_duration(seconds: float) -> str:
 
     Clocks of two machines differ, so up to two seconds below zero count as zero; anything below is ``<invalid>``.
     """
+    # The range of Go's duration.
     whole = int(max(-_MAX_SECONDS, min(_MAX_SECONDS, seconds)))
     if whole < -1:
         return "<invalid>"
     for limit, unit, sign, smaller, smaller_sign in _STEPS:
+        # Each step prints fewer units than the one before, so that ages stay short.
         if whole < limit:
             count, rest = divmod(max(0, whole), unit)
             rest = rest // smaller if smaller else 0

@@ -43,6 +43,7 @@ def custom_printer(definitions: Sequence[Plain]) -> Printer:
         path = text(definition, "jsonPath")
         try:
             columns.append(_CustomColumn(_column(definition, path), compile_path(path)))
+        # The server drops an invalid column and all columns behind it.
         except JsonPathError:
             break
 
@@ -82,6 +83,7 @@ def _cell(kind: str, value: object, now: datetime) -> Cell:
     match kind, value:
         case "string", _:
             return _print_value(value)
+        # A bool is an int in Python, but not in Go.
         case (("integer" | "number" | "boolean"), bool()):
             return value if kind == "boolean" else None
         case "integer", int() | float():
@@ -129,6 +131,7 @@ def _printed_json(value: object) -> str:
         encoded = msgspec.json.encode(_with_go_numbers(value), order="sorted").decode()
     except (RecursionError, ValueError):  # it nests too deeply, or has a number that is too long
         return "<invalid>"
+    # Go's encoder escapes these for HTML.
     for character in "<>&\u2028\u2029":
         encoded = encoded.replace(character, f"\\u{ord(character):04x}")
     return encoded

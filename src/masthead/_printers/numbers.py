@@ -23,6 +23,7 @@ def go_json_float(value: float) -> str:
 
 
 def _write_number(value: float, *, smallest: int, largest: int, exponent_digits: int) -> str:
+    # repr has the shortest digits that read back as the same number, as Go's format does.
     exact = Decimal(repr(value)).normalize()
     sign, digits, exponent = exact.as_tuple()
     if not isinstance(exponent, int):
@@ -43,4 +44,5 @@ def json_number(value: float) -> int | float:
         number = float(value)
     except OverflowError:
         return value
+    # JSON of Go writes a whole float without a fraction.
     return int(number) if number.is_integer() and abs(number) < 10**_PLAIN_JSON else number

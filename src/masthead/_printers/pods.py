@@ -42,6 +42,7 @@ class _Restarts:
         self.count += integer(status, "restartCount")
         finished_text = text(part(status, "lastState", "terminated"), "finishedAt")
         finished = moment(finished_text)
+        # kubectl shows when the latest restart happened.
         if finished is not None and (self.last is None or self.last < finished):
             self.last, self.last_text = finished, finished_text
 
@@ -91,13 +92,16 @@ class _Summary:
             if is_sidecar:
                 of_sidecars.add(status)
             terminated = _state(status, "terminated")
+            # Done: the next init container counts.
             if terminated is not None and not integer(terminated, "exitCode"):
                 continue
+            # A started sidecar no longer blocks the following containers.
             if is_sidecar and flag(status, "started"):
                 self.ready += flag(status, "ready")
                 continue
             progress = f"{index}/{len(init_containers)}"
             self.reason = f"Init:{_init_reason(status) or progress}"
+            # The first unfinished init container explains the state of the pod.
             return True, of_sidecars
         return False, of_sidecars
 
@@ -116,6 +120,7 @@ class _Summary:
             elif flag(status, "ready") and _state(status, "running") is not None:
                 has_running = True
                 self.ready += 1
+        # Another container has a more important reason.
         if self.reason != "Completed":
             return
         # Some containers are done; the pod is not, as long as another one runs or has failed.
@@ -129,6 +134,7 @@ class _Summary:
 
 def _first_reason(status: Plain) -> str:
     for condition in entries(status, "conditions"):
+        # More telling than the phase, which is Pending.
         if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
             return "SchedulingGated"
     return text(status, "reason") or text(status, "phase")
@@ -138,6 +144,7 @@ def _deletion_reason(pod: Plain) -> str:
     status = part(pod, "status")
     if not has(part(pod, "metadata"), "deletionTimestamp"):
         return ""
+    # The kubelet cannot confirm the deletion.
     if text(status, "reason") == "NodeLost":
         return "Unknown"
     return "" if text(status, "phase") in _TERMINAL else "Terminating"
@@ -163,6 +170,7 @@ def _init_reason(status: Plain) -> str:
     if terminated is not None:
         return _termination_reason(terminated)
     reason = text(waiting, "reason") if waiting is not None else ""
+    # Waiting for its turn is no reason; the progress is printed instead.
     return "" if reason == "PodInitializing" else reason
 
 

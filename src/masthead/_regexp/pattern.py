@@ -66,6 +66,7 @@ class Pattern:
             MatchLimitError: If it takes too long.
         """
         self._steps = 0
+        # The loop over the text runs in C: a state is a dict from characters to states.
         state = reduce(getitem, text, self._start)
         return state.accepts_at_end()
 
@@ -100,6 +101,7 @@ class Pattern:
             if match is None:
                 break
             begin, end = match
+            # An empty match directly behind the previous one does not count, as in Go.
             if end > begin or begin != last_end:
                 found.append(text[begin:end])
             last_end = end
@@ -134,6 +136,7 @@ class Pattern:
         self._count(len(reading))
         program = self._program
         threads = frozenset(thread + 1 for thread in reading if character in program[thread][1])  # type: ignore[operator]
+        # The cache is bounded, because a text may contain any number of different characters.
         self._transitions += 1
         if self._transitions > _MAX_TRANSITIONS:
             # The state that follows is not known to the others; all that a search keeps is its current state.
@@ -165,6 +168,7 @@ class Pattern:
         """Yield the instructions that read or match, reached without reading, in the order of preference."""
         program = self._program
         stack = list(starts)
+        # The first start is popped first: its threads are preferred.
         stack.reverse()
         while stack:
             at = stack.pop()
@@ -175,6 +179,7 @@ class Pattern:
             if op is Op.CHAR or op is Op.MATCH:
                 yield op, at
             elif op is Op.SPLIT:
+                # The preferred branch is pushed last, and so followed first.
                 stack.append(at + second)
                 stack.append(at + first)
             elif op is Op.JUMP or _holds(op, before, after):
@@ -194,6 +199,7 @@ class Pattern:
         for position in range(start, len(text) + 1):
             character = text[position : position + 1]
             after = _kind(character) if character else _EDGE
+            # Leftmost match: no thread starts behind a match.
             if found is None:
                 threads.append((0, position))
             seen: set[int] = set()

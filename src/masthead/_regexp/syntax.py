@@ -296,6 +296,7 @@ class _Parser:
         elif sign == "Q":
             literal, _, _ = self._text[self._at + 1 :].partition("\\E")
             self._at = min(self._at + 1 + len(literal) + 2, len(self._text))
+            # Checked before the loop, which would take long for a hostile pattern.
             if len(literal) > _MAX_INSTRUCTIONS:
                 raise PatternError("expression too large", self._text)
             for character in literal:
@@ -342,6 +343,7 @@ class _Parser:
         following = self._text[self._at : self._at + 1]
         if sign in _ESCAPES:
             return _ESCAPES[sign]
+        # A single digit other than 0 would be a back reference, which RE2 does not have.
         if sign == "0" or (sign in _OCTAL and following and following in _OCTAL):
             digits = sign
             while len(digits) < 3 and self._at < len(self._text) and self._text[self._at] in _OCTAL:
@@ -373,6 +375,7 @@ class _Parser:
             if sign not in _HEX:
                 break
             code, count = code * 16 + int(sign, 16), count + 1
+            # Inside of the loop, before the number becomes arbitrarily large.
             if code > _MAX_RUNE:
                 break
         raise PatternError("invalid escape sequence", self._text[start : self._at])
@@ -383,6 +386,7 @@ class _Parser:
         ranges: list[tuple[str, str]] = []
         subsets: list[CharSet] = []
         is_first = True
+        # A bracket in the first position is a literal.
         while is_first or not self._text.startswith("]", self._at):
             is_first = False
             if len(ranges) + len(subsets) > _MAX_INSTRUCTIONS:

@@ -34,6 +34,7 @@ class Correlated:
 
     def _compare(self) -> bool:
         value, old = self._value, self._old
+        # Items with keys may have moved without being changed.
         if is_list(value) and is_list(old) and self._schema.list_type == "map":
             if len(value) != len(old):
                 return False
@@ -52,6 +53,7 @@ class Correlated:
             return None
         if name not in self._value or name not in self._old:
             return None
+        # An undeclared field cannot be correlated.
         schema = self._schema.properties.get(name) or self._schema.additional_properties
         if not isinstance(schema, Schema):
             return None
@@ -66,12 +68,14 @@ class Correlated:
 
     def old_item(self, item: Json) -> Json:
         """Return the item before with the same keys; None if it is new, or the list has no keys."""
+        # Sets and atomic lists have no stable identity of items.
         if self._schema.list_type != "map":
             return None
         if self._by_key is None:
             self._by_key = {}
             for candidate in self._old:
                 if (key := self._key_of(candidate)) is not None:
+                    # The first of duplicate keys counts.
                     self._by_key.setdefault(key, candidate)
         key = self._key_of(item)
         return None if key is None else self._by_key.get(key)
@@ -81,9 +85,11 @@ class Correlated:
             return None
         parts: list[Hashable] = []
         for name in self._schema.list_map_keys:
+            # A key may be left out if it has a default, such as the protocol of a port.
             value = item.get(name, self._default_of(name))
             if not isinstance(value, str | int | float | bool):
                 return None
+            # With the type, because 1 equals True in Python.
             parts.append((type(value).__name__, value))
         return tuple(parts)
 
@@ -105,6 +111,7 @@ class Ratcheting:
     @property
     def is_unchanged(self) -> bool:
         """Whether the value is unchanged, so that its errors do not count."""
+        # Below an uncorrelated list, the nearest correlated value around decides.
         decisive = self._current or self._nearest
         return decisive is not None and decisive.is_equal
 

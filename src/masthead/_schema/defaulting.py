@@ -56,6 +56,7 @@ class _Defaulter:
         elif is_list(value) and schema.items is not None:
             items = schema.items
             for index, item in enumerate(value):
+                # A null where null is invalid counts as absent.
                 if item is None and not items.nullable:
                     value[index] = self._default_of(items)
                 self.apply(value[index], items)
@@ -67,6 +68,7 @@ class _Defaulter:
             # A default of null does not count.
             if default is UNSET or default is None:
                 continue
+            # An explicit null of a nullable field is a value.
             if key not in value or (value[key] is None and not field.nullable):
                 value[key] = self._copy(default)
         values = schema.additional_properties if isinstance(schema.additional_properties, Schema) else None
@@ -76,6 +78,7 @@ class _Defaulter:
                 declared = values
                 if inner is None and not values.nullable:
                     value[key] = self._default_of(values)
+            # Scalars have no fields that could be filled: a shortcut.
             if declared is not None and not isinstance(inner, _SCALARS):
                 self.apply(value[key], declared)
 
@@ -83,6 +86,7 @@ class _Defaulter:
         return self._copy(schema.default) if schema.has_default else None
 
     def _copy(self, default: Json) -> Json:
+        # Nested defaults multiply with the items of lists, so they are counted per object.
         self._values -= 1
         if isinstance(default, str):
             self._characters -= len(default)

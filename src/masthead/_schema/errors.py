@@ -57,6 +57,7 @@ class FieldError:
     detail: str = ""
 
     def __post_init__(self) -> None:
+        # Counted at creation, so that validation stops early however it collects its errors.
         if (gathering := _gathering.get()) is not None:
             gathering.add(self)
 
@@ -94,8 +95,9 @@ def duplicate(field: str, value: object) -> FieldError:
 
 def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldError:
     """A value is not one of the supported ones."""
+    # A set has no order; the server sorts its sets, too.
     ordered = sorted(supported) if isinstance(supported, set | frozenset) else supported
-    known = ", ".join(quoted(value) for value in ordered)
+    known = ", ".join(quoted(name) for name in ordered)
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {known}" if known else "")
 
 
@@ -172,6 +174,7 @@ def float_text(value: float) -> str:
     """Write a number as Go's ``%v`` does: as short as possible, with an exponent from a million on."""
     if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
+    # The bounds of Go's %v; JSON has others.
     if value == 0 or 1e-4 <= abs(value) < 1e6:
         return _plain_float(value)
     mantissa, _, exponent = f"{Decimal(repr(float(value))).normalize():e}".partition("e")
@@ -232,6 +235,7 @@ def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
     token = _gathering.set(gathering)
     try:
         return list(find())
+    # The errors found so far are reported; the rest would not be read.
     except _Enough:
         return gathering.found
     finally:

@@ -62,6 +62,7 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     except UnidentifiedItemError as error:
         raise DecodeError(str(error), kind=obj.kind, subject=obj.key) from None
     metadata = taken.get("metadata", {})
+    # An applied configuration needs a name, which no manager owns.
     names = {name: value for name in _NAMES if (value := data["metadata"].get(name))}
     type_meta = {"apiVersion": obj.api_version, "kind": obj.kind}
     return cast("type[T]", type(obj).api_type).from_dict({**type_meta, **taken, "metadata": {**names, **metadata}})
@@ -85,6 +86,7 @@ def builtin_class(gvk: GroupVersionKind) -> type[Object] | None:
         cls = registry.object_class(gvk)
     except UnknownKindError:
         return None
+    # A class of a user may declare fields otherwise than the server's schema.
     return cls if cls.__module__.startswith("masthead.api.") else None
 
 

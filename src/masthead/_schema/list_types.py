@@ -37,6 +37,7 @@ def _add_errors(found: list[FieldError], value: Json, schema: Schema, path: str)
         values = schema.additional_properties
         if isinstance(values, Schema):
             for key, inner in value.items():
+                # Scalars contain no lists: skipping them saves most calls.
                 if inner.__class__ in CONTAINERS:
                     _add_errors(found, inner, values, f"{path}[{key}]")
         for key, inner in value.items():
@@ -60,6 +61,7 @@ def _own_errors(items: list[Json], schema: Schema, path: str) -> Iterator[FieldE
 
 def _map_errors(items: list[Json], names: Sequence[str], path: str) -> Iterator[FieldError]:
     for index, element in enumerate(items):
+        # One error is enough: keys cannot be compared then.
         if element is not None and not is_object(element):
             detail = "must be an object for an array of list-type map"
             yield invalid(f"{path}[{index}]", sorted_keys(element), detail)
@@ -75,5 +77,6 @@ def _iter_duplicates(values: Sequence[Json]) -> Iterator[int]:
     for index, item in enumerate(values):
         key = identity(item)
         count = seen[key] = seen.get(key, 0) + 1
+        # Each duplicate value is reported once, at its second occurrence.
         if count == 2:
             yield index

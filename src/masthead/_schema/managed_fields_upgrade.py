@@ -100,6 +100,7 @@ def upgrade_managed_fields_patch(
         DecodeError: If the managed fields cannot be decoded.
     """
     entries = upgrade_managed_fields(obj, csa_managers, ssa_manager, subresource=subresource)
+    # Nothing to do: the caller can skip the request.
     if entries == obj.metadata.managed_fields:
         return None
     return Patch.json(
@@ -123,6 +124,7 @@ def _upgrade(
         return [entry for entry in entries if (entry.manager, entry.operation, entry.subresource or "") == wanted]
 
     updates = find(csa_manager, "Update")
+    # Another run has upgraded the object already.
     if not updates:
         return entries
     # The server lists the newest entry first.

@@ -44,6 +44,7 @@ def _fields_conflict(left: object, right: object, rules: MergeRules, field: Fiel
         # A directive is about the whole object, so that both must have the same.
         if (PATCH in left) != (PATCH in right) or left.get(PATCH) != right.get(PATCH):
             return True
+        # Both replace the object as a whole, which is no conflict to kubectl.
         if field is not None and field.strategy == "replace":
             return False
         return _objects_conflict(left, right, rules)
@@ -54,6 +55,7 @@ def _fields_conflict(left: object, right: object, rules: MergeRules, field: Fiel
 
 def _objects_conflict(left: Plain, right: Plain, rules: MergeRules) -> bool:
     for key, value in left.items():
+        # Only fields that both change can conflict.
         if key in {PATCH, RETAIN_KEYS} or key not in right:
             continue
         field: FieldMerge | None = None
@@ -74,6 +76,7 @@ def _lists_conflict(left: list[Any], right: list[Any], rules: MergeRules, field:
             return False
         mine, others = _by_key(left, field.merge_key), _by_key(right, field.merge_key)
         return any(key in others and _fields_conflict(value, others[key], rules, None) for key, value in mine.items())
+    # Lists that are replaced must be equal.
     if len(left) != len(right):
         return True
     if kind is not dict:

@@ -88,6 +88,7 @@ class FrameDecoder:
 
     def _next_frame(self) -> Frame | None:
         """The next frame or piece; None if the chunk is used up."""
+        # The rest of a data frame, whose head has been read.
         if self._data_left:
             return self._next_piece()
         if self._head is None:
@@ -95,6 +96,7 @@ class FrameDecoder:
             if head is None:
                 return None
             first, second = FRAME_HEAD.unpack(head)
+            # Data is passed on in pieces as it arrives, without waiting for the whole frame.
             if not first & CONTROL_BIT:
                 return self._start_data(first, second)
             self._head = self._checked_head(first, second)
@@ -109,6 +111,7 @@ class FrameDecoder:
         have = len(self._partial)
         piece = self._chunk[self._at : self._at + size - have]
         self._at += len(piece)
+        # The usual case: no copy.
         if not have and len(piece) == size:
             return piece
         self._partial += piece
@@ -123,6 +126,7 @@ class FrameDecoder:
             raise SpdyError("a SPDY data frame of stream 0")
         fin = bool(flags_and_length >> 24 & FLAG_FIN)
         length = flags_and_length & MAX_DATA_LENGTH
+        # An empty frame may still carry FIN.
         if length == 0:
             return DataFrame(stream_id, _EMPTY, fin)
         self._data_stream, self._data_left, self._data_fin = stream_id, length, fin
@@ -142,6 +146,7 @@ class FrameDecoder:
             raise SpdyError(f"a SPDY frame of version {version}; only version {VERSION} is spoken")
         if number not in _KNOWN_TYPES:
             raise SpdyError(f"a SPDY control frame of the unknown type {number}")
+        # Before anything is buffered: the peer chooses the length.
         if (length := second & MAX_DATA_LENGTH) > self._max:
             raise SpdyError(f"a SPDY control frame of {length} bytes; at most {self._max} are allowed")
         return first, second

@@ -99,6 +99,7 @@ class SpdySession:
         self._streams: dict[int, _Stream] = {}
         self._output: deque[bytes | memoryview] = deque()
         self._unsent = 0
+        # Streams and pings of the client have odd numbers, those of the server even ones.
         self._parity = 1 if is_client else 0
         self._next_stream = 1 if is_client else 2
         self._next_ping = 1 if is_client else 2
@@ -135,6 +136,7 @@ class SpdySession:
         """
         taken: list[bytes | memoryview] = []
         size = 0
+        # Whole pieces only, so that the limit may be exceeded by the last one.
         while self._output and (limit is None or size < limit):
             taken.append(piece := self._output.popleft())
             size += len(piece)
@@ -157,6 +159,7 @@ class SpdySession:
         if self._has_gone_away or self._next_stream > MAX_STREAM_ID:
             raise ClosedError("the SPDY session accepts no more streams; open another connection")
         stream_id = self._next_stream
+        # Numbers are never reused, not even after a reset.
         self._next_stream += 2
         self._streams[stream_id] = _Stream(is_readable=True, is_writable=not fin)
         # No associated stream, the highest priority, no slot.
@@ -173,6 +176,7 @@ class SpdySession:
         stream = self._streams.get(stream_id)
         if stream is None:
             raise ClosedError(f"SPDY stream {stream_id} is closed")
+        # A second reply would be a protocol error; callers need not know whether one was sent.
         if stream.is_replied:
             return
         stream.is_replied = True
@@ -193,9 +197,11 @@ class SpdySession:
         stream = self._streams.get(stream_id)
         if stream is None or not stream.is_writable:
             raise ClosedError(f"SPDY stream {stream_id} is closed")
+        # A frame has 24 bits for its length.
         while len(data) > MAX_DATA_LENGTH:
             self._queue(encode_data_head(stream_id, MAX_DATA_LENGTH), data[:MAX_DATA_LENGTH])
             data = data[MAX_DATA_LENGTH:]
+        # An empty frame without FIN would tell the peer nothing.
         if data or fin:
             self._queue(encode_data_head(stream_id, len(data), fin=fin), data)
         if fin:
@@ -211,6 +217,7 @@ class SpdySession:
     def ping(self) -> int:
         """Send a ping, and return its number."""
         ping_id = self._next_ping
+        # Pings wrap around, because a session may live for ever.
         self._next_ping = ping_id + 2 if ping_id + 2 <= MAX_STREAM_ID else 2 - self._parity
         self._queue(encode_control(FrameType.PING, ping_id.to_bytes(4)))
         return ping_id
@@ -234,6 +241,7 @@ class SpdySession:
             for frame in self._decoder.feed(data):
                 self._handle(frame, events)
         except SpdyError as error:
+            # The decoder cannot resynchronize: every later call fails in the same way.
             self._failure = error
             raise
         return events
@@ -246,6 +254,7 @@ class SpdySession:
                 self._handle_syn_stream(frame, events)
             case SynReplyFrame():
                 self._handle_syn_reply(frame, events)
+            # Late headers carry nothing for Kubernetes; only their FIN counts.
             case HeadersFrame(stream_id=stream_id, fin=True):
                 self._handle_fin(stream_id, events)
             case RstStreamFrame(stream_id=stream_id, status=status):
@@ -253,6 +262,7 @@ class SpdySession:
                     self._forget(stream_id)
                     events.append(StreamReset(stream_id, status))
             case PingFrame(ping_id=ping_id):
+                # Our own number is an answer, any other a question.
                 if ping_id & 1 == self._parity:
                     events.append(PingAcknowledged(ping_id))
                 else:
@@ -277,9 +287,11 @@ class SpdySession:
 
     def _handle_syn_stream(self, frame: SynStreamFrame, events: list[SpdyEvent]) -> None:
         stream_id = frame.stream_id
+        # A number of this side, or a used one.
         if stream_id & 1 == self._parity or stream_id <= self._last_received:
             self._send_reset(stream_id, ResetStatus.PROTOCOL_ERROR)
             return
+        # Also for a refused stream, since GOAWAY names the last received number.
         self._last_received = stream_id
         if self._has_gone_away:
             return
@@ -294,6 +306,7 @@ class SpdySession:
 
     def _handle_syn_reply(self, frame: SynReplyFrame, events: list[SpdyEvent]) -> None:
         stream = self._streams.get(frame.stream_id)
+        # Late and unexpected replies are ignored: the stream may have ended on this side only.
         if stream is None or stream.is_replied or frame.stream_id & 1 != self._parity:
             return
         stream.is_replied = True
@@ -314,6 +327,7 @@ class SpdySession:
         return stream_id <= self._last_received
 
     def _forget_closed(self, stream_id: int, stream: _Stream) -> None:
+        # A half-closed stream stays: the other direction is still open.
         if not stream.is_readable and not stream.is_writable:
             self._forget(stream_id)
 
