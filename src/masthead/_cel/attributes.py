@@ -28,6 +28,7 @@ def select_value(value: Value, name: str) -> Value:
     Raises:
         EvaluationError: If it is not set, or the value has no fields.
     """
+    # The most frequent case, without a call of its `find`.
     if type(value) is ObjectValue:
         field = value.shape.fields.get(name)
         if field is not None:
@@ -47,6 +48,7 @@ def select_value(value: Value, name: str) -> Value:
 def _look_up(value: Value, name: str) -> Value:
     if is_map(value):
         return find(value, name)
+    # The server reports a wrong index type here, and not a missing key.
     if is_list(value):
         raise EvaluationError(f"unsupported index type '{type_name(name)}' in list")
     return MISSING
@@ -85,6 +87,7 @@ def _position(key: Value) -> int:
     """
     if type(key) is int:
         return key
+    # Go converts to int64 first.
     if type(key) is Uint and key <= MAX_INT:
         return int(key)
     if type(key) is float and math.isfinite(key) and key == int(key):

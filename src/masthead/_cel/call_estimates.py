@@ -64,6 +64,7 @@ def estimate_call(
     """
     call = _Call(overload, target, args, size_of)
     by_function = _BY_FUNCTION.get(function)
+    # The order matters: the first estimator with an answer wins.
     for estimator in (_BY_OVERLOAD_FIRST.get(_sort_id(overload)), by_function, _BY_OVERLOAD.get(overload)):
         if estimator is not None and (found := estimator(call)) is not None:
             return found
@@ -108,6 +109,7 @@ def _replace(call: _Call) -> _Estimate:
 
 def _most_replaced(size: int, old: int, new: int) -> tuple[int, int]:
     """How often the longest replacement is inserted, and how much of the text stays."""
+    # An empty text matches before every character and at the end.
     if old == 0:
         return min(size + 1, MAX), size
     if new <= old:
@@ -131,6 +133,7 @@ def _split(call: _Call) -> _Estimate:
     if len(call.args) > 1:
         count = call.args[1].node
         if isinstance(count, LiteralNode) and type(count.value) is int:
+            # A negative count means no limit: the server converts it to an unsigned number.
             most = count.value % 2**64
     return size.scaled(2 * _TRAVERSAL), Range(0, most)
 
@@ -143,6 +146,7 @@ def _join(call: _Call) -> _Estimate:
     if call.target.type.params:
         size = count.times(call.item_size(call.target))
     if call.args:
+        # One separator less than items.
         separators = Range(max(count.low - 1, 0), max(count.high - 1, 0))
         size = size.plus(call.only().times(separators))
     return size.scaled(_TRAVERSAL), size

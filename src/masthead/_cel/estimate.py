@@ -117,6 +117,7 @@ class _Estimator:
         if node.type_name:
             self._paths[id(node)] = (node.type_name,)
             return ONE
+        # The operand first: its path is needed for that of the field.
         cost = self.cost(node.operand)
         if node.is_test:
             return cost
@@ -142,6 +143,7 @@ class _Estimator:
         if known is not None:
             return known
         path = self._path(node)
+        # The schema bounds the sizes of fields; without a path nothing is known.
         highest = self._size_of(path) if path else None
         if highest is not None:
             size = Range(0, highest)
@@ -167,6 +169,7 @@ class _Estimator:
     def _operand(self, node: Node) -> Operand:
         cost = self.cost(node)
         path = self._path(node)
+        # The size of an accumulator is that of its start value, not of a field.
         if path and path[0] == ACCUMULATOR:
             path = ()
         return Operand(node, node.type, path, self._size(node), cost)
@@ -177,6 +180,7 @@ class _Estimator:
             self._copy_sizes(node, node.args[0])
             return cost
         args = [self._operand(arg) for arg in node.args]
+        # An expression that does not type-check has no cost.
         if not node.overloads:
             return ZERO
         if node.function in {"_&&_", "_||_"}:
@@ -207,6 +211,7 @@ class _Estimator:
                 size = one_size if size is None else size.union(one_size)
             if overload in {"add_list", "add_string", "add_bytes"}:
                 self._unite_entries(node, args[0].node, args[1].node)
+            # An item of a literal has a known size, and one of a field that of the schema.
             if overload in {"index_list", "index_map"}:
                 size = self._index(node, overload)
             if size is None:
@@ -262,6 +267,7 @@ class _Estimator:
         is_list = entries.is_list if entries else node.over.type.kind == "list"
         key = entries.key if entries else None
         value = entries.value if entries else None
+        # With one variable, a loop over a map sees its keys.
         item = _Variable((*path, "@items" if is_list else "@values"), value, None)
         if len(node.variables) == 2:
             self._push(node.variables[0], _Variable((*path, "@indices" if is_list else "@keys"), key, None))
@@ -279,6 +285,7 @@ class _Estimator:
             self._scopes[variable].pop()
         cost = cost.plus(self.cost(node.result))
         self._scopes[node.accumulator].pop()
+        # An unbounded list makes the cost of a loop exceed every limit.
         count = self._size_or_unknown(node.over)
         if isinstance(node.start, LiteralNode):
             self._remember(node, self._size(node.start))

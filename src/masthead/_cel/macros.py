@@ -69,6 +69,7 @@ class _Expansion:
         )
 
     def copy(self, node: Node) -> Node:
+        # Nested macros copy their targets, so that a short text could expand without limit.
         self._copies[0] += 1
         if self._copies[0] > MAX_NODES:
             raise MacroError(-1, f"expression expands to more than {MAX_NODES} nodes")
@@ -168,6 +169,7 @@ def _expand_has(expansion: _Expansion, arg: Node) -> Node:
 def _variable(arg: Node, message: str) -> str:
     if not isinstance(arg, IdentNode) or arg.name.startswith("."):
         raise MacroError(arg.offset, message)
+    # Older servers used another name, which is still refused.
     if arg.name in {ACCUMULATOR, _OLD_ACCUMULATOR}:
         raise MacroError(arg.offset, "iteration variable overwrites accumulator variable")
     return arg.name
@@ -203,6 +205,7 @@ def _expand_exists(expansion: _Expansion, target: Node, args: list[Node]) -> Nod
 
 
 def _expand_exists_one(expansion: _Expansion, target: Node, args: list[Node]) -> Node:
+    # All items are visited, because a second match changes the result.
     counted = expansion.call("_+_", expansion.accumulator(), expansion.literal(1))
     return expansion.loop(
         target,
@@ -267,6 +270,7 @@ def _expand_transform_map_entry(expansion: _Expansion, target: Node, args: list[
 def _bind_value(expansion: _Expansion, macro: str, target: Node, args: list[Node]) -> Node:
     if not isinstance(args[0], IdentNode):
         raise MacroError(args[0].offset, f"{macro}() variable name must be a simple identifier")
+    # A copy, because the target is evaluated twice: once for its presence.
     value = expansion.call("value", target=expansion.copy(target))
     return expansion.bind(args[0].name, value, args[1])
 
@@ -291,6 +295,7 @@ def _expand_sort_by(expansion: _Expansion, target: Node, args: list[Node]) -> No
             target.offset,
             "sortBy can only be applied to a list, identifier, comprehension, call or select expression",
         )
+    # The target is bound to a variable, so that it is evaluated once.
     keys = _expand_map(expansion, IdentNode(expansion.at, _SORT_INPUT), args)
     sorted_ = expansion.call("@sortByAssociatedKeys", keys, target=IdentNode(expansion.at, _SORT_INPUT))
     return expansion.bind(_SORT_INPUT, target, sorted_)

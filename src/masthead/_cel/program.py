@@ -62,6 +62,7 @@ class Program:
         self.names = _names(node) & variables.keys()
         self._node = node
         self._evaluate, size = compile_node(node, tuple(variables), limit)
+        # The slots of loop variables, which are set when a loop runs.
         self._padding = [None] * (size - 1 - len(variables))
         self._limit = limit
 
@@ -72,6 +73,7 @@ class Program:
             value = self._evaluate(frame)
         except CelError as error:
             return Outcome(None, error, frame[0])
+        # Cheap steps do not check the limit themselves.
         if frame[0] > self._limit:
             return Outcome(None, CostError(), frame[0])
         return Outcome(value, None, frame[0])

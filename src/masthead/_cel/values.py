@@ -72,6 +72,7 @@ class Duration:
     __slots__ = ("nanos",)
 
     def __init__(self, nanos: int) -> None:
+        # Go's durations are int64 nanoseconds.
         if not MIN_INT <= nanos <= MAX_INT:
             raise EvaluationError("integer overflow")
         self.nanos = nanos
@@ -105,6 +106,7 @@ class Timestamp:
     __slots__ = ("nanos", "offset", "seconds")
 
     def __init__(self, seconds: int, nanos: int = 0, offset: int = 0) -> None:
+        # The range of protobuf: the years 1 to 9999.
         if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
             raise EvaluationError("timestamp overflow")
         self.seconds = seconds
@@ -309,6 +311,7 @@ def find(container: Value, key: Value) -> Value:
     if container.__class__ is not dict:
         return container.find(key)
     entries: dict[Value, Value] = container
+    # NaN equals no key, and infinity is no valid one.
     if type(key) is float and not math.isfinite(key):
         return MISSING
     value: Value = entries.get(key, MISSING) if _is_hashable(key) else MISSING
@@ -347,6 +350,7 @@ def equals(left: Value, right: Value) -> bool:
     other: type = right.__class__
     if kind is other and kind in _PLAIN:
         return bool(left == right)
+    # Null equals only null; other types raise no error here.
     if left is None or right is None:
         return left is right
     if kind in _NUMBERS:
@@ -363,6 +367,7 @@ def equals(left: Value, right: Value) -> bool:
 
 
 def _equal_numbers(left: Value, right: Value) -> bool:
+    # As Go does: both as float64, although large integers lose digits.
     if type(left) is float or type(right) is float:
         return float(left) == float(right)
     return int(left) == int(right)

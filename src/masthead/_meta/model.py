@@ -78,6 +78,7 @@ class StructType(ApiType):
             rules: Validation rules in CEL (`masthead.crd.Rule`), whose ``self`` is a value of this type.
             config: The configuration for msgspec.
         """
+        # Before SlotPlan changes the annotations for msgspec.
         declared = {name: given for name, given in annotations_in(namespace).items() if is_field(name, given)}
         if api_type is None:
             _refuse_reserved(name, bases, declared)
@@ -96,6 +97,7 @@ class StructType(ApiType):
     if not TYPE_CHECKING:
 
         def __call__(cls, *positional, **values):  # noqa: ANN002, ANN003, ANN204
+            # msgspec's own message would not name a field.
             if positional:
                 example = next(iter(shape.fields_by_attribute(cls.api_type)), "field")
                 raise TypeError(f"{cls.__name__} takes keyword arguments only, such as {cls.__name__}({example}=...)")
@@ -206,6 +208,7 @@ class Struct(
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):  # noqa: ANN001, ANN204 - called for what is not there
+            # Protocols of Python probe for such names; their error needs no advice.
             if name.startswith("__"):
                 raise AttributeError(name)
             if name in shape.fields_by_attribute(type(self).api_type):
@@ -221,6 +224,7 @@ class Struct(
                     # Python expects this error of a name that does not exist.
                     raise AttributeError(fault.problem, name=name, obj=self) from None
                 raise self.decode_error(fault) from None
+            # Past the descriptor: the value is built and checked.
             member_of(type(self), name).__set__(self, built)
 
         def __delattr__(self, name):  # noqa: ANN001, ANN204
@@ -232,6 +236,7 @@ class Struct(
         return self.copy()
 
     def __reduce__(self) -> tuple[object, ...]:
+        # As JSON, because a substitute class with unknown fields cannot be imported.
         return _restore, (type(self).api_type, self.to_json())
 
     def copy(self) -> Self:

@@ -61,6 +61,7 @@ def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = T
             find it.
     """
     standing = controller_of(dependent)
+    # The API server allows one controller only, and would refuse the object later.
     if standing is not None and not is_same_owner(standing, owner_reference(owner)):
         raise AlreadyControlledError(
             f"{dependent.kind} {dependent.key} is already controlled by {standing.kind} {standing.name}"
@@ -79,6 +80,7 @@ def set_owner(dependent: Object, owner: Object, *, controller: bool = False, blo
     wanted = owner_reference(owner, controller=controller, block_deletion=block_deletion)
     references = dependent.metadata.owner_references
     for index, standing in enumerate(references):
+        # Replaced in place: the order of references stays the same, and flags and uid are refreshed.
         if is_same_owner(standing, wanted):
             changed = standing != wanted
             references[index] = wanted
@@ -91,6 +93,7 @@ def set_owner(dependent: Object, owner: Object, *, controller: bool = False, blo
 def remove_owner(dependent: Object, owner: Object) -> bool:
     """Remove an owner; return whether it was one."""
     references = dependent.metadata.owner_references
+    # By uid: an object of the same name may be another one.
     kept = [reference for reference in references if reference.uid != owner.metadata.uid]
     removed = len(kept) != len(references)
     if removed:

@@ -93,6 +93,7 @@ class Quantity:
         Raises:
             QuantityError: If the text is not a quantity, or the number is not finite or too large.
         """
+        # Immutable, so that it needs no copy.
         if isinstance(value, Quantity):
             return value
         if isinstance(value, str):
@@ -305,10 +306,12 @@ def _parse(text: str) -> tuple[int, QuantityFormat]:
     if unit is None:
         raise _refusal(text, f"{_quote(suffix)} is neither a suffix nor an exponent that fits 32 bits")
     multiplier, divisor, notation = unit
+    # In integers: floats would not be exact.
     nanos = _divide_up(int(whole + fraction) * multiplier, divisor * 10 ** len(fraction))
     if nanos >= _LIMIT:
         raise _refusal(text, _TOO_LARGE)
     if notation is QuantityFormat.BINARY_SI:
+        # client-go caps binary quantities at the largest int64.
         nanos = min(nanos, _BINARY_MAX)
         if 0 < nanos < _ONE:
             notation = QuantityFormat.DECIMAL_SI
@@ -326,6 +329,7 @@ def _exponent_unit(suffix: str) -> _Unit | None:
 
 
 def _count_nanos(number: float | Decimal) -> int:
+    # A bool is an int in Python, and surely a mistake here.
     if isinstance(number, bool):
         raise _refusal(number, _NO_NUMBER)
     if isinstance(number, int):
@@ -339,6 +343,7 @@ def _print(nanos: int, notation: QuantityFormat) -> str:
     """Return the canonical text: whole digits, before the largest suffix that leaves them whole."""
     if not nanos:
         return "0"
+    # Smaller and fractional amounts have no binary suffix.
     if notation is QuantityFormat.BINARY_SI and abs(nanos) >= 1024 * _ONE and nanos % _ONE == 0:
         digits, power = _factor_out(nanos // _ONE, 1024, most=6)
         return f"{digits}{_BINARY_SUFFIXES[power]}"

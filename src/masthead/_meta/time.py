@@ -67,6 +67,7 @@ class MicroTime(datetime):
         Raises:
             TimeError: If it has no time zone.
         """
+        # Field by field, because datetime has no copy into a subclass.
         clock = (when.hour, when.minute, when.second, when.microsecond)
         return cls(when.year, when.month, when.day, *clock, tzinfo=when.tzinfo, fold=when.fold)
 

@@ -88,8 +88,10 @@ def _represent_text(dumper: Any, text: str) -> Any:  # noqa: ANN401 - PyYAML's o
     if _BIDI.search(text):
         # Only in double quotes can `dump` write them as escapes.
         return dumper.represent_scalar(_STR_TAG, text, style='"')
+    # A literal block is readable; quotes with escapes are not.
     if "\n" in text:
         return dumper.represent_scalar(_STR_TAG, text, style="|")
+    # Quoted, so that other parsers do not read a number or a boolean.
     misread = _INT.match(text) or _FLOAT.match(text) or _LETTER.match(text)
     return dumper.represent_scalar(_STR_TAG, text, style="'" if misread else None)
 
@@ -126,6 +128,7 @@ def load_all(
             documents: list[object] = []
             while loader.check_node():
                 node = loader.get_node()
+                # On the node tree, before Python objects exist.
                 _refuse_bad_nodes(node, kind, allow_duplicates=duplicates is not None)
                 if duplicates is not None:
                     duplicates.extend(_duplicate_keys(node))
@@ -149,6 +152,7 @@ def load_one(text: bytes | str, *, kind: str = "") -> object:
         DecodeError: If it has no document or several, or if `load_all` would raise.
     """
     documents = load_all(text, kind=kind)
+    # Taking the first of several would drop objects silently.
     if len(documents) != 1:
         found = "no document" if not documents else f"{len(documents)} documents"
         raise DecodeError(f"expected one YAML document, got {found}", kind=kind)

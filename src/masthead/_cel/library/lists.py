@@ -71,6 +71,7 @@ def _slice(items: Value, start: int, end: int) -> list[Value]:
         raise EvaluationError(f"cannot slice({start}, {end}), negative indexes not supported")
     if start > end:
         raise EvaluationError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
+    # The order of the checks is that of the server's messages.
     if len(items) < end:
         raise EvaluationError(f"cannot slice({start}, {end}), list is length {len(items)}")
     return [items[index] for index in range(start, end)]
@@ -96,6 +97,7 @@ def _sort_by(items: Value, keys: Value) -> list[Value]:
             f"but got {len(items)} and {len(keys)} elements respectively"
         )
     pairs = list(zip(keys, items, strict=True))
+    # The first key decides, also in the message.
     if pairs and type(pairs[0][0]) not in _ORDERED:
         raise EvaluationError("list elements must be comparable")
     kinds: set[type] = {key.__class__ for key, _ in pairs}
@@ -125,6 +127,7 @@ def _reverse(items: Value) -> list[Value]:
 def _distinct(items: Value) -> list[Value]:
     unique: list[Value] = []
     for item in items:
+        # Quadratic, as the server is; the cost accounts for it.
         if not any(equals(item, other) for other in unique):
             unique.append(item)
     return unique
@@ -193,6 +196,7 @@ def _intersect(items: Value, others: Value) -> bool:
 
 
 def _of_non_zero(value: Value) -> OptionalValue:
+    # Only values of the expression itself: an empty list of the object counts as a value.
     if value.__class__ in {list, dict}:
         return OptionalValue(value) if len(value) else NONE
     if isinstance(value, OptionalValue):
@@ -251,6 +255,7 @@ def insert(target: dict[Value, Value], key: Value, value: Value) -> dict[Value, 
     """
     if type(key) not in {str, int, Uint, bool, float}:
         raise EvaluationError(f"unsupported key type: {type_name(key)}")
+    # The macros never overwrite an entry.
     if find(target, key) is not MISSING:
         raise EvaluationError(f"insert failed: key {key} already exists")
     target[key] = value

@@ -105,6 +105,7 @@ def add(left: Value, right: Value) -> Value:
 
 
 def _add_text(left: str | bytes, right: str | bytes) -> Value:
+    # Doubling a text in a loop would exhaust the memory before the cost limit is reached.
     if len(left) + len(right) > MAX_TEXT:
         raise CostError
     return left + right  # type: ignore[operator]
@@ -136,6 +137,7 @@ def subtract(left: Value, right: Value) -> Value:
     other: type = right.__class__
     if kind is Timestamp:
         if other is Duration:
+            # The smallest duration has no positive counterpart in int64.
             return left.plus(-checked_int(right.nanos))
         if other is Timestamp:
             return left.minus(right)
@@ -185,6 +187,7 @@ def divide(left: Value, right: Value) -> Value:
         raise EvaluationError(NO_OVERLOAD)
     if right == 0:
         raise EvaluationError("division by zero")
+    # Toward zero, as in Go; Python rounds down.
     quotient = abs(int(left)) // abs(int(right))
     if kind is Uint:
         return Uint(quotient)
@@ -192,6 +195,7 @@ def divide(left: Value, right: Value) -> Value:
 
 
 def _divide_floats(left: float, right: float) -> float:
+    # Python raises where IEEE 754 has infinity.
     if right != 0:
         return left / right
     if left == 0 or math.isnan(left):
@@ -213,6 +217,7 @@ def modulo(left: Value, right: Value) -> Value:
         raise EvaluationError("modulus by zero")
     if kind is Uint:
         return Uint(int(left) % int(right))
+    # The one remainder that overflows in Go.
     if left == MIN_INT and right == -1:
         raise EvaluationError("integer overflow")
     rest = abs(left) % abs(right)
@@ -265,6 +270,7 @@ def contains(item: Value, container: Value) -> bool:
         return find(container, item) is not MISSING
     if not is_list(container):
         raise EvaluationError(NO_OVERLOAD)
+    # Linear and with CEL's equality: 1 is in [1.0].
     return any(equals(element, item) for element in container)
 
 
