@@ -37,4 +37,5 @@ async def send_error(incoming: Request, response: Response, on_response: Callabl
         ConnectionError: If the client has disconnected.
     """
     on_response(response.code)
+    # The rest of a body that is still arriving would be taken for the next request.
     await incoming.send(replace(response, close=not incoming.body.is_complete))

@@ -21,6 +21,7 @@ async def until_first_ends(*work: Coroutine[object, object, object]) -> None:
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
+        # Also when this coroutine is cancelled: none may outlive it.
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -135,6 +135,7 @@ class LogConnecter:
         options = LogOptions.of(request, info.name)
         pod = self._runtime.find(info.namespace, info.name)
         container = choose_container(pod, options.container)
+        # Nothing has run yet: kube-apiserver responds without content.
         if not text(part(pod, "spec"), "nodeName"):
             return ApiResponse(204, b"", content_type="")
         if problem := log_problem(pod, container, previous=options.previous):
@@ -169,6 +170,7 @@ class LogHandler:
     async def serve(self, incoming: Request, on_response: Callable[[int], None]) -> None:
         """Send the log as the client reads it, to its end or for as long as the container runs."""
         options, log = self._options, self._log
+        # Found before the response begins, because it may take a while.
         start = log.start if options.tail_lines is None else await log.find_tail(options.tail_lines)
         on_response(200)
         with suppress(ConnectionError):  # the client has disconnected
@@ -176,6 +178,7 @@ class LogHandler:
             async for records in log.records(start, follow=options.follow):
                 if shown := self._formatter.format(records):
                     await response.write(shown)
+                # Otherwise a followed log would stay open without sending anything.
                 if self._formatter.is_full:
                     break
             await response.finish()

@@ -110,11 +110,13 @@ class PortForwardHandler:
             await carrier.close()
 
     async def _upgrade(self, incoming: Request) -> Response | tuple[Carrier, ForwardSession]:
+        # Asked of the kubelet, which answers in plain text.
         if text(part(self._pod, "status"), "phase") != "Running":
             return build_text_response(500, f'pod not found ("{self._name}_{self._namespace}")')
         if not incoming.is_websocket:
             return await self._upgrade_to_spdy(incoming)
         protocols = subprotocols(incoming)
+        # Newer clients tunnel SPDY; they may offer channels, too.
         tunnelled = [protocol for protocol in protocols if protocol.startswith(_TUNNEL) and protocol.endswith(_SUFFIX)]
         if tunnelled:
             return await self._upgrade_to_tunnel(incoming, tunnelled)
@@ -145,6 +147,7 @@ class PortForwardHandler:
             wanted = parse_ports(self._wanted)
         except StatusFailure as failure:
             return build_text_response(400, failure.message)
+        # Subprotocols are optional for clients that speak channels.
         chosen = next((protocol for protocol in protocols or [""] if protocol in CHANNEL_PROTOCOLS), None)
         if chosen is None:
             return Response(403)

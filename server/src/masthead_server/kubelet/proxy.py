@@ -109,6 +109,7 @@ class ProxyHandler:
         """
         target = self._target
         listener = self._ports.find(target.address)
+        # A listener outlives its pod; a stopped pod refuses connections.
         if listener is None or not target.is_up:
             raise _refuse_connection(target)
         try:
@@ -123,6 +124,7 @@ class ProxyHandler:
         body = self._frame_body(incoming)
         try:
             async with exchange(connection, incoming.method, self._request_head(incoming), body) as answer:
+                # Passed on, so that the client sees the progress of a download, and a cut.
                 length = answer.headers.get("Content-Length")
                 host = incoming.headers.get("Host")
                 headers = returned_headers(answer.headers.pairs, self._path, self._target.host, host)
@@ -144,8 +146,10 @@ class ProxyHandler:
     def _request_head(self, incoming: Request) -> bytes:
         headers = forwarded_headers(incoming.headers.pairs, self._path, incoming.remote)
         names = {name.lower() for name, _ in headers}
+        # HTTP/1.0 clients need not send one.
         if "host" not in names:
             headers.append(("Host", self._target.host))
+        # The framing of the client's body is hop-by-hop: it is framed again for the target.
         if incoming.head.has_body and "content-length" not in names:
             headers.append(("Transfer-Encoding", "chunked"))
         target = f"{self._path.target}?{incoming.query}" if incoming.query else self._path.target

@@ -88,6 +88,7 @@ class ProxyPath(NamedTuple):
         prefix, rest = "/".join(segments[:prefix_length]), "/".join(segments[prefix_length:])
         if len(segments) <= prefix_length:
             return cls(prefix, "")
+        # ".." must not lead out of the proxied path.
         cleaned = posixpath.normpath(f"/{rest}")
         is_folder = rest.endswith("/") and cleaned != "/"
         # normpath keeps two leading slashes.
@@ -119,6 +120,7 @@ def forwarded_headers(
     dropped = _parse_connection_options(headers) | _HOP_BY_HOP | _OF_THE_SERVER
     if is_upgrade:
         dropped -= {"connection", "upgrade"}
+    # A chain of proxies adds to the header.
     before = [value for name, value in headers if name.lower() == "x-forwarded-for"]
     own = {"x-forwarded-for", "x-forwarded-uri"}
     kept = [

@@ -98,6 +98,7 @@ class ProxyTargets:
             found = [port for port in items(part(service, "spec"), "ports") if port.get("port") == int(name.port)]
             if not found:
                 raise unavailable(f"no service port {int(name.port)} found for service {quoted(name.name)}")
+            # Endpoints name their ports: a number leads to them through the service.
             port_name = text(found[0], "name")
         for endpoint in self._endpoints(service, port_name):
             address = PortAddress(namespace, endpoint.pod, endpoint.port)
@@ -142,6 +143,7 @@ class ProxyTargets:
         selector = part(part(service, "spec"), "selector")
         namespace = text(part(service, "metadata"), "namespace")
         ports = [port for port in items(part(service, "spec"), "ports") if text(port, "name") == port_name]
+        # A service without a selector has endpoints that someone writes.
         if not selector or not ports:
             return
         for pod in self._all(_PODS, namespace):

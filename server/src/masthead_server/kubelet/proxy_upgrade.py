@@ -60,6 +60,7 @@ async def relay_upgrade(
     target = await dial(TargetConnection)
     try:
         head = await _ask(target, _request_head(incoming, path))
+        # A success that does not switch is a misunderstanding.
         if head.code != _SWITCHING and head.code not in _FAILURES:
             raise StatusFailure(500, "", f"invalid upgrade response: status code {head.code}")
         on_response(head.code)
@@ -67,6 +68,7 @@ async def relay_upgrade(
             await _pass_on(incoming, target, head)
             return
         carrier = await incoming.switch([header for header in head.headers if header[0].lower() != "connection"])
+        # The target may speak first, in the packet of its response.
         if head.rest:
             await carrier.send(head.rest)
         await _copy_both_ways(carrier, target)
@@ -91,6 +93,7 @@ async def _ask(target: TargetConnection, request: bytes) -> _Head:
         await target.write(request)
         while _END not in received:
             piece = await target.read()
+            # A target that sends no end of its head must not fill the memory.
             if not piece or len(received) > _MAX_HEAD:
                 raise StatusFailure(500, "", "unexpected EOF")
             received += piece
@@ -110,6 +113,7 @@ async def _pass_on(incoming: Request, target: TargetConnection, head: _Head) -> 
     lengths = [value for name, value in head.headers if name.lower() == "content-length" and value.isdecimal()]
     length = int(lengths[0]) if lengths else None
     headers = [pair for pair in head.headers if pair[0].lower() not in _FRAMING]
+    # The end of the body may be the end of the connection.
     incoming.close_after_response()
     response = await incoming.stream(head.code, headers, length=length, reason=head.reason)
     left = _UNTIL_THE_END if length is None else length

@@ -90,6 +90,7 @@ class RemoteCommand:
             return exit_status(await self._execute(process))
         except ExecutableNotFoundError as error:
             return internal_error(f"{_RUNTIME_ERROR}: {error}: unknown")
+        # The client has left, and there is no one to report to.
         except BrokenPipeError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is reported, and the server continues
@@ -147,6 +148,7 @@ class RemoteCommandConnecter:
         pod = runtime.find(info.namespace, info.name)
         name = choose_container(pod, options.container)
         check_assigned(pod)
+        # After pod and container: kube-apiserver reports errors in this order.
         options.check_streams()
         if is_exec and not options.command:
             raise bad_request("you must specify at least one command for the container")

@@ -41,6 +41,7 @@ class WebSocketStream:
         while (message := await self._socket.receive()) is not None:
             if message.opcode is not Opcode.BINARY:
                 return b""
+            # An empty message would look like the end of the stream.
             if message.data:
                 return message.data
         return b""
