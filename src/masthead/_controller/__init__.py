@@ -14,7 +14,7 @@ and results | | `manager`, `options`, `bind_address` | the manager and the optio
 `owner_index` | the context of a reconcile, reads from caches, the owner index | | `server_side_apply`,
 `applied_configurations`, `ownership` | `ctx.apply`: owners, and proof that nothing would change | | `primary_writer`,
 `status`, `finalization`, `deletion` | other writes of the context | | `sources`, `timers`, `client_arguments`,
-`thread_runner` | functions of the program beside reconcilers, and threads for plain ones | | `controller_services` |
+`thread_runner` | other functions of the program, and threads for plain ones | | `controller_services` |
 services that the controllers of a manager share | | `permissions`, `rbac_rules` | the RBAC rules that a manager needs |
 | `probe_server`, `checks`, `metrics_page`, `debug_pages`, `debug_snapshot`, `stacks` | ``/healthz``, ``/readyz``,
 ``/metrics`` and ``/debug`` | | `http_server`, `http_requests` | a small HTTP server | | `logs`, `log_formatters`,

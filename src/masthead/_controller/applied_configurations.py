@@ -205,12 +205,14 @@ class AppliedConfigurations:
         known = self._known.get(config.key)
         uid, version = live.metadata.uid, live.metadata.resource_version
         is_same = known is not None and known.digest == config.digest and known.uid == uid
+        # The common case: nothing has changed since the last apply, and nothing is decoded.
         if known is not None and is_same and known.version == version != "":
             self._known.move_to_end(config.key)
             return True
         if not config.is_comparable(live):
             return False
         state = known.state if known is not None and is_same else b""
+        # The object has a new version, for example by its status, but the same fields of this manager.
         if state and config.state_of(live) == state:
             self._put(config, live, state)
             return True

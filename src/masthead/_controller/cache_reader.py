@@ -65,6 +65,7 @@ class CacheReader:
         self._by_resource: dict[str, list[SharedInformer[Any]]] = {}
         for spec, informer in informers:
             known = self._by_resource.setdefault(spec.resource.group_resource, [])
+            # Several declarations may share one informer.
             if informer not in known:
                 known.append(informer)
             if spec.role == "owns":
@@ -155,6 +156,7 @@ class CacheReader:
             NotCachedError: If the controller has not declared the kind.
             UnknownIndexError: If the controller has not declared the index, or does not reconcile the kind.
         """
+        # Raises for a kind that is not cached, with a better message than that of an unknown index.
         self._of(kind)
         resource = self._resource(kind).group_resource
         # Other caches of the kind may contain objects that are not reconciled and not indexed.

@@ -58,6 +58,7 @@ class CatchUp:
         Raises:
             ClosedError: If the informer or the client is closed.
         """
+        # Controllers share informers, and the list of a large cache is expensive.
         async with self._locks.setdefault(informer, asyncio.Lock()):
             if informer in self._done:
                 return
@@ -127,6 +128,7 @@ class _ScopeCatchUp:
     async def _read_rest(self, listing: _Listing) -> None:
         """Read the remaining pages of a large collection, unless the cache catches up earlier."""
         state = listing.state()
+        # Most caches are current already, and the other pages need not be read.
         await self._shows_within(state, _BRIEF)
         while not listing.is_complete and not self._shows(state):
             await listing.read_page()
@@ -154,6 +156,7 @@ class _Listing:
         self._objects: dict[str, str] = {}
         self._has_unknown = False
         self._version = ""
+        # None before the first page; empty after the last.
         self._continue: str | None = None
 
     @property

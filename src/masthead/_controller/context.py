@@ -328,6 +328,7 @@ class ReconcileContext(Generic[T]):
         Raises:
             ArgumentError: If the type or the reason is invalid.
         """
+        # The newest known version, because a write of this reconcile may have changed or removed the object.
         about = regarding if regarding is not None else self._primary.latest
         if about is None:
             self._log.info("no event %s about %s, which is gone: %s", reason, self.request, message)
@@ -455,7 +456,7 @@ async def begin_finalize(context: ReconcileContext[Any], finalizer: str) -> bool
 
 
 async def end_finalize(context: ReconcileContext[Any], finalizer: str, *, is_cleaned: bool) -> bool:
-    """End `ReconcileContext.finalize`, and return whether the object is being deleted or gone."""
+    """End `ReconcileContext.finalize`, and return whether the object is being deleted, or was deleted."""
     return await context._finalization.end(finalizer, is_cleaned=is_cleaned)  # noqa: SLF001
 
 

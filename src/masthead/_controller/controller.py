@@ -126,7 +126,7 @@ class Controller(Generic[T]):
         finalizer: The finalizer of `ReconcileContext.finalize`, such as ``example.com/bucket``.
         ignore_own_writes: Whether own writes do not reconcile the object again, so that every reconcile has to complete
             its work: see `docs/operators.md#own-writes`.
-        permissions: Permissions beyond those that the other arguments imply, for ``masthead manifests``.
+        permissions: Permissions in addition to the implied ones, for ``masthead manifests``.
 
     Raises:
         ArgumentError: If an argument is invalid.
@@ -158,6 +158,7 @@ class Controller(Generic[T]):
         ignore_own_writes: bool = False,
         permissions: Iterable[Permission] = (),
     ) -> None:
+        # Checked in the declaration, so that a wrong signature fails at import and not in the first reconcile.
         self._function = ReconcileFunction.of(function)
         selection: SelectionArguments = {
             "namespace": namespace,
@@ -177,8 +178,10 @@ class Controller(Generic[T]):
                 value=name,
             )
         others = [*owned_specs(owns), *watched_specs(watches), *read_specs(reads)]
+        # The reconciled kind first: `primary`, and the first informer of a `CacheReader`.
         self._specs = (primary, *others)
         self._indexers = dict(indexers or {})
+        # A coroutine function would index every object under a coroutine.
         for indexer in self._indexers.values():
             check_plain("an indexer", indexer)
         self._workers = _whole_number("workers", workers)
@@ -255,7 +258,7 @@ class Controller(Generic[T]):
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """Permissions beyond those that the other arguments imply."""
+        """Permissions in addition to the implied ones."""
         return self._permissions
 
     def make_rate_limiter(self) -> QueueRateLimiter[Request] | None:
@@ -267,6 +270,7 @@ class Controller(Generic[T]):
 
 
 def _whole_number(name: str, value: object) -> int:
+    # In Python, True is an integer.
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ArgumentError(f"{name} is {value!r}; it must be a whole number, at least 1", value=value)
     return value

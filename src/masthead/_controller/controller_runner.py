@@ -102,6 +102,7 @@ class ControllerRunner:
             # Cancel all before waiting for any, so that they end at the same time.
             for task in tasks:
                 task.cancel()
+            # Threads cannot be cancelled, but their next client call fails.
             threads.revoke()
             try:
                 await self._wait_cancelled(tasks, guard, threads)
@@ -116,6 +117,7 @@ class ControllerRunner:
             sources: list[asyncio.Task[None]] = []
             try:
                 loop = ReconcileLoop(controller, services, self._unseen.get(controller.name, ()))
+                # Before the start, so that probes and `pending_work` see a controller that waits for its caches.
                 self.loops[controller.name] = loop
                 await loop.start()
                 self.failures.clear(_start_label(controller.name))
@@ -172,6 +174,7 @@ class ControllerRunner:
         if busy:
             work = ", ".join(self._describe_work(busy)) or "none"
             _log.error("reconciles, sources or timers go on although they were cancelled, and are abandoned: %s", work)
+            # From now on, no new request of the abandoned work is sent.
             guard.revoke()
             is_idle = await guard.wait_for_idle(_CALL_TIMEOUT)
             # A thread cannot be stopped before the process ends, and may act without this client.

@@ -54,6 +54,7 @@ def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
     """
     if isinstance(given, str):
         version, slash, plural = given.rpartition("/")
+        # A capital letter means a kind, such as ``apps/v1/Deployment``, which is a common mistake.
         if not slash or not plural or not plural.islower():
             raise ArgumentError(f"{given!r} is not a resource such as 'apps/v1/deployments' or 'v1/pods'", value=given)
         return GroupVersion.parse(version).resource(plural)
@@ -426,6 +427,7 @@ def _parameters_of(function: Callable[..., object], *, is_method: bool) -> list[
         if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
         and parameter.default is parameter.empty
     ]
+    # The method of a class still has `self`.
     return found[1:] if is_method else found
 
 

@@ -62,6 +62,7 @@ async def delete_object(
         except NotFoundError:
             return True
         except ConflictError:
+            # Only the UID was a precondition, so another object has the name by now.
             if not version:
                 return False
             if attempt == _MAX_ATTEMPTS - 1:

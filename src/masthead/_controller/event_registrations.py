@@ -54,7 +54,7 @@ class EventRegistrations:
         self._enqueue = enqueue
         self._log = log
         self._mapping_errors = mapping_errors
-        # Kept, because other threads ask what is pending, and have no loop.
+        # Stored, because other threads ask what is pending, and have no loop.
         self._clock = asyncio.get_running_loop().time
         self._registrations: list[Registration] = []
         self._retries = MappingRetries(self._read_cache, self._report_mapping_failure)
@@ -99,6 +99,7 @@ class EventRegistrations:
     def pending(self, retries_within: float) -> list[str]:
         """Describe undelivered events, and retries of mappers that are due within a number of seconds."""
         lines: list[str] = []
+        # Retries count as pending, because their requests are not in the queue yet.
         if self._retries.is_due(self._clock() + retries_within):
             lines.append("a mapper that has raised is called again soon")
         lines += [

@@ -108,6 +108,7 @@ class EnqueueHandler(EventHandler[Object]):
             return
         if not requests:
             return
+        # Own writes are recognized by the versions before and after the change.
         change = ObjectChange(
             self._resource,
             obj.key,
@@ -136,6 +137,7 @@ class EnqueueHandler(EventHandler[Object]):
         try:
             passes = self.spec.predicate is None or self.spec.predicate(event)
         except Exception as error:  # noqa: BLE001 - a predicate is the user's
+            # A failing predicate must not lose a change.
             self._failures.add(label, error)
             _log.error(
                 "controller %s: the predicate of %s raised for %s, which therefore counts as changed: %s",
@@ -154,6 +156,7 @@ class EnqueueHandler(EventHandler[Object]):
             return (Request.of(event.object),)
         # Both states, because the object may have changed its owner.
         objects = [obj for obj in (event.old, event.new) if obj is not None]
+        # Both states are the same object.
         if event.is_resync:
             objects = objects[:1]
         return {request for obj in objects for request in self._map(obj)}

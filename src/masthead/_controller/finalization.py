@@ -56,7 +56,7 @@ class Finalization:
             is_cleaned: Whether `begin` asked for a cleanup, and it is done.
 
         Returns:
-            Whether the object is being deleted or gone.
+            Whether the object is being deleted, or was deleted.
         """
         finalizer = self._choose(name)
         current = self._primary.latest

@@ -108,11 +108,12 @@ class Flight:
         self.writes.extend(write for write in own_writes_of(call, response) if self._reader.holds(write.resource))
 
     def hold(self, change: ObjectChange | None, reason: str) -> None:
-        """Hold a change until its author is known. None stands for a reason to rerun other than a change."""
+        """Hold a change until its author is known. None means a reason to rerun other than a change."""
         if change is None:
             _keep(self._foreign, reason)
             return
         self._undecided.append((change, reason))
+        # A reconcile may make thousands of writes, and their events would pile up.
         if len(self._undecided) >= _MAX_UNDECIDED:
             self._thin_out()
 

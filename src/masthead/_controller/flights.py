@@ -40,6 +40,7 @@ class Flights:
         return len(self._flights)
 
     def __iter__(self) -> Iterator[Flight]:
+        # A copy, because flights begin and end while callers iterate.
         return iter(list(self._flights.values()))
 
     def get(self, request: Request) -> Flight | None:

@@ -121,6 +121,7 @@ class EndpointServer:
         self._is_closing = True
         for server in self._servers:
             server.close()
+        # Connections between requests have no response to finish.
         for connection in self._connections:
             if connection.waits_since is not None:
                 connection.task.cancel()
@@ -164,6 +165,7 @@ class EndpointServer:
         waiting = [connection for connection in self._connections if connection.waits_since is not None]
         oldest = min(waiting, key=lambda each: each.waits_since or 0.0, default=None)
         if oldest is not None and (count >= MAX_CONNECTIONS or now - (oldest.waits_since or 0.0) >= PATIENCE):
+            # Removed here and not by its task, which ends only at the next turn of the loop.
             self._connections.pop(oldest, None)
             oldest.task.cancel()
             return True
@@ -218,6 +220,7 @@ async def _read_head(reader: asyncio.StreamReader, idle: float) -> bytes | None:
         TimeoutError: If it does not arrive in time.
         RequestError: If it is too long.
     """
+    # A connection may be idle before the first byte, but a started head has its own, shorter limit.
     async with asyncio.timeout(idle):
         first = await reader.read(1)
     if not first:

@@ -108,6 +108,7 @@ class Invocation:
     async def _call_in_time(self, context: ReconcileContext[Any], obj: Object | None) -> object:
         limit = self._controller.timeout
         arguments = (obj,) if self._declared.takes_object else ()
+        # Threads check the time limit themselves, because a thread cannot be cancelled.
         if not self._declared.is_async:
             return await self._threads.call(self._function, context, arguments, limit)
         deadline = asyncio.timeout(limit)
@@ -115,6 +116,7 @@ class Invocation:
             async with deadline:
                 return await cast("Awaitable[object]", self._function(context, *arguments))
         except TimeoutError as error:
+            # A TimeoutError of the reconciler itself is an ordinary failure.
             if not deadline.expired():
                 raise
             timeout = ReconcileTimeoutError(

@@ -112,6 +112,7 @@ class ReconcileFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Add the fields, unless another handler has added them."""
+        # A queue handler formats records in another thread, where the context variable is empty.
         if not hasattr(record, "controller"):
             fields = _CURRENT.get()
             record.controller, record.object, record.reconcile_id = fields or ("", "", "")
@@ -188,6 +189,7 @@ def setup_logging(
             f"level must be DEBUG, INFO, WARNING, ERROR or CRITICAL, not {level!r}", value=level
         ) from None
     for other in root.handlers[:]:
+        # Only our own handler is replaced, not those of the program.
         if isinstance(other, _MastheadHandler):
             root.removeHandler(other)
     root.addHandler(handler)

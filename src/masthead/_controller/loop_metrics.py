@@ -71,6 +71,7 @@ class LoopMetrics:
             if outcome.is_timeout:
                 self._timeouts.inc()
         slow = (duration, flight.request.key, flight.id)
+        # A heap with the fastest of the slow reconciles first, which the next slower one replaces.
         if len(self._slowest) < _MAX_SLOW:
             heapq.heappush(self._slowest, slow)
         elif duration > self._slowest[0][0]:

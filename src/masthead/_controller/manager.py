@@ -119,6 +119,7 @@ class Manager:
                 raise ArgumentError(
                     f"{argument} is {value!r}; it must be a name, such as 'my-operator', or None", value=value
                 )
+        # An empty name is an error of the run, not of the declaration: the environment may set the name.
         if leader_election is not None:
             base = base.overridden(leader_election=True, leader_election_id=leader_election)
         if sharding is not None:
@@ -352,6 +353,7 @@ class Manager:
             pass
         else:
             raise ManagerStateError("an event loop is running here already; use `await manager.serve()`")
+        # Only `run` reads the environment: `serve` and `running` are for programs with another configuration.
         options = RunOptions.from_environment(os.environ, self._options).overridden(**overrides)
         if options.log_format or options.log_level:
             setup_logging(options.log_format, options.log_level or "INFO")
@@ -395,6 +397,7 @@ class Manager:
         """
         self._check_runnable()
         options = self._options.overridden(**overrides)
+        # A client of the caller stays open; the caller may use it after the run.
         own = not isinstance(client, Client)
         used = self.make_client(client, options) if not isinstance(client, Client) else client
         runtime = ManagerRuntime(
@@ -448,6 +451,7 @@ class Manager:
             finally:
                 started.set()
 
+        # A green thread would share the loop's thread, and block it.
         refuse_green_threads("a manager in the background")
         thread = threading.Thread(target=target, name="masthead-manager", daemon=True)
         thread.start()
@@ -497,6 +501,7 @@ class Manager:
                         await runtime.wait_for_stop()
             finally:
                 self._runtimes.remove(runtime)
+            # The exit status of the process must show that the stop was not graceful.
             if runtime.abandoned_work:
                 raise StopTimeoutError(f"stopped, but not gracefully: abandoned {runtime.abandoned_work}")
         finally:

@@ -115,6 +115,7 @@ class RunOptions:
                 f"leader_election_id: {names.quote(self.leader_election_id)} {problem}",
                 value=self.leader_election_id,
             )
+        # Parsed here only for the error: a bad address should fail before anything starts.
         for name in ("metrics_bind", "probe_bind", "debug_bind"):
             parse_bind_address(getattr(self, name), name)
         for name in _SECONDS:
@@ -154,6 +155,7 @@ class RunOptions:
                 continue
             try:
                 options = options.overridden(**cast("RunOverrides", {name: parse(text)}))
+            # Names the variable, which the error of the option does not.
             except ValueError as error:
                 raise ConfigError(f"environment variable {variable}={text!r}: {error}") from None
         return options

@@ -30,6 +30,7 @@ def prepare_configuration(obj: Object, owner: Object | None, namespace: str) -> 
         AlreadyControlledError: If another owner is its controller.
         ArgumentError: If the owner has no uid, or is in another namespace.
     """
+    # Existing references need the full check for another controller.
     if owner is not None and obj.metadata.owner_references:
         obj = obj.copy()
         obj.metadata.namespace = obj.metadata.namespace or namespace

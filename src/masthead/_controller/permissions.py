@@ -24,7 +24,7 @@ _VERB: Final = re.compile(r"[a-z]+|\*")
 
 @set_module("masthead.controller")
 class Permission:
-    """A permission in addition to those that the declarations of controllers imply.
+    """A permission in addition to those of the declared kinds.
 
     ::
 

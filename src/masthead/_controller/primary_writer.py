@@ -95,6 +95,7 @@ class PrimaryWriter(Generic[T]):
         Raises:
             StatusError: If the server rejects the request.
         """
+        # One confirmation per reconcile is enough for any number of children.
         if self._is_confirmed and not again:
             return True
         if self.latest is not None:
@@ -133,6 +134,7 @@ class PrimaryWriter(Generic[T]):
                         field_manager=self._field_manager,
                     ),
                 )
+            # The cache is late. The deletion event will bring the next reconcile.
             except NotFoundError:
                 self.latest = None
                 return False
@@ -148,6 +150,7 @@ class PrimaryWriter(Generic[T]):
     async def _read_again(self, known: T) -> T | None:
         """Read the newest version from the server; None if the object was deleted or recreated."""
         found = await self._read()
+        # A recreated object must not receive the changes that were meant for its predecessor.
         return found if found is not None and found.metadata.uid == known.metadata.uid else None
 
     async def _read(self) -> T | None:

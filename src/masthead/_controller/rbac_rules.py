@@ -102,11 +102,13 @@ def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozense
 
 def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[RbacRule, ...]]:
     """Return the minimal rules by namespace, in a fixed order. Rules for the cluster have an empty namespace."""
+    # Merged in three steps: verbs of one object, names with equal verbs, resources with equal verbs and names.
     verbs: dict[tuple[str, str, str, str], set[str]] = {}
     for grant in grants:
         verbs.setdefault((grant.namespace, grant.group, grant.resource, grant.name), set()).add(grant.verb)
     names: dict[tuple[str, str, str, tuple[str, ...], bool], set[str]] = {}
     for (namespace, group, resource, name), given in verbs.items():
+        # A rule without names is for all objects, so it must not be merged with rules for names.
         names.setdefault((namespace, group, resource, _in_order(given), bool(name)), set()).add(name)
     resources: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], set[str]] = {}
     for (namespace, group, resource, in_order, _), named in names.items():

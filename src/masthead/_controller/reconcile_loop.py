@@ -128,6 +128,7 @@ class ReconcileLoop:
             Writes that the caches do not show yet.
         """
         requests = self.requests
+        # First, so that workers that end are not replaced, and ended reconciles do not settle.
         requests.is_running = False
         requests.queue.keys.close()
         self._events.cancel_retries()

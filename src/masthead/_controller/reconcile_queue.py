@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ReconcileQueue"]
 
 _MAX_REASONS: Final = 5
-"""Number of reasons kept per request."""
+"""Maximum number of reasons per request."""
 _NO_LEASE_REQUEUE: Final = 1.0
 """Requeue delay, in seconds, for a key taken after the lease expired."""
 _LIMITER_FAILURE_REQUEUE: Final = 60.0
@@ -64,7 +64,7 @@ class ReconcileQueue:
         return self._reruns.drops(request, change, always_counts=always_counts)
 
     def add(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
-        """Enqueue a request that is not in flight, at once or after the delay of a rerun."""
+        """Enqueue a request that is not in flight, immediately or after the delay of a rerun."""
         self._note(request, reason)
         delay = 0.0 if change is None else self._reruns.follow(request, change)
         if delay:
@@ -107,6 +107,7 @@ class ReconcileQueue:
             Whether a rerun follows.
         """
         request = flight.request
+        # The strongest reasons only: foreign changes explain the rerun better than own ones.
         for reason in changes.foreign or changes.likely or changes.proven:
             self._note(request, reason)
         delay = self._reruns.end(
@@ -154,6 +155,7 @@ class ReconcileQueue:
 
     def _note(self, request: Request, reason: str) -> None:
         reasons = self._reasons.setdefault(request, [])
+        # Thousands of changes may arrive for one key, but a few reasons are enough for a log line.
         if reason not in reasons:
             reasons.append(reason)
             del reasons[:-_MAX_REASONS]
@@ -161,6 +163,7 @@ class ReconcileQueue:
     def _delay_rerun(self, request: Request, delay: float) -> None:
         """Slow down a reconcile that changes something in every run."""
         count = self._reruns.count(request)
+        # The first delayed rerun, and then every tenth.
         if (count - PROMPT_RERUNS) % 10 == 1:
             self._log.warning(
                 "controller %s: the reconcile of %s has changed objects %d times in a row, each time because it had "
@@ -180,8 +183,10 @@ class ReconcileQueue:
             self._requeue(request, outcome.result)
             return
         self._failures[request] = self._failures.get(request, _NO_FAILURE).followed_by(error)
+        # A retry would not help, so the key waits for the next change, without earlier failures.
         if isinstance(error, PermanentError):
             self.keys.forget(request)
+        # A requested delay does not count as a failure of the rate limiter.
         elif isinstance(error, TemporaryError) and error.delay:
             self._note(request, f"retry after {describe_error(error)}")
             self.keys.add_after(request, max(error.delay, _MIN_REQUEUE))
@@ -195,10 +200,12 @@ class ReconcileQueue:
             self.keys.forget(request)
             return
         self._note(request, f"requeued after {after:g} s")
+        # A periodic requeue is a success and resets the backoff.
         if after:
             self.keys.forget(request)
             self.keys.add_after(request, max(after, _MIN_REQUEUE), priority=result.priority)
             return
+        # Remembered, so that test environments wait for the next run as they wait for a retry.
         self._requeued_at_once.add(request)
         self.keys.add_rate_limited(request, priority=result.priority)
         count = self.keys.num_requeues(request)

@@ -80,7 +80,7 @@ class ElectedReplica(ReplicaRole):
 
         async def wait_for_stop() -> None:
             await stopping.wait()
-            # A leader finishes its term first. If it loses the lease meanwhile, there is no next term.
+            # A leader finishes its term first. If it loses the lease before that, there is no next term.
             await runner.idle.wait()
 
         await _campaign(self.elector.run(lambda _: runner.run()), wait_for_stop())
@@ -122,7 +122,7 @@ class ShardedReplica(ReplicaRole):
 
 
 async def _campaign(campaigning: Coroutine[object, None, None], stopped: Coroutine[object, None, None]) -> None:
-    """Hold a lease until it ends by itself, or `stopped` returns."""
+    """Hold a lease until the campaign ends, or `stopped` returns."""
     create_task = asyncio.get_running_loop().create_task
     campaign = create_task(campaigning)
 
@@ -139,6 +139,7 @@ async def _campaign(campaigning: Coroutine[object, None, None], stopped: Corouti
         stopping.cancel()
         await wait_ended([campaign, stopping])
         stopped.close()
+    # A cancelled campaign is the normal end; its errors concern the manager.
     if not campaign.cancelled():
         campaign.result()
 

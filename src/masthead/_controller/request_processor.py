@@ -91,6 +91,7 @@ class RequestProcessor:
         ):
             self._forget_deletion(request)
             return
+        # The author of the change is unknown until the responses of the running reconcile have arrived.
         flight = self.flights.get(request)
         if flight is not None:
             flight.hold(change, reason)
@@ -145,6 +146,7 @@ class RequestProcessor:
         if not is_cancelled:
             self.queue.follow_up(flight.request, outcome)
         flight.is_failed = outcome.error is not None
+        # After the stop nobody waits: the next run waits for the writes that are kept.
         if self.is_running and flight.writes and not flight.is_visible:
             self.writes.settle(flight, self._complete)
         else:

@@ -192,6 +192,7 @@ class ManagerRuntime:
         run = self._run
         run.stopping.set()
         try:
+            # After an abort, errors of the cancelled task are of no interest.
             if run.main is not None and run.is_aborted:
                 await wait_ended([run.main])
             elif run.main is not None:
@@ -245,11 +246,13 @@ class ManagerRuntime:
             for spec in controller.specs:
                 informer_of(self._factory, spec)
         await stack.enter_async_context(self._recorder)
+        # Registered before the start, so that informers stop even if the start fails halfway.
         stack.push_async_callback(self._factory.stop)
         if self._role.shards is not None:
             await self._role.shards.prepare()
         await self._factory.start()
         await stack.enter_async_context(self._probes)
+        # In virtual time, the loop is idle for long stretches of real time.
         if not _is_virtual(asyncio.get_running_loop()):
             stack.enter_context(Watchdog(self._runner.describe_reconciles))
 
@@ -261,6 +264,7 @@ class ManagerRuntime:
 
     def _choose_role(self) -> ReplicaRole:
         options = self._options
+        # Sharding first: with both, `make_sharded_run` explains that they exclude each other.
         if options.sharding:
             return ShardedReplica(
                 make_sharded_run(self._client, self._manager, options, self._factory, self._runner, clock=self._clock)

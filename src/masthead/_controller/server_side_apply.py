@@ -75,6 +75,7 @@ class ServerSideApply:
             field_manager: The owner of the fields.
             force: Take over fields that other managers own.
         """
+        # Measured, because comparing many large objects would block the event loop.
         began = time.perf_counter()
         target = await target_of(self._client, obj)
         owner: Object | None = self._primary.latest if owned else None

@@ -18,7 +18,7 @@ class ShardFilter:
     """Rejects requests for objects of other replicas.
 
     With sharding, an object that is missing from the cache may belong to another replica. Only its deletion event
-    proves that it is gone, so the filter remembers deletions until they are reconciled.
+    proves its deletion, so the filter remembers deletions until they are reconciled.
 
     Args:
         share: The replica's share.
@@ -55,7 +55,7 @@ class ShardFilter:
         """Whether to reconcile an object when its turn comes; forgets its deletion."""
         is_deleted = request in self._deleted
         self._deleted.discard(request)
-        # Without a deletion, a missing object has left the share and is not gone.
+        # Without a deletion event, a missing object has only left the share.
         return self._share.owns(obj) if obj is not None else is_deleted
 
     def owns(self, request: Request) -> bool:

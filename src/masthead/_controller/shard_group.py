@@ -78,6 +78,7 @@ class ShardGroup:
         # Without a resource version, for the newest state, and one state for all leases.
         found = await self._leases.list(label_selector=f"{GROUP_LABEL}={self.name}", timeout=self._timeout, page_size=0)
         self._listed = {lease.metadata.name: lease for lease in found}
+        # The table has the label of the group as well, but is not the lease of a member.
         table = self._listed.pop(self.table_name, None)
         leases = tuple(_member_lease(lease) for lease in self._listed.values())
         if table is not None:
@@ -94,6 +95,7 @@ class ShardGroup:
         now = self._clock()
         changed = self._listed[lease.name].copy()
         spec = changed.get("spec")
+        # Without a holder, and with the shortest duration: the holder's next renewal is a conflict.
         ended = spec_of(LeaseRecord("", 1, now, now, lease.transitions))
         changed["spec"] = {**spec, **ended} if isinstance(spec, dict) else ended
         return (await self._leases.update(changed, timeout=self._timeout)).metadata.uid
@@ -132,6 +134,7 @@ class ShardGroup:
             labels={GROUP_LABEL: self.name},
             annotations={TABLE_ANNOTATION: write.table.write()},
         )
+        # A Lease without a holder: only its annotation matters.
         made["spec"] = {}
         return (await self._leases.create(made, timeout=self._timeout)).metadata.uid
 
@@ -156,5 +159,6 @@ def _stored_table(lease: Unstructured) -> StoredTable:
     text = metadata.annotations.get(TABLE_ANNOTATION, "")
     try:
         return StoredTable(ShardTable.read(text), metadata.uid, metadata.resource_version)
+    # A damaged table is replaced by a new one, with the error as the reason in the log.
     except ValueError as error:
         return StoredTable(None, metadata.uid, metadata.resource_version, str(error))

@@ -225,6 +225,7 @@ class ShardMember:
         """Be a member for one term of the member's own lease."""
         self._leadership = leadership
         self._machine.join(f"{leadership.token.lease_uid}:{leadership.token.transitions}")
+        # The lease was renewed just now, so the first listing has the whole deadline.
         self._seen = leadership.until - self._timing.renew_deadline
         self._announced = self._nothing
         try:
@@ -253,6 +254,8 @@ class ShardMember:
             is_done = await self._perform_in_time(plan)
             self._changed.set()
             at_once = at_once + 1 if is_done else 0
+            # After an action the next plan may have another one; two replicas that undo each other must not spin,
+            # though.
             if at_once >= _MAX_AT_ONCE or not is_done:
                 at_once = 0
                 await self._pause()
@@ -293,6 +296,7 @@ class ShardMember:
             self._changed.set()  # slots may have been lost
             if not plan.is_member:
                 raise _TermOverError("its lease was ended or deleted")
+            # The time of the request, because the state may be as old as that.
             self._seen = sent
             self._problems.pop("list", None)
             return plan
@@ -303,6 +307,7 @@ class ShardMember:
         try:
             async with asyncio.timeout(left):
                 return await self._perform(plan)
+        # A request may have been executed although its response did not arrive, so the group may have changed.
         except TimeoutError:
             return True
 
@@ -331,6 +336,7 @@ class ShardMember:
         """
         try:
             result = await request
+        # Another replica was faster; the next listing shows its change.
         except (ConflictError, AlreadyExistsError, NotFoundError):
             return None
         except ClosedError:
@@ -377,6 +383,7 @@ class ShardMember:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
+            # Before the call, so that a share that changes during the call is announced afterwards.
             self._announced = share
             try:
                 await on_change(share)
@@ -384,6 +391,7 @@ class ShardMember:
                 _log.exception("shard group %s: on_change failed, and is called again", self._group)
                 await asyncio.sleep(self._timing.retry_period)
                 continue
+            # Only now may the table give the lost slots to other members.
             self._machine.acknowledge(share)
             self._wake.set()
 
@@ -413,6 +421,7 @@ async def _finish(coroutine: Coroutine[None, None, None]) -> None:
             await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
+    # An error of the coroutine takes precedence over the cancellation.
     task.result()
     if cancelled is not None:
         raise cancelled

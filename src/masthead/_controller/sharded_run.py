@@ -94,6 +94,7 @@ class ShardedRun:
         """Change to a new share."""
         # The loops ask `owns` before every reconcile, and it follows the new share already.
         await self._stop_adopting()
+        # Lost objects immediately, gained objects only after the caches have caught up.
         self._ready = self._ready & share
         await asyncio.gather(*(loop.requests.wait_released() for loop in self._loops()))
         for informer in self._informers:
@@ -161,6 +162,7 @@ def sharded_informers(
             is_partial = spec.role == "for" or (spec.role == "owns" and by == "namespace" and is_namespaced)
             if spec.role == "for":
                 reconciled.add(id(informer))
+            # One informer may be partial for one controller and needed as a whole by another.
             if is_partial:
                 found[id(informer)] = informer
             else:

@@ -59,7 +59,7 @@ def stop_on_signals(
         yield True
     finally:
         for number, previous in before.items():
-            # None stands for a handler that was not installed from Python and cannot be restored.
+            # None means a handler that was not installed from Python and cannot be restored.
             signal.signal(number, signal.SIG_DFL if previous is None else previous)
 
 

@@ -82,6 +82,7 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
             async for item in source.function(*client_arguments(source.function, services.client)):
                 for request in requests_of(item, namespaced=loop.is_namespaced):
                     loop.requests.enqueue(request, None, label, 0)
+                # An item proves that the source works again.
                 backoff.reset()
                 services.failures.clear(label)
                 count += 1

@@ -41,9 +41,11 @@ def status_patch(
     wanted = _plain(obj, status)
     if conditions:
         wanted["conditions"] = _merge_conditions(current.get("conditions"), conditions, now)
+    # Only if the kind has the field: the server would reject or prune it otherwise.
     if generation is not None and _has_observed_generation(obj, current):
         wanted.setdefault("observedGeneration", generation)
     changed = {name: value for name, value in wanted.items() if current.get(name) != value}
+    # Without this check, every reconcile would write, and every write would reconcile.
     if not changed:
         return None
     metadata = {"resourceVersion": obj.metadata.resource_version, "uid": obj.metadata.uid}

@@ -1,4 +1,4 @@
-"""Timers: functions of the program that run periodically beside the controllers."""
+"""Timers: functions of the program that run periodically along with the controllers."""
 
 from __future__ import annotations
 

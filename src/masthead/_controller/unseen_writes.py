@@ -62,13 +62,14 @@ class UnseenWrites:
         self._kept += writes
 
     def unseen(self) -> Sequence[OwnWrite]:
-        """Return the kept writes that the caches do not show yet."""
+        """Return the writes for the next run that the caches do not show yet."""
         return [write for write in self._kept if not self._reader.is_visible(write)]
 
     async def _settle(self, flight: Flight, complete: Callable[[Flight], None]) -> None:
         try:
             if problem := await self._wait_visible(flight):
                 flight.hold(None, problem)
+        # The flight is completed all the same, in `finally`.
         except ClosedError:
             return  # the manager stops
         finally:

@@ -89,6 +89,7 @@ def ends_caller(error: BaseException) -> bool:
     awaited task.
     """
     if isinstance(error, asyncio.CancelledError):
+        # Without a pending cancellation of its own task, the function awaited a cancelled one.
         task = asyncio.current_task()
         return task is not None and bool(task.cancelling())
     return isinstance(error, KeyboardInterrupt | GeneratorExit)
@@ -105,6 +106,7 @@ def with_user_frames(error: BaseException) -> BaseException | None:
         The error; None if no line remains.
     """
     links = list(_chain(error))
+    # Decided by the outermost error: its message explains the chain.
     is_ours = isinstance(error, MastheadError)
     for link in links:
         if is_ours or isinstance(link, MastheadError | BaseExceptionGroup):
@@ -174,6 +176,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     waiting: list[BaseException | None] = [error]
     while waiting:
         link = waiting.pop()
+        # Chains of exceptions may be cyclic.
         if link is None or id(link) in seen:
             continue
         seen.add(id(link))

@@ -78,6 +78,7 @@ class WorkerTasks:
         self._timeout = timeout
         self._in_threads = in_threads
         self._tasks: list[asyncio.Task[None]] = []
+        # A coroutine gets time to handle its cancellation before it counts as hanging.
         self._limit = timeout if timeout is None or in_threads else timeout + CANCEL_GRACE
         self._jobs: dict[_Job, None] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -189,6 +190,7 @@ class WorkerTasks:
     def _on_end(self, task: asyncio.Task[None]) -> None:
         """Replace a worker that was ended by a reconcile, for example by cancelling its own task."""
         error = None if task.cancelled() else task.exception()
+        # At the stop, workers end for good.
         if self._is_ending():
             if self._timer is not None:
                 self._timer.cancel()

@@ -118,6 +118,7 @@ def parse_path(path: str) -> ObjectPath | None:
 def own_writes_of(call: Call, response: Response) -> list[OwnWrite]:
     """Return the writes of a call that a cache can show: one write, or the deletions of a collection."""
     where = parse_path(call.path)
+    # A dry run changes nothing, so no cache will ever show it.
     if where is None or _is_dry_run(call):
         return []
     try:
