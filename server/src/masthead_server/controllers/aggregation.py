@@ -38,6 +38,7 @@ class ClusterRoleAggregationController:
             self._aggregated.add(ref)
         else:
             self._aggregated.discard(ref)
+        # Any role may have gained or lost the labels of a selector.
         return tuple(self._aggregated)
 
     def reconcile(self, ref: ObjectRef) -> None:
@@ -50,6 +51,7 @@ class ClusterRoleAggregationController:
         if role is None:
             return
         rules = self._rules_for(part(role, "aggregationRule"), ref)
+        # An unconditional write would trigger itself for ever.
         if rules != (role.get("rules") or []):
             now = self._client.cluster.now()
             self._client.update(ref, lambda found: _set_rules(found, rules, now), is_tracked=False)
@@ -75,6 +77,7 @@ def _set_rules(role: Plain, rules: list[Plain], now: str) -> None:
         for managed_field in items(metadata(role), "managedFields")
         if text(managed_field, "manager") != AGGREGATION_MANAGER
     ]
+    # A forced apply takes the field over from all other managers.
     for other in others:
         other["fieldsV1"].pop("f:rules", None)
     entries = [own, *(other for other in others if other["fieldsV1"])]

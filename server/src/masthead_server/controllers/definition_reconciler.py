@@ -43,6 +43,7 @@ class DefinitionReconciler:
         served, ref, record = write
         if ref.table != DEFINITIONS:
             owner = self._terminating.get(ref.table)
+            # Without a removal, the definition is due only while objects remain to be deleted.
             is_due = owner is not None and (record.is_deleted or self._undeleted.get(ref.table))
             return (owner,) if owner is not None and is_due else ()
         waiting = self._waiting.setdefault(ref.key.partition(".")[2], set())
@@ -88,6 +89,7 @@ class DefinitionReconciler:
         """What the status of a definition becomes; None if it stays."""
         now = self._client.cluster.now()
         group = self._accepted_names.of_group(text(part(definition, "spec"), "group"))
+        # One condition at a time, as the controllers of the real server set them; each write leads to the next.
         return (
             names_status(definition, group, now)
             or conditions.established_status(definition, now)
@@ -100,6 +102,7 @@ class DefinitionReconciler:
         Raises:
             JournalError: A change could not be stored.
         """
+        # A definition that was never established has no objects, and its table may belong to another one.
         is_established = conditions.is_condition_true(definition, conditions.ESTABLISHED)
         if is_established:
             table = _table_of(definition)

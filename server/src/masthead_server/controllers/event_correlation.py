@@ -89,6 +89,7 @@ class ServerEventCorrelator:
         found = self._objects.get(involved)
         if found is None:
             found = self._objects[involved] = _ObservedObject()
+            # The object without events for the longest time goes first, so that floods cannot exhaust the memory.
             if len(self._objects) > _MAX_OBJECTS:
                 self._objects.popitem(last=False)
         else:
@@ -108,7 +109,9 @@ class _ObservedObject:
 
     def observe(self, occurrence: ReportedEvent, now: datetime) -> CorrelatedEvent | None:
         is_combined = self._is_one_of_many(occurrence, now)
+        # A combined Event is identified by type and reason alone.
         key = occurrence[:2] if is_combined else occurrence
+        # Popped and inserted again: the order of the dict is the order of last use.
         seen = self._observations.pop(key, None) or CorrelatedEvent(occurrence.message, now, is_combined)
         seen.count += 1
         if is_combined:
@@ -116,6 +119,7 @@ class _ObservedObject:
         self._observations[key] = seen
         if len(self._observations) > _MAX_OBSERVATIONS:
             del self._observations[next(iter(self._observations))]
+        # Counted above even if it is dropped here, so that the count of the next written Event is complete.
         bucket = self._buckets.get(occurrence.type)
         if bucket is None:
             bucket = self._buckets[occurrence.type] = EventBudget(_OBJECT_BURST, _OBJECT_RATE, now)
@@ -164,6 +168,7 @@ class EventBudget:
     def take(self, now: datetime) -> bool:
         """Take a token; return False if the bucket is empty."""
         passed = (now - self._refilled).total_seconds()
+        # A virtual clock may be set back; the bucket must not lose tokens by that.
         if passed > 0:
             self._tokens = min(self._burst, self._tokens + passed * self._rate)
             self._refilled = now

@@ -45,6 +45,7 @@ class EventExpiryController:
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Take note of an Event; a timer runs if there was one before."""
         is_first = not self._expiries
+        # Moved to the end: a write starts the lifetime again.
         self._expiries.pop(write.ref, None)
         if write.record.is_deleted:
             return ()
@@ -59,10 +60,11 @@ class EventExpiryController:
         """
         del ref
         now = self._client.cluster.clock.now()
-        for each, expiry in list(islice(self._expiries.items(), _BATCH)):
+        for event_ref, expiry in list(islice(self._expiries.items(), _BATCH)):
             if expiry > now:
                 return (expiry - now).total_seconds()
-            self._remove(each)
+            self._remove(event_ref)
+        # A full batch leaves the rest for the next turn of the loop.
         return 0.0 if self._expiries else None
 
     def _remove(self, ref: ObjectRef) -> None:

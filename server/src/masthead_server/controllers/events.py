@@ -64,6 +64,7 @@ def reference_to(found: Plain, api_version: str, kind: str, *, field_path: str =
         "resourceVersion": text(meta, "resourceVersion"),
         "fieldPath": field_path,
     }
+    # Go omits empty strings from references; so must we, or managed fields would differ.
     return {name: value for name, value in reference.items() if value}
 
 
@@ -94,6 +95,7 @@ class ServerEventRecorder:
             event_type: `NORMAL` or `WARNING`.
         """
         now = self._clock.now()
+        # The bucket comes before the correlator, as a full queue does in client-go: a dropped event is not counted as a repeat.
         if not self._bucket.take(now):
             return
         occurrence = ReportedEvent(event_type, reason, message, involved.get("fieldPath", ""))
@@ -114,6 +116,7 @@ class ServerEventRecorder:
         """
         time = stamp(now)
         changes: Plain = {"count": seen.count, "lastTimestamp": time, "message": seen.message}
+        # An Event may have expired or been deleted since the last repeat; then it is created again under its old name.
         if not seen.name or not self._writer.update(namespace, seen.name, changes, time):
             name = seen.name or self._writer.free_name(namespace, involved["name"], now)
             self._writer.create(namespace, name, self._content(involved, occurrence, seen, time), time)
@@ -223,6 +226,7 @@ class _EventWriter:
         while table.get(f"{namespace}/{about}.{moment:x}") is not None:
             moment += 1
         name = f"{about}.{moment:x}"
+        # An object may use the whole length for its own name.
         return name if len(name) <= _MAX_NAME_LENGTH else self._cluster.new_uid()
 
     def create(self, namespace: str, name: str, content: Plain, now: str) -> None:
@@ -260,6 +264,7 @@ class _EventWriter:
             return False
         event = self._served.load(record)
         for entry in items(metadata(event), "managedFields"):
+            # Other managers may own fields of the Event, such as annotations of a user.
             if entry.get("manager") == self._manager:
                 entry["time"] = now
         self._cluster.write(self._served, key, event | changes)

@@ -50,6 +50,7 @@ class GarbageCollector:
         served, ref, record = write
         due = self._update_references(write)
         if record.is_deleted:
+            # The graph is empty in most tests, and decoding the last state of a deleted object is expensive.
             return [*due, *self.dependents(uid_of(served.load(record)))] if self._dependents else due
         # Of a deletion without finalizers, which most are, there is nothing to do.
         is_finalizing = is_marked(record) and b'"finalizers"' in record.value
@@ -66,6 +67,7 @@ class GarbageCollector:
         found = self._client.load(ref)
         if found is None:
             return
+        # Finalizers count only in deletion: FOREGROUND and ORPHAN are set together with the timestamp.
         if not is_being_deleted(found):
             self._collect(ref)
             return
@@ -86,6 +88,7 @@ class GarbageCollector:
         elif before is None:
             return ()
         now = items(metadata(found), "ownerReferences")
+        # Removed before the new ones are added, so that an unchanged reference does not count twice.
         for reference in before or ():
             self._forget(text(reference, "uid"), ref)
         for reference in now:
@@ -93,6 +96,7 @@ class GarbageCollector:
             dependents.add(ref, reference, stays=not is_being_deleted(found))
         if now:
             self._references[ref] = now
+        # A new reference needs no reconcile of its owner; a lost one may end an owner's wait for its dependents.
         if before is None or before == now:
             return ()
         owners = (self._owner_ref(reference, ref.namespace) for reference in before)
@@ -108,6 +112,7 @@ class GarbageCollector:
         Raises:
             JournalError: A change could not be stored.
         """
+        # Loaded again: the object may have changed since the graph enqueued it.
         found = self._client.load(ref)
         if found is None or is_being_deleted(found):
             return
@@ -133,8 +138,10 @@ class GarbageCollector:
             JournalError: A change could not be stored.
         """
         uid = uid_of(owner)
+        # A copy: each deletion changes the set through `observe`.
         for dependent in sorted(self._dependents_of(uid).staying):
             self._collect(dependent)
+        # Only references with blockOwnerDeletion hold the owner back; other dependents may outlive it.
         if not self._dependents_of(uid).blocking:
             self._client.remove_finalizer(ref, FOREGROUND)
 
@@ -155,6 +162,7 @@ class GarbageCollector:
             return _SOLID  # there is no telling where such an owner would be
         key = served.key(dependent.namespace, text(reference, "name"))
         owner = self._client.load(ObjectRef(served.table, key))
+        # An object of the same name with another uid is a successor, not the owner.
         if owner is None or uid_of(owner) != text(reference, "uid"):
             return _ABSENT
         is_waiting = is_being_deleted(owner) and FOREGROUND in (metadata(owner).get("finalizers") or ())
@@ -165,6 +173,7 @@ class GarbageCollector:
         for dependent in self.dependents(uid_of(found)):
             below = self._client.load(dependent)
             if below is not None and FOREGROUND in (metadata(below).get("finalizers") or ()):
+                # Two objects that own each other would otherwise wait for each other for ever.
                 self._client.update(ref, _unblock)
                 return
 
@@ -195,6 +204,7 @@ class GarbageCollector:
             self._dependents.pop(uid, None)
 
     def _dependents_of(self, uid: str) -> _Dependents:
+        # Not setdefault: a lookup must not leave empty entries for every uid.
         return self._dependents.get(uid) or _Dependents()
 
 

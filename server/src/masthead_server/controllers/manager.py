@@ -101,7 +101,9 @@ class ControllerManager:
     def __init__(self, cluster: ClusterState, enabled: bool | Collection[str], on_idle: Callable[[], object]) -> None:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
+        # Writes of a part of kube-apiserver carry its manager's name, as on the real server.
         of_server = ObjectClient(cluster, CLUSTER_MANAGER)
+        # In the order of CONTROLLERS, not of the caller's names: the order of observation is part of the behaviour.
         chosen = {name: CONTROLLERS[name] for name in CONTROLLERS if name in _names(enabled)}
         self.controllers: dict[str, ServerController] = {
             **{name: make(of_server) for name, make in ALWAYS.items()},
@@ -123,6 +125,7 @@ class ControllerManager:
 
     def start(self) -> None:
         """Observe everything that is stored, and from then on every write."""
+        # The list is complete before the first write is observed: both run in the server's thread.
         for served, ref in self._client.everywhere():
             record = self._cluster.storage.table(ref.table).get(ref.key)
             if record is not None:
@@ -131,6 +134,7 @@ class ControllerManager:
 
     def stop(self) -> None:
         """Stop observing and reconciling; the next server finds the remaining work when it starts."""
+        # A server that failed during its start may not have begun to observe.
         if self._observe in self._cluster.on_write:
             self._cluster.on_write.remove(self._observe)
         self._queue.close()
@@ -163,6 +167,7 @@ def _reconcile(key: Key) -> float | None:
 
 def _names(enabled: bool | Collection[str]) -> Collection[str]:
     if isinstance(enabled, bool):
+        # Workloads create pods, which would surprise tests that only store their Deployments.
         return CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if enabled else ()
     if unknown := sorted(set(enabled) - CONTROLLERS.keys()):
         raise ConfigError(f"there is no controller {unknown[0]!r}; there are {', '.join(CONTROLLERS)}")

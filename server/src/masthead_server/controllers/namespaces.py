@@ -61,6 +61,7 @@ class NamespaceController:
             return (ref,) if not record.is_deleted and is_marked(record) else ()
         namespace = ref.namespace
         contents = self._contents.get(namespace)
+        # Counts exist only for terminating namespaces; others would cost time at every write.
         if contents is not None:
             contents.count(write)
         if not record.is_deleted or not namespace:
@@ -80,7 +81,9 @@ class NamespaceController:
         if namespace is None or not is_being_deleted(namespace):
             return
         contents = self._contents_of(ref.key)
+        # Pods may still use other contents, such as their ConfigMaps and claims, while they shut down.
         self._delete(contents.unmarked(_PODS))
+        # Without problems: the real controller reports them only after the pods.
         if contents.has(_PODS):
             self._report(ref, {})
             return
@@ -141,6 +144,7 @@ class _Contents:
         if record.is_deleted:
             return
         # Search the text first: most objects do not have it, and a parse is expensive.
+        # Only finalizers and deletion timestamps matter here.
         is_plain = not any(marker in record.value for marker in _WORTH_READING)
         found: Plain = {} if is_plain else served.load(record)
         finalizers = self._finalizers[ref] = list(metadata(found).get("finalizers") or ())

@@ -74,6 +74,7 @@ class ObjectClient:
         """
         served = self.served(table)
         storage = self.cluster.storage
+        # A copy, since a caller may write to the table between two objects.
         for record in list(storage.table(table).scan("", storage.revision)):
             if served is not None and all(text in record.value for text in containing):
                 yield ObjectRef(table, record.key), served.load(record)
@@ -112,6 +113,7 @@ class ObjectClient:
         context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager)
         try:
             written = write.run_at_once(write.create(context, content))
+        # A full disk is no refusal: the caller's queue retries it after a backoff.
         except JournalError:
             raise
         except StatusFailure:

@@ -54,6 +54,7 @@ class ReconcileQueue(Generic[KeyT]):
 
     def add(self, key: KeyT) -> None:
         """Reconcile a key as soon as those before it are done."""
+        # A dict keeps the order of arrival and ignores a key that is queued already.
         self._ready[key] = None
         if self._scheduled is None:
             self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
@@ -85,6 +86,7 @@ class ReconcileQueue(Generic[KeyT]):
             self._on_idle()
 
     def _reconcile_batch(self) -> None:
+        # A bounded batch, so that requests get their turn between two batches.
         for key in list(islice(self._ready, _BATCH)):
             self._ready.pop(key, None)
             # What comes of it replaces a delay that is still running.
@@ -97,6 +99,7 @@ class ReconcileQueue(Generic[KeyT]):
             else:
                 if delay is not None:
                     self._add_after(key, delay)
+        # The backoff ends with the first batch that stores everything.
         if not self._ready and not self._failed:
             self._backoff = _FIRST_BACKOFF
 

@@ -39,6 +39,7 @@ class VolumeProtectionController:
         """Reconcile objects in deletion, and the claims of each written or deleted pod."""
         served, ref, record = write
         if ref.table != _PODS:
+            # Only a deletion can make the finalizer removable, so that live claims and volumes need no reconcile.
             return (ref,) if not record.is_deleted and is_marked(record) else ()
         # Search the text first: most pods do not have it, and a parse is expensive.
         if not any(names_claim in record.value for names_claim in _NAMES_CLAIMS):
