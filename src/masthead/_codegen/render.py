@@ -37,7 +37,8 @@ _STANDARD: Final = frozenset({types.SEQUENCE.module, types.SELF.module})
 
 def render_module(module: ModuleDef, command: str = COMMAND) -> str:
     """Render a module: its imports, then its classes in order."""
-    names = sorted([*(definition.name for definition in module.classes), *module.enumerations, *_removed_name(module)])
+    names = [*(definition.name for definition in module.classes), *module.enumerations, *_removed_name(module)]
+    names.sort(key=_import_order)
     exported = lay_out("__all__ = ", Brackets("[", quoted(names), "]", is_call=False))
     classes = [line for definition in module.classes for line in ["", "", *_Class(definition, module).render()]]
     header = [*_docstring(module, command), "", *_imports(module), "", *exported, *_removed_in(module)]
