@@ -41,6 +41,7 @@ class CustomDefinitions(Definitions):
         self._resources: dict[str, ServedResource] = {}
         own: dict[str, Schema] = {}
         for served in resources:
+            # Kubernetes' own types come from `DOCUMENTED`.
             if not served.is_custom:
                 continue
             gvk = served.gvk
@@ -76,6 +77,7 @@ def _object_in_version_2(served: ServedResource) -> Schema:
 
 def _schema(served: ServedResource) -> Schema | None:
     definition = served.definition
+    # A schema without any rule is left out, as kube-apiserver does.
     return definition.schema if definition is not None and definition.schema != Schema() else None
 
 

@@ -45,6 +45,7 @@ def document_of(
     names = (name for item in paths.values() for name in item.schemas())
     schemas = with_shared_kinds(needed_schemas(names, definitions), group_versions)
     components: Json = {"schemas": schemas} if schemas else {}
+    # The documents of custom resources come from another component of kube-apiserver, which declares no security.
     if info is INFO:
         components["securitySchemes"] = SECURITY
     items = {path: paths[path].plain() for path in sorted(paths)}
@@ -53,6 +54,7 @@ def document_of(
 
 def with_shared_kinds(schemas: dict[str, Schema], group_versions: Iterable[GroupVersion]) -> dict[str, Schema]:
     """Return schemas, of which those of options and events have the kinds of all these group-versions."""
+    # A fixed order: the bytes of the document, and so its hash, must not depend on the order of installation.
     added = sorted(group_versions, key=lambda each: (each.group, each.version))
     found = dict(schemas)
     for name in _OF_EVERY_GROUP & schemas.keys():
@@ -72,6 +74,7 @@ def needed_schemas(names: Iterable[str], definitions: Definitions) -> dict[str, 
     found: dict[str, Schema] = {}
     while queue:
         name = queue.pop()
+        # Schemas may refer to each other in circles.
         if name in found:
             continue
         schema = definitions.get(name)

@@ -141,6 +141,7 @@ class DocumentedDefinitions(Definitions):
     def get(self, name: str) -> Schema | None:
         """Return the schema of a full name; None if it does not exist."""
         found = self._made.get(name)
+        # Built on demand: a document needs a small part of all schemas.
         if found is None and (plain := DEFINITIONS.get(name)) is not None:
             found = self._made[name] = _with_values(name, plain)
         return found
@@ -157,6 +158,7 @@ def _with_values(name: str, schema: Schema) -> Schema:
     changed = {
         wire: _add_values(schema.properties[wire], values)
         for wire, field in fields.items()
+        # Without the brackets of lists and maps: the values belong to their items.
         if wire in schema.properties and (values := _VALUES.get(field.type.rpartition("]")[2]))
     }
     return replace(schema, properties={**schema.properties, **changed}) if changed else schema

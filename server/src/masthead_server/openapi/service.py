@@ -90,6 +90,7 @@ class OpenApiService:
         if self._index is not None and self._index[0] == self._catalog.generation:
             return self._index[1]
         with self._making:
+            # Read first: if a definition changes while the index is built, the result is outdated and built again.
             generation = self._catalog.generation
             # Hashes of group-versions that are no longer served are forgotten.
             self._custom = {
@@ -136,12 +137,14 @@ class OpenApiService:
             is_gzip: Whether it is compressed.
         """
         with self._making:
+            # Forms of an outdated document are dropped together; each is large.
             if self._swagger[0] != self._catalog.generation:
                 generation = self._catalog.generation
                 made = OpenApiDocument.of(self._make_swagger(JSON_SWAGGER))
                 self._swagger = (generation, {(False, False): made})
             forms = self._swagger[1]
             if (is_protobuf, False) not in forms:
+                # The protobuf form has the hash of the JSON form, so that clients of both share one ETag.
                 plain = forms[False, False]
                 forms[True, False] = OpenApiDocument(self._make_swagger(PROTOBUF_SWAGGER), plain.hash)
             if (is_protobuf, is_gzip) not in forms:
@@ -170,6 +173,7 @@ class OpenApiService:
         group_version = _group_version(name)
         if group_version is not None and (known := self._known_custom(group_version)) is not None:
             return known.hash
+        # The hash of a document is that of its bytes, so that it has to be built.
         found = self.get(name)
         return found.hash if found else ""
 
@@ -191,11 +195,13 @@ class OpenApiService:
     def _make(self, name: str) -> OpenApiDocument | None:
         group_version = _group_version(name)
         resources = self._resources(group_version) if group_version is not None else ()
+        # The definition may have been deleted between the check of the name and this call.
         if group_version is None or not resources:
             return None
         paths = paths_of(group_version, resources, schema_name)
         if not any(resource.is_custom for resource in resources):
             made = OpenApiDocument.of(document_of(paths, DOCUMENTED, [group_version]))
+            # Built-in documents never change, and are shared by all servers of the process.
             _builtin_documents[name] = made
             return made
         body = document_of(paths, CustomDefinitions(resources), _scheme_versions(), info=CUSTOM_INFO)
@@ -219,6 +225,7 @@ class OpenApiService:
                 paths[path] = encoding.path(item)
                 names.update(item.schemas())
         definitions = CustomDefinitions(custom)
+        # Definitions of custom resources may refer to Kubernetes' own types, so both are resolved together.
         schemas = with_shared_kinds(needed_schemas(names, definitions), _scheme_versions())
         return encoding.document(
             dict(sorted(paths.items())),

@@ -61,6 +61,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
     Raises:
         StatusFailure: If the patch is malformed, is too long, or does not apply.
     """
+    # The shape is checked before the number of operations, in the order of kube-apiserver's messages.
     operations, spelling = _operations(body, lenient=lenient)
     if len(operations) > MAX_OPERATIONS:
         raise too_large(f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}")
@@ -76,6 +77,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
     # Operations can nest values deeper step by step, beyond what a body may contain.
     if nests_too_deeply(patched.root):
         raise _too_deep()
+    # A patch may replace the whole document, for example by a list.
     if not isinstance(patched.root, dict):
         raise refused_patch(patched.root, wrong_type(patched.root))
     return patched.root
@@ -219,10 +221,12 @@ class _Patched:
         value = operation.get("value")
         if _text(operation, "path") == "":
             if not isinstance(value, dict | list):
+                # Go decodes the new document into an object or array; a scalar fails there.
                 raise _Inapplicable
             self.root = cast("_Container", value)
             return
         container, key = self._place(operation, "path")
+        # An object gets the member even if it does not exist yet: the library of kube-apiserver does not check that.
         if isinstance(container, dict):
             container[key] = value
         else:
@@ -231,10 +235,12 @@ class _Patched:
     def _move(self, operation: _Operation) -> None:
         container, key = self._place(operation, "from")
         value = _get(container, key)
+        # Removed before it is added, as in RFC 6902: a target inside of the moved value then fails.
         self._drop(container, key)
         self._put(operation, value)
 
     def _copy(self, operation: _Operation) -> None:
+        # Encoded and decoded: the copy must share nothing with its source, which later operations may change.
         text = msgspec.json.encode(_get(*self._place(operation, "from")))
         # All copies together, as kube-apiserver counts them: a few that double exceed any memory.
         self._copied += len(text)
@@ -254,6 +260,7 @@ class _Patched:
         self._compared += len(raw)
         if self._compared > _MAX_COMPARED_BYTES:
             raise too_large(f"the tests of a JSON patch compare at most {_MAX_COMPARED_BYTES} bytes")
+        # Objects are compared member by member, since the order of their keys does not count.
         if isinstance(value, dict):
             mine = cast("Plain", value)
             theirs = _decode_members(raw) if raw.startswith(b"{") else None
@@ -277,10 +284,12 @@ class _Patched:
         container, key = self._place(operation, "path")
         if isinstance(container, dict):
             container[key] = value
+        # Only an addition may use "-", the position after the last element.
         elif key == "-":
             container.append(value)
         else:
             self._shift(container)
+            # An insertion may name the position after the last element, too; a removal may not.
             container.insert(_index(key, len(container) + 1), value)
 
     def _drop(self, container: _Container, key: str) -> None:
@@ -321,6 +330,7 @@ def _text(operation: _Operation, member: str) -> str:
 
 
 def _unescape_step(step: str) -> str:
+    # In this order: "~01" means "~1", and not "/".
     return step.replace("~1", "/").replace("~0", "~")
 
 
