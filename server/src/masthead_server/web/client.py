@@ -15,7 +15,7 @@ from masthead_server.web.response import has_no_body
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterable, AsyncIterator, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
 
 __all__ = ["ClientResponse", "MalformedResponseError", "TruncatedResponseError", "dial", "encode_request", "exchange"]
 
@@ -160,7 +160,7 @@ def encode_request(method: str, target: str, headers: Iterable[tuple[str, str]])
 @asynccontextmanager
 async def exchange(
     connection: TargetConnection, method: str, head: bytes, body: AsyncIterable[bytes] | None = None
-) -> AsyncIterator[ClientResponse]:
+) -> AsyncGenerator[ClientResponse]:
     """Send a request, and read the response during the block; then the connection is closed.
 
     Args:

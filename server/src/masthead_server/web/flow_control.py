@@ -57,7 +57,7 @@ class FlowControlledProtocol(asyncio.Protocol):
     def remote(self) -> str:
         """The client's address; empty if it is unknown."""
         peer = self.transport.get_extra_info("peername") if self.transport is not None else None
-        return str(peer[0]) if isinstance(peer, tuple) else ""
+        return str(cast("tuple[object, ...]", peer)[0]) if isinstance(peer, tuple) else ""
 
     def write(self, data: bytes | memoryview) -> None:
         """Send bytes.

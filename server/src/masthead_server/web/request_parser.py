@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -145,7 +145,7 @@ class RequestParser:
         if self._receiver is not None:
             self._receiver.on_end()
 
-    def _refuse(self, refusal: BadRequestError) -> None:
+    def _refuse(self, refusal: BadRequestError) -> NoReturn:
         # llhttp wraps whatever a callback raises.
         self._refusal = refusal
         raise refusal
