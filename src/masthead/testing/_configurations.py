@@ -19,6 +19,7 @@ def config_of(server: Server) -> Config:
     """
     from masthead._config.model import Config
 
+    # The kubeconfig has the authority of the server, which a URL and a token lack.
     if server.url.startswith("https:"):
         from masthead._config.loader import from_kubeconfig
 

@@ -367,6 +367,7 @@ class Environment:
             MastheadError: If the manager cannot be started.
         """
         manager = _make(manager)
+        # Before anything is installed: a refused manager must leave no trace.
         self._check_fresh(manager)
         await self._install_kinds(manager)
         name = name or f"{manager.name}-{len(self._replicas)}"
@@ -406,6 +407,7 @@ class Environment:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
         self._check_real_time(f"advance({seconds:g})", seconds)
         began, before = asyncio.get_running_loop().time(), self._reconciles()
+        # A task, so that the pace can be checked while time passes.
         sleeping = asyncio.get_running_loop().create_task(asyncio.sleep(seconds))
         try:
             await self._pass_time(sleeping, lambda: self._check_pace(began, before))
@@ -537,6 +539,7 @@ class Environment:
         if not isinstance(loop, VirtualLoop):  # real time passes without us
             return
         due = loop.next_timer
+        # Work remains, all tasks wait, and no timer will wake one: waiting for the timeout would not help.
         if due is None:
             raise NotIdleError(self._report("nothing will happen any more", left))
         await asyncio.sleep(max(0.0, min(due, deadline) - loop.time()))

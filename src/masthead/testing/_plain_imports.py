@@ -33,5 +33,6 @@ class PlainImports:
 
 def install() -> None:
     """Install the finder before all others, including pytest's."""
+    # pytest may load the plugin twice: by its entry point, and by -p.
     if not any(isinstance(finder, PlainImports) for finder in sys.meta_path):
         sys.meta_path.insert(0, PlainImports())
