@@ -195,6 +195,7 @@ class AppliedConfigurations:
             is_creation: Whether the apply may have created the object. Admission may change only new objects; then the
                 configuration has to be applied once more.
         """
+        # Forgotten, so that the next reconcile applies the configuration once more.
         if is_creation and not config.is_proven(applied, allow_additions=True):
             self._known.pop(config.key, None)
         else:
@@ -225,6 +226,7 @@ class AppliedConfigurations:
         metadata = live.metadata
         self._known[config.key] = _Applied(config.digest, metadata.uid, metadata.resource_version, state)
         self._known.move_to_end(config.key)
+        # The least recently used entry; losing it costs one comparison or one needless request.
         if len(self._known) > _MAX_ENTRIES:
             self._known.popitem(last=False)
 

@@ -131,6 +131,7 @@ class CacheReader:
             NotCachedError: If the controller has not declared the kind.
             SelectorError: If the selector is invalid.
         """
+        # By key, because overlapping caches of one kind may contain the same object.
         found: dict[str, Any] = {}
         for informer in self._of(kind):
             lister: Lister[Any] = informer.lister
@@ -205,6 +206,7 @@ class CacheReader:
     def has_namespaces(self, kind: KindLike) -> bool:
         """Whether a kind is namespaced; true if only the server knows."""
         found = kind_of(kind)
+        # A resource of a registered class has a known scope.
         if not isinstance(found, type):
             with contextlib.suppress(UnknownKindError):
                 found = registry.object_class(registry.kind_of(found))

@@ -199,6 +199,7 @@ class ReconcileContext(Generic[T]):
             DeadlineError: If the cache does not catch up.
         """
         await self._flight.wait_for_writes()
+        # None means the request's namespace; an explicit empty string means all namespaces.
         where = self._namespace_of(kind) if namespace is None else namespace
         return self._reader.list(kind, namespace=where or None, label_selector=label_selector)
 
@@ -350,6 +351,7 @@ class ReconcileContext(Generic[T]):
             reason: A machine-readable reason in one word.
             message: A human-readable explanation.
         """
+        # The generation of the reconciled object, and not of a later version that this reconcile has not seen.
         generation = None if self._object is None else self._object.metadata.generation
         text = ("True" if status else "False") if isinstance(status, bool) else status
         return Condition(type=type, status=text, reason=reason, message=message, observed_generation=generation)
@@ -383,6 +385,7 @@ class ReconcileContext(Generic[T]):
         def change(current: Object) -> Mapping[str, object] | None:
             return status_patch(current, status, conditions, generation=generation, now=self._services.clock())
 
+        # Without the subresource, the status is an ordinary field of the object.
         subresource = "" if self._object is None else _status_subresource(self._object)
         return await self._primary.patch(change, subresource)
 
@@ -420,6 +423,7 @@ class ReconcileContext(Generic[T]):
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is retried.
         """
         check_cleanup(cleanup)
+        # Split in two, so that the blocking façade can call the cleanup in the reconciler's thread.
         is_due = await begin_finalize(self, finalizer)
         if is_due:
             await run_cleanup(cleanup)
@@ -437,9 +441,11 @@ class ReconcileContext(Generic[T]):
             raise ArgumentError(f"apply an object or plain data, not {type(obj).__name__}", value=obj)
         if not given.metadata.name:
             raise ArgumentError(f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key)
+        # Checked here, because the server's error for a missing kind does not name the object.
         for key, value in (("apiVersion", given.api_version), ("kind", given.kind)):
             if not value:
                 raise ArgumentError(f"to apply {given.kind or 'the object'} {given.key}, set {key}", value=given.key)
+        # A write of this reconcile found the deletion: the object is only cached.
         if owned and self._object is not None and self._primary.latest is None:
             raise StaleObjectError(f"{self.request} is gone: {given.kind} {given.key} is not applied")
         if owned and self._primary.latest is None:

@@ -43,17 +43,21 @@ class DebugPages:
 
     async def respond(self, request: EndpointRequest) -> EndpointResponse:
         """Answer a request. Requests from a web page in a browser on this machine are rejected."""
+        # A web page can reach a local port by DNS rebinding, but only under its own host name.
         if request.is_from_loopback and not request.names_loopback:
             return text_response("use localhost or 127.0.0.1 as the host\n", HTTPStatus.FORBIDDEN)
         name = request.path.removeprefix("/debug").strip("/")
         try:
             if name == "tasks":
+                # Collected on the loop, because other threads must not look at its tasks; formatting reads files, in a
+                # thread.
                 stacks = task_stacks()
                 return text_response(await self._thread.run(lambda: format_task_stacks(stacks)))
             if name == "threads":
                 return text_response(await self._thread.run(format_thread_stacks))
         except BusyError:
             return text_response("too many requests, or an earlier one has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE)
+        # The version first: it is the first question about a report.
         sections = {"version": __version__, **self._sections()}
         if name:
             if name not in sections:
@@ -79,7 +83,7 @@ def format_sections(sections: Mapping[str, object]) -> str:
 def _format(value: object) -> str:
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
-        return "\n".join(_format_item(key, each) for key, each in items) or "none"
+        return "\n".join(_format_item(key, item) for key, item in items) or "none"
     if isinstance(value, list):
         rows = cast("list[object]", value)
         if rows and isinstance(rows[0], dict):
@@ -95,6 +99,7 @@ def _format_item(key: str, value: object) -> str:
 
 
 def _format_table(rows: list[object]) -> str:
+    # The union of all keys in the order of their appearance: rows may have optional cells.
     columns: dict[str, None] = {}
     for row in rows:
         columns.update(dict.fromkeys(cast("dict[str, object]", row) if isinstance(row, dict) else ()))
@@ -112,6 +117,7 @@ def _scalar(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    # One line per cell, so that a value cannot break the table.
     return " ".join(printable(text).split("\n"))
 
 

@@ -31,11 +31,11 @@ def describe_manager(name: str, runtime: ManagerRuntime) -> Mapping[str, object]
     loops = runtime.loops
     return {
         "manager": _describe_replica(name, runtime),
-        "controllers": [_describe_controller(each, loop) for each, loop in loops.items()],
-        "queues": [_describe_queue(each, loop) for each, loop in loops.items()],
+        "controllers": [_describe_controller(controller, loop) for controller, loop in loops.items()],
+        "queues": [_describe_queue(controller, loop) for controller, loop in loops.items()],
         "in-flight": _describe_flights(loops),
         "slowest": _describe_slowest(loops),
-        "informers": [_describe_informer(each, health) for each, health in runtime.factory.health.items()],
+        "informers": [_describe_informer(informer, health) for informer, health in runtime.factory.health.items()],
     }
 
 
@@ -79,6 +79,7 @@ def _describe_queue(name: str, loop: ReconcileLoop) -> Row:
 
 
 def _describe_flights(loops: Mapping[str, ReconcileLoop]) -> list[Row]:
+    # The clock of `Flight.started`, which is virtual time in tests.
     now = asyncio.get_running_loop().time()
     rows: list[tuple[float, Row]] = [
         (
@@ -108,7 +109,8 @@ def _describe_slowest(loops: Mapping[str, ReconcileLoop]) -> list[Row]:
 
 
 def _largest(rows: Iterable[tuple[float, Row]], count: int) -> list[Row]:
-    return [row for _, row in sorted(rows, key=lambda each: -each[0])[:count]]
+    # Sorted by the seconds alone, because rows are dicts and cannot be compared.
+    return [row for _, row in sorted(rows, key=lambda row: -row[0])[:count]]
 
 
 def _describe_informer(name: str, health: InformerHealth) -> Row:

@@ -388,6 +388,7 @@ class ReconcileFunction:
 
 
 def _function_of(given: object) -> Callable[..., object]:
+    # An object with a method takes precedence over a callable object.
     method: Callable[..., object] | None = getattr(given, "reconcile", None)
     if callable(method):
         return method

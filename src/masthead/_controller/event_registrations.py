@@ -134,6 +134,7 @@ async def find_owner_kind(controller: Controller[Any], client: Client) -> OwnerK
     """Return the reconciled kind as owner references name it; ask the server about kinds without a class."""
     primary = controller.primary
     group = primary.resource.group
+    # Classes know their scope; only other kinds need a request.
     if isinstance(primary.kind, type) and primary.kind.RESOURCE is not None:
         return OwnerKind(group, primary.kind.GVK.kind, namespaced=primary.kind.RESOURCE.namespaced)
     try:

@@ -49,6 +49,7 @@ class Flights:
 
     def begin(self, request: Request, attempt: int, reasons: tuple[str, ...]) -> Flight:
         """Add a reconcile that begins now."""
+        # Unique across restarts by the random part, and short enough for every log line.
         number = f"{self._run_id}-{next(self._numbers):x}"
         flight = Flight(request, number, self._clock(), self._reader, self._rest, attempt=attempt, reasons=reasons)
         self._flights[request] = flight

@@ -91,6 +91,7 @@ class EndpointResponse:
 
 def text_response(text: str, status: HTTPStatus = HTTPStatus.OK) -> EndpointResponse:
     """Return a response of plain text."""
+    # Lone surrogates in names or errors must not fail the response.
     return EndpointResponse(status, text.encode("utf-8", "backslashreplace"))
 
 
@@ -109,6 +110,7 @@ def parse_request(head: bytes, peer: str = "") -> EndpointRequest:
     headers = _parse_headers(lines)
     if method not in _METHODS:
         raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are served here")
+    # Bodies are never read, and an unread body would be parsed as the next request.
     if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
         raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request must not have a body here")
     if target.startswith("/"):
@@ -119,6 +121,7 @@ def parse_request(head: bytes, peer: str = "") -> EndpointRequest:
         if scheme.lower() not in {"http", "https"}:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request target must be a path")
         path_and_query = "/" + rest.partition("/")[2]
+    # Clients should not send a fragment, but some do.
     path, _, query = path_and_query.partition("#")[0].partition("?")
     try:
         parameters = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
@@ -156,12 +159,14 @@ def _parse_headers(lines: list[str]) -> dict[str, str]:
         # HTTP/1.1 no longer allows a line with leading space, which would continue the previous header.
         if not colon or not _TOKEN.fullmatch(name) or "\n" in value or "\0" in value:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has an invalid header")
+        # Header names are case-insensitive, and repeated headers are a list.
         key = name.lower()
         headers[key] = f"{headers[key]}, {value.strip()}" if key in headers else value.strip()
     return headers
 
 
 def _keeps_alive(version: str, headers: dict[str, str]) -> bool:
+    # HTTP/1.0 clients may ask for keep-alive, but probes and scrapers speak HTTP/1.1.
     wanted = {option.strip().lower() for option in headers.get("connection", "").split(",")}
     return "close" not in wanted and version == "HTTP/1.1"
 
@@ -179,6 +184,7 @@ def encode_response(response: EndpointResponse, *, has_body: bool, keeps_alive: 
         f"HTTP/1.1 {status.value} {status.phrase}",
         f"Content-Type: {response.content_type}",
         f"Content-Length: {len(response.body)}",
+        # A browser must not render the names of objects as HTML.
         "X-Content-Type-Options: nosniff",
         "Cache-Control: no-store",
         *(f"{name}: {value}" for name, value in response.headers),

@@ -163,7 +163,7 @@ class EndpointServer:
             return True
         now = asyncio.get_running_loop().time()
         waiting = [connection for connection in self._connections if connection.waits_since is not None]
-        oldest = min(waiting, key=lambda each: each.waits_since or 0.0, default=None)
+        oldest = min(waiting, key=lambda connection: connection.waits_since or 0.0, default=None)
         if oldest is not None and (count >= MAX_CONNECTIONS or now - (oldest.waits_since or 0.0) >= PATIENCE):
             # Removed here and not by its task, which ends only at the next turn of the loop.
             self._connections.pop(oldest, None)

@@ -66,6 +66,7 @@ class JsonFormatter(logging.Formatter):
             line["name"] = fields.name
             line["reconcileID"] = fields.reconcile_id
         for key, value in _extras(record):
+            # A field of the program must not replace ours, nor be lost.
             line[f"{key}_" if key in _RESERVED else key] = plain_value(value, key)
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = plain_value(record.exc_info[1])
@@ -101,7 +102,8 @@ class TextFormatter(logging.Formatter):
             subject = record.name
         else:
             subject = f"{fields.controller} {fields.object} {fields.reconcile_id[:_SHORT_ID]}"
-        extras = "".join(f"  {key}={_shown(value, key)}" for key, value in _extras(record))
+        extras = "".join(f"  {key}={_format_value(value, key)}" for key, value in _extras(record))
+        # Without the date, which people at a terminal know.
         time = _timestamp(record)[11:23]
         level = f"{record.levelname:<7}"
         if self._has_color:
@@ -113,6 +115,7 @@ class TextFormatter(logging.Formatter):
         text = f"{time} {level} {subject}  {printable(_message(record))}{printable(extras)}"
         if stack := _stack(self, record):
             text = f"{text}\n  {printable(stack)}"
+        # A lone surrogate would fail in the stream, after the formatter.
         return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -138,6 +141,7 @@ def _fields(record: logging.LogRecord) -> ReconcileFields | None:
     controller = getattr(record, "controller", None)
     if controller is None:
         return current_reconcile()
+    # The filter sets empty fields outside of a reconcile.
     if not controller:
         return None
     return ReconcileFields(
@@ -157,6 +161,7 @@ def _stack(formatter: logging.Formatter, record: logging.LogRecord) -> str:
     try:
         if record.exc_info and record.exc_info[1] is not None:
             parts.append(formatter.formatException(record.exc_info))
+        # A queue handler has formatted the traceback already.
         elif record.exc_text:
             parts.append(record.exc_text)
         if record.stack_info:
@@ -166,7 +171,7 @@ def _stack(formatter: logging.Formatter, record: logging.LogRecord) -> str:
         return f"the traceback cannot be shown: {type(error).__name__}"
 
 
-def _shown(value: object, key: str) -> str:
+def _format_value(value: object, key: str) -> str:
     plain = plain_value(value, key)
     if isinstance(plain, str):
         is_word = bool(plain) and plain.isprintable() and not any(character in plain for character in ' "=')

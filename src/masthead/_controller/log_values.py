@@ -48,11 +48,11 @@ def hide_credentials(text: str) -> str:
     # Most texts contain neither, and a substring search is much faster than the expression.
     lowered = text.lower()
     if "bearer" in lowered or "basic" in lowered or "eyj" in lowered:
-        return _CREDENTIALS.sub(_hidden, text)
+        return _CREDENTIALS.sub(_hide, text)
     return text
 
 
-def _hidden(found: re.Match[str]) -> str:
+def _hide(found: re.Match[str]) -> str:
     scheme = found["scheme"]
     return f"{scheme} {HIDDEN}" if scheme else HIDDEN
 
@@ -68,6 +68,7 @@ def plain_value(value: object, key: str = "", depth: int = 0) -> object:
         key: Its key in a dict or a record; values of keys such as ``token`` are hidden.
         depth: The number of enclosing containers.
     """
+    # Flags such as ``token=None`` or ``has_password=True`` reveal nothing.
     if value is None or isinstance(value, bool):
         return value
     if key and _SENSITIVE_KEY.search(key):
@@ -80,13 +81,16 @@ def plain_value(value: object, key: str = "", depth: int = 0) -> object:
 
 def _plain(value: object, depth: int) -> object:
     if isinstance(value, dict | list | tuple | set | frozenset):
+        # Also ends the recursion of a container that contains itself.
         if depth >= _MAX_DEPTH:
             return f"<{type(cast('object', value)).__name__}>"
         if isinstance(value, dict):
             return _plain_dict(cast("dict[object, object]", value), depth)
         return _plain_list(cast("Iterable[object]", value), depth)
+    # Larger integers lose digits in parsers that read numbers as doubles.
     if type(value) is int and abs(value) < _EXACT_INT:
         return value
+    # JSON has neither NaN nor infinity.
     if type(value) is float and math.isfinite(value):
         return value
     return hide_credentials(_text(value))
@@ -119,13 +123,14 @@ def _plain_list(values: Iterable[object], depth: int) -> list[object]:
 
 
 def _plain_dict(values: Mapping[object, object], depth: int) -> dict[str, object]:
+    # Plain data of an unstructured Secret has no repr that hides its values.
     is_secret = values.get("kind") == "Secret"
     found: dict[str, object] = {}
-    for each, value in values.items():
+    for name, value in values.items():
         if len(found) == _MAX_ITEMS:
             found["…"] = f"{len(values) - _MAX_ITEMS} more"
             break
-        key = each if type(each) is str else str(plain_value(each, depth=_MAX_DEPTH))
+        key = name if type(name) is str else str(plain_value(name, depth=_MAX_DEPTH))
         is_hidden = is_secret and key in _DATA_OF_SECRETS
         found[shortened(key, _MAX_REPR)] = HIDDEN if is_hidden else plain_value(value, key, depth + 1)
     return found

@@ -50,6 +50,7 @@ class LoopMetrics:
 
     def begin(self) -> None:
         """Count the start of a reconcile."""
+        # Counted here, because a gauge of the metrics interface cannot be read.
         self._running += 1
         self._active.set(self._running)
 
@@ -59,6 +60,7 @@ class LoopMetrics:
         self._running -= 1
         self._active.set(self._running)
         self.counts[result] += 1
+        # For the hot-loop detection of test environments, which needs no metrics.
         self.recent.append((flight.started, flight.request))
         self._totals[result].inc()
         self._times.observe(duration)

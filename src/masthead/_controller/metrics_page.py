@@ -68,6 +68,7 @@ def _expose(registry: CollectorRegistry, accepted: str, names: Sequence[str]) ->
 
 def _accepts_gzip(request: EndpointRequest) -> bool:
     for element in request.headers.get("accept-encoding", "").split(","):
+        # A weight of 0 means that the client does not accept the coding.
         coding, _, weight = element.partition(";")
         if coding.strip().lower() == "gzip":
             return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}

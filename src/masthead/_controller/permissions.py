@@ -63,11 +63,13 @@ class Permission:
         namespace: str | Sequence[str] | None = None,
     ) -> None:
         self.kind: type[Object] | GroupVersionResource = kind_of(kind)
+        # A permission without verbs would silently grant nothing.
         if not verbs or not all(_VERB.fullmatch(verb) for verb in verbs):
             raise ArgumentError(
                 f"a permission needs verbs, such as Permission({_title(kind)}, 'get', 'list'), not {verbs!r}",
                 value=verbs,
             )
+        # A string is a sequence, too: each of its characters would become a name.
         if isinstance(names, str):
             raise ArgumentError(f"names must be a list, such as [{names!r}]", value=names)
         self.verbs: tuple[str, ...] = verbs

@@ -118,6 +118,7 @@ class ProbeServer:
             ConfigError: If an address is unavailable.
         """
         async with AsyncExitStack() as stack:
+            # Registered first, so that checks are cancelled after the servers have closed.
             stack.callback(self._health.close)
             stack.callback(self._ready.close)
             for address, routes in self._routes.items():
@@ -145,6 +146,7 @@ class ProbeServer:
             _log.info("/metrics on port %d answers 404: %s", port, problem)
 
     def _add(self, address: BindAddress | None, routes: dict[str, _Handler]) -> BindAddress | None:
+        # Equal addresses share one listener.
         if address is not None:
             self._routes.setdefault(address, {}).update(routes)
         return address
@@ -175,6 +177,7 @@ class _Router:
         handler = self._routes.get(first)
         if handler is not None:
             return await handler(request)
+        # The root lists the endpoints, as a hint for people.
         status = HTTPStatus.OK if request.path == "/" else HTTPStatus.NOT_FOUND
         return text_response("".join(f"/{route}\n" for route in self._routes), status)
 
@@ -198,6 +201,7 @@ async def respond_checks(checks: CheckGroup, request: EndpointRequest) -> Endpoi
     excluded = set(request.query.get("exclude", ()))
     results = await checks.run(name for name in names if name not in excluded)
     has_failed = any(result.problem for result in results)
+    # The short response of kube-apiserver for a healthy endpoint.
     if not has_failed and not is_verbose:
         return text_response("ok")
     results += [CheckResult(name, is_excluded=True) for name in names if name in excluded]

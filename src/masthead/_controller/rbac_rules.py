@@ -244,8 +244,10 @@ def _is_namespaced(spec: WatchSpec) -> bool:
 
 def _is_builtin(spec: WatchSpec) -> bool:
     kind, group = spec.kind, spec.resource.group
+    # Generated classes are built in; a custom resource is a class of the program.
     if isinstance(kind, type) and not issubclass(kind, Unstructured):
         return kind.__module__.startswith(_BUILTIN_TYPES)
+    # Kubernetes reserves these groups.
     return "." not in group or group.endswith(".k8s.io")
 
 

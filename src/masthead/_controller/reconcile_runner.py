@@ -66,6 +66,7 @@ class ReconcileRunner:
         """
         request, controller = flight.request, self._controller
         obj = self._objects.get_by_key(request.key)
+        # Most reconcilers are not called for deleted objects.
         if obj is None and not controller.function.takes_missing:
             return SUCCESS
         if self._shard is not None and not self._shard.takes(request, obj):

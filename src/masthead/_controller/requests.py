@@ -71,6 +71,7 @@ class Result:
 
     def __post_init__(self) -> None:
         after = self.requeue_after
+        # NaN fails the comparison as well.
         if after is not None and not (_is_number(after) and 0 <= after < float("inf")):
             raise ArgumentError(f"requeue_after is {after!r}; it must be a number of seconds, 0 or more", value=after)
         if self.priority is not None and not isinstance(cast("object", self.priority), int):

@@ -105,6 +105,7 @@ class ServerSideApply:
                 is_final = live is None or attempt == _MAX_ATTEMPTS - 1
                 if isinstance(error, ApplyConflictError) or is_final:
                     raise
+                # Without the old resourceVersion: a deleted object is created again.
                 live, metadata = await _read(resource, name), plain["metadata"]
             else:
                 self._applied.remember(config, applied, is_creation=live is None)

@@ -40,6 +40,7 @@ class ShardFilter:
     def accepts(self, request: Request, change: ObjectChange | None) -> bool:
         """Whether a request is for this replica."""
         obj = self._objects.get_by_key(request.key)
+        # The object was recreated, so its deletion needs no reconcile.
         if obj is not None:
             self._deleted.discard(request)
             return self._share.owns(obj)

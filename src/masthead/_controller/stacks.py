@@ -63,6 +63,7 @@ def task_stacks(tasks: Iterable[asyncio.Task[object]] | None = None) -> list[Tas
     Args:
         tasks: The tasks; None for all tasks of the running loop.
     """
+    # Bounded, because a manager with many informers and reconciles may have thousands of tasks.
     found = asyncio.all_tasks() if tasks is None else tasks
     return [_task_stack(task) for task in islice(found, MAX_TASKS)]
 
@@ -102,6 +103,7 @@ def _stack_frame(frame: object) -> StackFrame:
 
 def format_task_stacks(stacks: list[TaskStack]) -> str:
     """Format the stacks of tasks, the most frequent first. Reads source files."""
+    # Most workers wait at the same line, so equal stacks are counted instead of repeated.
     groups = Counter((stack.frames, stack.awaits) for stack in stacks)
     names: dict[tuple[tuple[StackFrame, ...], str], list[str]] = {}
     for stack in stacks:
@@ -127,6 +129,7 @@ def format_thread_stacks() -> str:
     frames: dict[int, FrameType] = sys._current_frames()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     parts = [f"{len(frames)} threads\n"]
     for ident, frame in frames.items():
+        # The innermost frames: they show where the thread is.
         lines = "".join(traceback.format_stack(frame, limit=-_MAX_FRAMES))
         parts.append(f"{names.get(ident, 'unknown to Python')} {ident}\n{lines}")
     return "\n".join(parts)

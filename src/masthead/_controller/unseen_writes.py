@@ -84,6 +84,7 @@ class UnseenWrites:
         began = asyncio.get_running_loop().time()
         while (problem := await self._wait_once(flight)) is not None:
             self._log.warning("controller %s: %s: %s", self._name, flight.request, problem)
+            # Without this check, an etcd restore would block the object forever.
             if flight.is_refuted(asyncio.get_running_loop().time() - began):
                 return problem
         return ""

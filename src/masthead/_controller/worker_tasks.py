@@ -169,6 +169,7 @@ class WorkerTasks:
                 job.describe(),
                 self._timeout,
             )
+        # Substitutes without a limit would hide a deadlock until memory runs out.
         if self._substitutes >= MAX_SUBSTITUTES:
             self._log.error(
                 "controller %s: %d reconciles hang, and one more, which gets no substitute; restart the process",

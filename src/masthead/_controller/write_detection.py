@@ -125,8 +125,10 @@ def own_writes_of(call: Call, response: Response) -> list[OwnWrite]:
         if call.method == "DELETE" and not where.name:
             return _deletions(where, typeinfo.decode_json(response.body, _Collection))
         answer = typeinfo.decode_json(response.body, _Answer)
+    # Without the versions of a write, its event counts as foreign, which only costs a reconcile.
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
+    # A delete is answered with a Status if the object is gone, else with the object.
     is_removal = answer.kind == "Status"
     found = _removal(call, where, answer) if is_removal else _write(call, response, where, answer)
     return [] if found is None else [found]
@@ -219,6 +221,7 @@ def _replaced_version(call: Call, response: Response) -> str | None:
     if call.body is None or call.method not in {"PUT", "PATCH"}:
         return None
     try:
+        # A JSON patch pins the version by a test operation.
         if call.content_type == PatchType.JSON:
             return _tested_version(typeinfo.decode_json(call.body, list[_Operation]))
         return typeinfo.decode_json(call.body, _Sent).metadata.resource_version or None
