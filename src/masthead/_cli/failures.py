@@ -114,15 +114,18 @@ def explain(error: BaseException) -> ExplainedFailure:
     Args:
         error: The error that ended the command.
     """
+    # A command knows its situation better than any rule below.
     if isinstance(error, CommandError):
         return ExplainedFailure(error.line, error.hint, error.code)
     if isinstance(error, ManifestError):
         return _explain_manifests(error)
+    # Before the table of client-side errors: a Status has a code and advice from the server.
     if isinstance(error, StatusError):
         return _explain_status(error)
     for kind, explained in _CLIENT_SIDE:
         if isinstance(error, kind):
             return explained(error)
+    # Files and standard streams: a traceback would not help a user who has misspelt a path.
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return ExplainedFailure(f"{where}{error.strerror or error}", "", ExitCode.FAILED)
@@ -133,6 +136,7 @@ def _explain_manifests(error: ManifestError) -> ExplainedFailure:
     """Manifests list their problems; a cause explains the problem better, and has the code."""
     cause = error.__cause__
     inner = explain(cause) if cause is not None else None
+    # A single problem is worth its own line, with the hint of its cause.
     if len(error.problems) == 1:
         return _explain_problem(error, inner)
     code = inner.code if inner is not None else ExitCode.FAILED
@@ -151,6 +155,7 @@ def _explain_problem(error: ManifestError, inner: ExplainedFailure | None) -> Ex
         which = problem.removesuffix(f": {error.__cause__}")
         problem, hint, code = f"{which}: {inner.line}", inner.hint, inner.code
     # A diff has asked the server, and changes nothing anyway.
+    # The error of a diff may come after a request, so that "nothing was sent" would be wrong.
     is_sent = str(error).startswith(_COMPARED)
     return ExplainedFailure(f"{'' if is_sent else 'nothing was sent: '}{printable(problem)}", hint, code)
 
@@ -158,6 +163,7 @@ def _explain_problem(error: ManifestError, inner: ExplainedFailure | None) -> Ex
 def _advice(error: StatusError) -> str:
     """The next step, in words of the command line."""
     advice = error.next_step
+    # The advice names arguments of Python functions, which a user of the command cannot pass.
     for theirs, ours in _WORDS:
         advice = advice.replace(theirs, ours)
     return advice
@@ -189,6 +195,7 @@ def _no_connection(hint: str) -> Callable[[BaseException], ExplainedFailure]:
     """The message's own advice, behind its first semicolon, comes before a general hint."""
 
     def explained(error: BaseException) -> ExplainedFailure:
+        # Messages of the library have the problem first and the advice after a semicolon.
         line, _, advice = _text(error).partition("; ")
         return ExplainedFailure(line, advice or hint, ExitCode.NO_CONNECTION)
 
@@ -206,6 +213,7 @@ def _explain_deadline(error: BaseException) -> ExplainedFailure:
 
 
 def _explain_config(error: BaseException) -> ExplainedFailure:
+    # The list of attempts ends with advice for programs.
     line, found, _ = _text(error).replace(_PLAIN_HTTP, "").partition("Name a kubeconfig, or set KUBECONFIG")
     # The attempts are a list, one line each.
     problem, *tried = [part.strip(" -.") for part in line.strip().splitlines()]
@@ -223,6 +231,7 @@ def _explain_unknown_kind(error: BaseException) -> ExplainedFailure:
 
 def _explain_generate(error: BaseException) -> ExplainedFailure:
     """Blame the named source, unless a server has given an unexpected answer."""
+    # Without a cause from the library, the named file or folder is wrong.
     if not isinstance(error.__cause__, MastheadError):
         return ExplainedFailure(_text(error), "", ExitCode.USAGE)
     inner = explain(error.__cause__)

@@ -23,7 +23,7 @@ __all__ = ["Family", "FamilyMember", "Leaf", "Vitals", "member_of", "tree_rows",
 
 _MAX_MEMBERS: Final = 100_000
 """How many objects with owners are remembered."""
-_DEEPEST: Final = 50
+_MAX_DEPTH: Final = 50
 LINES: Final = ("├─ ", "└─ ", "│  ", "   ")
 ASCII_LINES: Final = ("|- ", "`- ", "|  ", "   ")
 HEAD: Final = ("NAME", "READY", "STATUS", "AGE")
@@ -91,6 +91,7 @@ def member_of(metadata: ObjectMeta, resource: ServedResource) -> FamilyMember:
         metadata: The metadata.
         resource: The resource that serves it.
     """
+    # The first owner is followed upwards; of several, the controller is the one that manages the object.
     owners = sorted(metadata.owner_references, key=lambda each: not each.controller)
     return FamilyMember(
         metadata.uid,
@@ -143,8 +144,10 @@ class Family:
             is_known: Whether it counts without an owner, because it is an owner itself.
         """
         old = self._members.get(member.uid)
+        # Objects without owners cannot be in the tree, and most objects of a cluster have none.
         if old is None and not member.owners and not is_known:
             return False
+        # A bound for huge namespaces; the tree then carries a note that it is incomplete.
         if old is None and len(self._members) >= _MAX_MEMBERS:
             self.is_full = True
             return False
@@ -163,6 +166,7 @@ class Family:
         if found is None:
             return
         self._unlink(found)
+        # Dependents of a missing owner still have to be drawn below something.
         if uid == self.root or uid in self._dependents:
             self._members[uid] = FamilyMember(uid, found.kind, found.name, found.namespace, is_missing=True)
 
@@ -180,7 +184,8 @@ class Family:
         """The owners of the root, the highest first, and the root."""
         found = [self._members[self.root]]
         seen = {self.root}
-        while found[-1].owners and found[-1].owners[0].uid not in seen and len(found) < _DEEPEST:
+        # References may form a circle, since nothing in the API prevents that.
+        while found[-1].owners and found[-1].owners[0].uid not in seen and len(found) < _MAX_DEPTH:
             owner = found[-1].owners[0]
             seen.add(owner.uid)
             missing = FamilyMember(owner.uid, owner.kind, owner.name, is_missing=True)
@@ -195,10 +200,12 @@ class Family:
         yield from self._below(self.root, (True,) * (len(path) - 1), {member.uid for member in path})
 
     def _below(self, uid: str, places: tuple[bool, ...], seen: set[str]) -> Iterator[Leaf]:
-        if len(places) >= _DEEPEST:
+        # The same bound as for the path upwards.
+        if len(places) >= _MAX_DEPTH:
             return
         dependents = [self._members[dependent] for dependent in self._dependents.get(uid, ()) if dependent not in seen]
         dependents.sort(key=lambda each: (each.kind, each.namespace, each.name))
+        # Before the recursion: an object with two owners in the tree is drawn below the first only.
         seen.update(dependent.uid for dependent in dependents)
         for at, each in enumerate(dependents):
             place = (*places, at == len(dependents) - 1)

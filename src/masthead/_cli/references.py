@@ -80,6 +80,7 @@ def parse_references(arguments: Sequence[str]) -> list[ObjectName]:
     """
     if not arguments:
         raise _usage("name a kind, such as pods, or an object, such as pods/web")
+    # One slash decides for all arguments, as with kubectl: "pods/web api" is ambiguous.
     if any("/" in argument for argument in arguments):
         return [_with_slash(argument) for argument in arguments]
     kinds = [kind.strip() for kind in arguments[0].split(",")]
@@ -110,11 +111,13 @@ def resolve(client: masthead.Client, state: State, references: Sequence[ObjectNa
     found: list[Selected] = []
     for reference in references:
         for resource in _resources(client, reference.kind):
+            # kubectl refuses this, too: the same name may exist in many namespaces.
             if reference.names and state.all_namespaces and resource.namespaced:
                 raise _usage("an object cannot be named in all namespaces; name one with -n")
             in_all = state.all_namespaces or not resource.namespaced
             namespace = None if in_all else client.namespace
             last = found[-1] if found else None
+            # "pods/a pods/b" is one request for a list, and one table.
             if last is not None and last.resource == resource:
                 found[-1] = Selected(resource, (*last.names, *reference.names), namespace)
             else:
@@ -125,11 +128,13 @@ def resolve(client: masthead.Client, state: State, references: Sequence[ObjectNa
 def _resources(client: masthead.Client, kind: str) -> Sequence[ServedResource]:
     try:
         return [client.mapper.find(kind)]
+    # A kind takes precedence over a category with the same name.
     except UnknownKindError:
         try:
             return [resource for resource in client.mapper.category(kind) if "list" in resource.verbs]
         except UnknownKindError:
             pass
+        # The error for the kind, since more users mistype a kind than a category.
         raise
 
 
@@ -147,6 +152,7 @@ def missing(client: masthead.Client, selected: Selected, name: str) -> CommandEr
         selected: The resource, and where it was looked for.
         name: The name.
     """
+    # A missing namespace explains a missing object best.
     if selected.namespace is not None:
         refuse_missing_namespace(client, selected.namespace)
     where = f" in namespace {selected.namespace}" if selected.namespace else ""
@@ -179,6 +185,7 @@ def _elsewhere(client: masthead.Client, selected: Selected, name: str) -> str:
 
 def _namespace_option(selected: Selected) -> str:
     """What a command in a hint needs to mean the same namespace as this one; empty if it is the context's."""
+    # A hint repeats -n only if the user has given it.
     context = click.get_current_context(silent=True)
     state = context.find_object(State) if context is not None else None
     is_chosen = state is None or state.namespace is not None
@@ -209,5 +216,6 @@ def names_of(client: masthead.Client, selected: Selected) -> list[str]:
 def _names(resource: masthead.clientset.MetadataResource) -> list[str]:
     try:
         return [obj.metadata.name for obj in resource.list(limit=_NAMES)]
+    # A hint is not worth an error: the user may lack the permission to list.
     except MastheadError:
         return []

@@ -38,6 +38,7 @@ def scan(folders: Iterable[Path]) -> FileStates:
             except OSError:
                 continue  # removed since the scan
             found[entry.path] = state.st_mtime_ns, state.st_size
+            # A bound, in case the project folder is a home directory.
             if len(found) >= _MAX_FILES:
                 return found
     return found
@@ -50,11 +51,13 @@ def _python_files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
             entries = list(os.scandir(pending.pop()))
         except OSError:
             continue  # removed since the scan, or not readable
+        # A virtual environment: its packages do not change while one develops.
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             continue
         for entry in entries:
             if entry.name.startswith(".") or entry.name in _SKIPPED:
                 continue
+            # Links are not followed: they may lead in circles, or out of the project.
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
             elif entry.name.endswith(".py"):
@@ -63,6 +66,7 @@ def _python_files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
 
 def changed_files(before: FileStates, after: FileStates) -> list[str]:
     """The files that were added, changed or removed."""
+    # Added and removed files count as well as modified ones.
     return sorted({path for path, _ in before.items() ^ after.items()})
 
 
@@ -120,8 +124,10 @@ class _Reloader:
         tasks: set[asyncio.Task[object]] = {ended, stopped, watching}
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            # A program that ends while it is being stopped has not failed.
             if ended.done() and not stopped.done():
                 code = ended.result()
+                # A program may end on its own with success, and need not be started again then.
                 if code == 0:
                     return 0, files
                 _say(f"the program has ended with code {code}; waiting for a change")
@@ -163,6 +169,7 @@ class _Reloader:
             child.terminate()
             async with asyncio.timeout(_GRACE):
                 await child.wait()
+        # The program has ended between the check and the signal.
         except ProcessLookupError:
             await child.wait()
         except TimeoutError:
@@ -173,6 +180,7 @@ class _Reloader:
     def _kill(self, number: signal.Signals) -> None:
         if self._child is not None and self._child.returncode is None:
             self._child.kill()
+        # Not sys.exit: a second signal means that cleaning up takes too long.
         os._exit(128 + number)
 
 

@@ -95,7 +95,7 @@ class ServerEventRecorder:
             event_type: `NORMAL` or `WARNING`.
         """
         now = self._clock.now()
-        # The bucket comes before the correlator, as a full queue does in client-go: a dropped event counts as no repeat.
+        # The bucket comes before the correlator, like client-go's full queue: a dropped event counts as no repeat.
         if not self._bucket.take(now):
             return
         occurrence = ReportedEvent(event_type, reason, message, involved.get("fieldPath", ""))

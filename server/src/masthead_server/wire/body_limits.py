@@ -1,9 +1,9 @@
 """Limits of request bodies, of all formats and all kinds.
 
-A body is limited in bytes, as kube-apiserver's is, and in values: three megabytes of JSON can be a million objects, which
-take hundreds of times their text in memory and seconds to process. No object that kube-apiserver could store, whose limit
-is a megabyte and a half, comes near to these limits. Bodies beyond the smaller thresholds are accepted, and processed in a
-thread.
+A body is limited in bytes, as kube-apiserver's is, and in values: three megabytes of JSON can be a million objects,
+which take hundreds of times their text in memory and seconds to process. No object that kube-apiserver could store,
+whose limit is a megabyte and a half, comes near to these limits. Bodies beyond the smaller thresholds are accepted, and
+processed in a thread.
 """
 
 from __future__ import annotations
