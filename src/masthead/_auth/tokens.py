@@ -141,6 +141,7 @@ class TokenFile(AnonymousCredentials):
         if self._looked is None or now - self._looked >= _LOOK_AFTER:
             if self._is_worth_reading(now):
                 self._refresh(now)
+            # Also if nothing changed: the file system is asked every few seconds only.
             self._looked = now
         return self._value
 
@@ -150,6 +151,7 @@ class TokenFile(AnonymousCredentials):
         Raises:
             AuthError: If the file could never be read, and there is no other token.
         """
+        # Otherwise another call has already read a newer token.
         if self._value == refused:
             self._refresh(self._now())
         return self._value != refused
@@ -166,6 +168,7 @@ class TokenFile(AnonymousCredentials):
         try:
             self._value = bearer(self._file.read(), f"the {self._file}")
         except AuthError as error:
+            # The last valid token may still be accepted, as during a rotation.
             if not self._value:
                 raise
             # The earlier token may still be valid, so that requests do not fail yet.

@@ -28,6 +28,7 @@ def find(environ: Mapping[str, str], home: Path | None) -> list[Path]:
         home: The home directory; None if unknown.
     """
     if listed := listed_in(environ):
+        # A file that is listed twice would duplicate its own entries.
         return list(dict.fromkeys(expand(entry, home) for entry in listed))
     return [home / ".kube" / "config"] if home is not None else []
 
@@ -65,6 +66,7 @@ def read_files(paths: Sequence[Path]) -> tuple[Kubeconfig, dict[Path, str]]:
             found.append(kubeconfig)
             if not kubeconfig:
                 unfit[path] = "names no cluster, user or context"
+    # All broken files in one error, so that one run shows every problem.
     if broken:
         raise ConfigError("\n".join(broken))
     return merge(found), unfit

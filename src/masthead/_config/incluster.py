@@ -54,6 +54,7 @@ def resolve_in_cluster(environ: Mapping[str, str], root: Path) -> ResolvedContex
     if missing := [name for name in _ADDRESS if not environ.get(name)]:
         raise ConfigError(f"this is not a pod in a cluster: {' and '.join(missing)} not set")
     token = root / "token"
+    # The address alone is not enough: some tools set it outside of pods.
     if not token.is_file():
         raise ConfigError(
             f"this pod has no service account token: there is no file {token}. "
@@ -67,6 +68,7 @@ def resolve_in_cluster(environ: Mapping[str, str], root: Path) -> ResolvedContex
             ca_file=_authority(root / "ca.crt"),
         ),
         user=KubeconfigUser(token_file=token),
+        # The downward API wins, as in client-go, since the mounted file may be missing.
         namespace=environ.get("POD_NAMESPACE") or _read(root / "namespace"),
         origin="the pod's service account",
     )

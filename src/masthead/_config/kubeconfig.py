@@ -178,6 +178,7 @@ def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSo
             raise DecodeError(f"expected one YAML document, got {count} documents")
         return SecretValue(documents.reveal()[0] if count else None)
     except DecodeError as error:
+        # Only known phrases: the parser quotes the text around an error, which may be a token.
         problem, line = _TELLABLE.search(error.problem), _LINE.search(error.problem)
     # Raised here, so that the traceback holds no frame with the text.
     reason = problem.group() if problem else "it is not YAML"
@@ -196,6 +197,7 @@ def _read_entries(entries: YamlNode, key: str, read: Callable[[YamlNode], _Entry
     found: dict[str, _Entry] = {}
     for entry in entries.items():
         name = entry.at("name").name()
+        # client-go rejects it, too: nobody could say which of the two counts.
         if name in found:
             raise entry.at("name").error(f"{quote(name)} is duplicated; rename or remove one of the two")
         found[name] = read(entry.at(key))
@@ -243,6 +245,7 @@ def _user(node: YamlNode) -> KubeconfigUser:
 
 def _unless(data: object, file: YamlNode) -> Path | None:
     """Return the path, unless there is data, which takes precedence."""
+    # Resolved in any case, so that an invalid path is reported.
     found = file.file()
     return None if data else found
 
@@ -251,6 +254,7 @@ def _exec(node: YamlNode) -> ExecConfig | None:
     if node.value is None:
         return None
     command = node.at("command").text()
+    # A bare name is looked up in PATH; only paths are relative to the kubeconfig.
     is_path = any(separator in command for separator in (os.sep, os.altsep) if separator)
     return ExecConfig(
         command=str(node.source.resolve(command)) if is_path else command,

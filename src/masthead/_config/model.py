@@ -121,6 +121,7 @@ def _hide_secret_arguments(cls: type[_ConfigT]) -> type[_ConfigT]:
 def _wrap_secrets(given: dict[str, Any]) -> None:
     """Wrap the secret arguments of a configuration, and move user and password out of its URL."""
     for name in _SECRETS & given.keys():
+        # Before the generated constructor runs, whose frame a traceback would show.
         if isinstance(given[name], str):
             given[name] = Secret(given[name])
     address = without_token(reveal(given.get("server", "")), reveal(given.get("token", "")))
@@ -219,6 +220,7 @@ class Config:
     origin: str = ""
 
     def __post_init__(self) -> None:
+        # A trailing slash would double the slash of every path.
         scheme, separator, rest = self.server.partition("://")
         object.__setattr__(self, "server", f"{scheme}{separator}{rest.rstrip('/')}")
         if problems := find_problems(self):

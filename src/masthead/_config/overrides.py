@@ -64,6 +64,7 @@ def refuse_unknown(overrides: Overrides, function: str) -> None:
     """
     for name in _SECRETS & overrides.keys():
         overrides[name] = _secret(overrides[name] or "")  # type: ignore[literal-required]
+    # Checked at run time, too: a misspelt override would silently use other credentials.
     if unknown := sorted(overrides.keys() - Overrides.__annotations__.keys()):
         known = ", ".join(Overrides.__annotations__)
         raise TypeError(f"{function}() got an unexpected argument {unknown[0]!r}; the overrides are {known}")

@@ -62,6 +62,7 @@ def _fits(rule: str, address: Address) -> bool:
     if rule in {"", "*"}:
         return rule == "*"
     number = as_ip(address.host)
+    # Names are not resolved for it: Go does not do that, either.
     if "/" in rule:
         return number is not None and _holds(rule, number)
     host, port = _split_port(rule)
@@ -84,6 +85,7 @@ def _split_port(rule: str) -> tuple[str, str]:
     if rule.startswith("["):
         host, _, rest = rule[1:].partition("]")
         return host, rest.removeprefix(":")
+    # More colons are an IPv6 address without a port.
     if rule.count(":") == 1:
         host, _, port = rule.partition(":")
         return host, port
@@ -92,6 +94,7 @@ def _split_port(rule: str) -> tuple[str, str]:
 
 def _is_below(host: str, domain: str) -> bool:
     domain = domain.removeprefix("*").rstrip(".")
+    # With a dot, subdomains only; without one, the domain itself, too.
     if domain.startswith("."):
         return host.endswith(domain)
     return host == domain or host.endswith(f".{domain}")

@@ -61,6 +61,7 @@ def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedCon
     context = KubeconfigContext()
     if context_name:
         context = _find("context", context_name, kubeconfig.contexts, kubeconfig.name)
+    # A cluster or a server may stand without a context.
     elif not (overrides.get("cluster") or overrides.get("server")):
         raise ConfigError(_no_context(kubeconfig))
     cluster_name = overrides.get("cluster") or context.cluster
@@ -88,6 +89,7 @@ def build_config(resolved: ResolvedContext, overrides: Overrides, environ: Mappi
     """
     cluster = override_cluster(resolved.cluster, overrides)
     user = override_user(resolved.user, overrides)
+    # Now, with the name of the kubeconfig, and not with the first request.
     _refuse_missing_files(cluster, user, resolved.origin)
     # Here, too: the environment has a proxy for each scheme.
     has_tls = bool(
@@ -99,6 +101,7 @@ def build_config(resolved: ResolvedContext, overrides: Overrides, environ: Mappi
     )
     server = Secret(with_scheme(cluster.server.reveal(), has_tls=has_tls))
     cluster = replace(cluster, server=server)
+    # The extension belongs to the cluster, and the plugin to the user: the context joins them.
     exec_ = replace(user.exec, cluster_config=cluster.exec_config.reveal()) if user.exec else None
     return Config(
         server=cluster.server.reveal(),
@@ -157,6 +160,7 @@ def _refuse_missing_files(cluster: KubeconfigCluster, user: KubeconfigUser, orig
 
 def _oidc(provider: AuthProvider, user: str) -> OidcConfig:
     node = provider.config
+    # Providers of clouds became exec plugins in Kubernetes 1.26.
     if provider.name != "oidc":
         plugin = _PLUGINS.get(provider.name, "")
         instead = f"an exec plugin instead: {plugin}" if plugin else "an exec plugin instead"
@@ -169,6 +173,7 @@ def _oidc(provider: AuthProvider, user: str) -> OidcConfig:
         client_secret=Secret(node.at("client-secret").text()),
         id_token=Secret(node.at("id-token").text()),
         refresh_token=Secret(node.at("refresh-token").text()),
+        # As everywhere in a kubeconfig, data wins over a file.
         ca_file=None if ca_data else ca_file,
         ca_data=ca_data,
         kubeconfig=node.source.file,

@@ -87,6 +87,7 @@ class Ended:
         else:
             problem = f"{self.command} ended with exit code {self.exit_code}{f': {said}' if said else ''}"
             advice = next((advice for words, advice in _ADVICE if words in said), "")
+            # 128 plus the signal: SIGKILL or SIGTERM.
             if self.exit_code in _KILLED:
                 advice = "the container was stopped, or has run out of memory"
         raise CopyError(
@@ -134,6 +135,7 @@ class Container:
             TransportError: If the connection fails or is lost.
         """
         ended = await self.run(commands.is_directory(path))
+        # Images without a shell or test: the caller has to try.
         return None if ended.exit_code is None or ended.is_missing else ended.exit_code == 0
 
     async def run(
@@ -169,6 +171,7 @@ class Container:
 
 def check_confirmation(ended: Ended) -> Ended:
     """How a command ended that prints `commands.DONE` if it succeeds."""
+    # The exit status alone may come from a connection that was cut short.
     if ended.exit_code == 0 and commands.DONE not in ended.stdout:
         problem = "the server says that the command has succeeded, but the command does not; copy it again"
         return replace(ended, exit_code=None, problem=problem)

@@ -76,6 +76,7 @@ class Download:
             await self._file(path)
 
     async def _directory(self, path: Path) -> None:
+        # Without it, a link in the archive could lead writes out of the target.
         if os.open not in os.supports_dir_fd:
             raise CopyError(
                 f"{self._source} is a directory, and this system has no safe way to write one that comes from "
@@ -98,6 +99,7 @@ class Download:
             commands.pack_file(directory or ".", name), partial(FileUnpacker, path, preserve=self._preserve)
         )
         if ended.is_missing:
+            # cat is in more images than tar, but loses the mode and the time.
             ended = await self._fetch(commands.read(self._source), partial(ContentWriter, path))
         ended.check(self._source)
 
@@ -143,6 +145,7 @@ def _local_target(target: str, name: str) -> Path:
     path = Path(target)
     is_directory = path.is_dir()
     if target.endswith((os.sep, os.altsep or os.sep)) and not is_directory:
+        # As cp does: a trailing slash demands an existing directory.
         code = errno.ENOTDIR if path.exists() else errno.ENOENT
         raise OSError(code, os.strerror(code), target)
     return path.resolve() / name if is_directory else path.resolve()

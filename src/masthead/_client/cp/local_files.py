@@ -44,6 +44,7 @@ class Metadata:
         Raises:
             OSError: If the system refuses.
         """
+        # Never setuid bits: the files belong to another user here.
         if hasattr(os, "fchmod"):  # Windows has no such permissions
             os.fchmod(descriptor, self.mode & 0o777)
         if os.utime in os.supports_fd:

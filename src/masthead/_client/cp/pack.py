@@ -86,6 +86,7 @@ class Archive:
             yield encode_header(entry.member)
             if entry.member.type is MemberType.FILE:
                 yield from file_chunks(entry.path, size, counter)
+                # Tar aligns content to blocks.
                 yield bytes(pad(size) - size)
         yield _END
 
@@ -146,6 +147,7 @@ def file_chunks(path: Path, size: int, counter: CopyCounter) -> Generator[bytes]
     """
     missing = size
     with os.fdopen(os.open(path, _OPEN), "rb", buffering=0) as file:
+        # No more than the header announced: a log may grow while it is copied.
         while missing and (piece := file.read(min(missing, _READ_SIZE))):
             missing -= len(piece)
             counter.bytes_done += len(piece)
@@ -163,6 +165,7 @@ def pad_chunks(chunks: Iterator[bytes], size: int) -> Generator[bytes]:
     """
     for chunk in chunks:
         size -= len(chunk)
+        # Files were added since the size was announced, which the command reads exactly.
         if size < 0:
             raise CopyError("the directory has changed while it was copied; copy it again")
         yield chunk

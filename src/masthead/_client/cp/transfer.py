@@ -42,6 +42,7 @@ def _next_batch(chunks: Generator[bytes]) -> bytes:
     for chunk in chunks:
         collected.append(chunk)
         size += len(chunk)
+        # Whole batches: a thread switch for each chunk would cost more than the copy.
         if size >= _BATCH:
             break
     return b"".join(collected)
@@ -114,6 +115,7 @@ async def fetch(
         async for chunk in stdout:
             received += len(chunk)
             size += len(chunk)
+            # Before it is written, so that the disk is spared.
             if max_bytes is not None and received > max_bytes:
                 raise CopyError(f"more than {max_bytes:,} bytes come; raise max_bytes")
             collected.append(chunk)
@@ -128,6 +130,7 @@ async def fetch(
         await in_thread(lambda: opened.append(open_sink(counter)))
         ended = await container.run(command, receive=take)
         if ended.exit_code == 0:
+            # Only a complete copy replaces the target.
             await in_thread(opened[0].finish)
             reporter.report(counter, is_last=True)
     finally:

@@ -99,10 +99,12 @@ class TreeUnpacker:
     def finish(self) -> None:
         """Check that all has come; see `CopySink`."""
         _check_end(self._decoder)
+        # After their content: writing into a directory changes its time, and its mode may forbid it.
         self._finish_directories(())
         if self._is_new and self._root_metadata is not None:
             self._root_metadata.apply(self._tree.enter(()))
         self._is_new = False
+        # At the end, so that one special file does not cost the rest of the copy.
         if self._skipped and not self._skip_special:
             more = self._skipped_count - _SHOWN
             raise CopyError(
@@ -161,6 +163,7 @@ class TreeUnpacker:
             holder = self._tree.enter(parts[:-1])
             self._file = FileWriter(parts[-1], holder, is_private=self._preserve), kept
         elif member.type is MemberType.DIRECTORY:
+            # Private until it is complete; the final mode may be read-only.
             is_new = self._tree.make(parts, 0o700 if self._preserve else 0o777)
             if is_new and self._preserve:
                 self._unfinished.append((parts, kept))
@@ -172,6 +175,7 @@ class TreeUnpacker:
             self._skip(parts, "which is a device, a FIFO or the like")
 
     def _symlink(self, parts: tuple[bytes, ...], target: bytes) -> None:
+        # A later member could be written through such a link.
         if leads_out(target, len(parts) - 1):
             self._skip(parts, f"which links to {os.fsdecode(target)!r}, outside of the copy")
             return
@@ -195,6 +199,7 @@ class TreeUnpacker:
             is_left_out = True
         if is_left_out:
             self._skip(parts, f"which is a hard link to {os.fsdecode(path)!r}, which is not in the copy")
+        # A hard link to a symbolic link is a second symbolic link, and not a link to its target.
         elif symlink is not None:
             self._symlink(parts, symlink)
         else:
@@ -216,6 +221,7 @@ class TreeUnpacker:
 
     def _skip(self, parts: tuple[bytes, ...], why: str) -> None:
         self._skipped_count += 1
+        # A hostile archive may have millions of members.
         if len(self._left_out) < _MAX_REMEMBERED:
             self._left_out.add(b"/".join(parts))
         if len(self._skipped) < _MAX_SKIPPED:
@@ -264,6 +270,7 @@ class FileUnpacker:
         self._writer.abort()
 
     def _begin(self, member: TarMember) -> None:
+        # The source was a file when it was probed; the container may lie, or have changed it.
         if self._member is not None or member.type is not MemberType.FILE:
             name = os.fsdecode(member.name)
             raise CopyError(

@@ -50,6 +50,7 @@ async def upload(
     reporter = Reporter(progress)
     path = await in_thread(Path(source).resolve, strict=True)  # what it leads to, if it is a link
     name = base_name(source, split=os.path.split)
+    # One command answers all questions: each exec costs several round trips.
     probed = await container.probe(target, name)
     _check_target(target, probed)
     place = remote_place(target, name, is_directory=probed.is_directory)
@@ -99,6 +100,7 @@ async def _upload_archive(
     container: Container, archive: Archive, place: RemotePlace, reporter: Reporter, *, preserve: bool
 ) -> None:
     """Copy a file or directory by tar."""
+    # Counted first for the progress, and for servers on which stdin has no end.
     sizes = await in_thread(archive.size)
     counter = CopyCounter(bytes_total=sizes.content)
     chunks = archive.chunks(counter)
@@ -175,6 +177,7 @@ def _size(data: InputSource) -> int | None:
     if not hasattr(data, "seek"):
         return None
     file = cast("IO[bytes]", data)
+    # Pipes and sockets have a seek method, too.
     if not file.seekable():
         return None
     now = file.tell()
