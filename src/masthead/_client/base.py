@@ -140,6 +140,7 @@ class BaseResource(Generic[T]):
     async def _target(self) -> ResourceTarget[T]:
         found = self._found
         if isinstance(found, LazyTarget):
+            # Kept for later calls; two tasks may look it up at the same time, with the same result.
             found = self._found = await found.find()
         return found
 
@@ -202,8 +203,10 @@ class BaseResource(Generic[T]):
         """
         target = await self._target()
         if not isinstance(obj, Object):
+            # A caller who chooses a field validation leaves unknown fields to the server.
             is_strict = self._validation(field_validation) is None
             return _with_type_meta(_build(target.item, obj, is_strict=is_strict), target)
+        # Untyped objects fit everywhere: their kind is known at run time only.
         if not (isinstance(obj, target.item) or Unstructured in {type(obj), target.item}):
             raise ArgumentError(
                 f"{target.name} are of type {target.item.__name__}, and {obj.key!r} is of type {type(obj).__name__}",
@@ -259,6 +262,7 @@ def object_or_none(response: Response, item: type[T]) -> T | None:
         head = typeinfo.decode_json(response.body, _KindOnly)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"the response to a delete is not an object: {error}", kind=item.__name__) from None
+    # The kinds without finalizers, and all deletions without grace, end with a Status.
     if head.kind == "Status":
         return None
     left = item.from_wire(response.body)
@@ -288,6 +292,7 @@ def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None
     Raises:
         ArgumentError: If the namespace is missing, not allowed, or the client's and the object's differ.
     """
+    # An empty string is more likely an unset variable than a wish for all namespaces.
     if client is not None and not client:
         raise ArgumentError(
             f"{verb} {target.name}: the namespace is empty; leave it out for all namespaces", value=client
@@ -305,6 +310,7 @@ def _namespace_for(target: ResourceTarget[Any], verb: str, *, client: str | None
             f"{verb} {target.name}: {target.name} are cluster-scoped; leave out {namespace!r}",
             value=namespace,
         )
+    # The API server would answer 405 or 404, without a hint.
     if target.namespaced and not namespace and verb not in _WHOLE_COLLECTION:
         raise ArgumentError(
             f"{verb} {target.name}: {target.name} are namespaced; name the namespace: {_in_namespace(target)}",

@@ -173,6 +173,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
             else:
                 known = await get()
             wanted = apply_mutation(known, mutate)
+            # The mutation changed nothing, so that an update would only cost a request.
             if wanted is None:
                 return known
             return await self.update(wanted, **options)

@@ -73,9 +73,11 @@ def apply_mutation(found: T, mutate: Mutate[T]) -> T | None:
         TypeError: If `mutate` returns something other than an object or None.
         ArgumentError: If `mutate` changes name or namespace.
     """
+    # The object may come from a cache, which nobody may change.
     mine = found.copy()
     result = _call_mutate(mine, mutate)
     _refuse_another(found, result)
+    # Changed in place: the object itself knows whether it was modified, without a comparison.
     if result is mine:
         return result if result.is_modified() else None
     if not result.metadata.resource_version:
@@ -109,6 +111,7 @@ def overlay(found: T, obj: T) -> T | None:
         DecodeError: If one of the two cannot be decoded.
     """
     live, wanted = found.to_dict(), obj.to_dict()
+    # Whole sections: a removed field of the desired state has to disappear.
     result = live | {name: value for name, value in wanted.items() if name not in _NOT_OVERLAID}
     metadata: dict[str, Any] = dict(live.get("metadata", {}))
     for name in _MERGED:
@@ -134,6 +137,7 @@ def _identity(item: object) -> str:
 
 def update_result(found: Object, response: Object, *, dry_run: bool) -> OperationResult:
     """Whether an update changed the object: the server keeps the resource version of a no-op update."""
+    # The server does not store an update without a change; a dry run never has a new version.
     same_version = found.metadata.resource_version == response.metadata.resource_version
     return "unchanged" if same_version and not dry_run else "updated"
 

@@ -71,6 +71,7 @@ async def diff_manifests(
         MastheadError: If the apply set's parent or members cannot be read.
         TransportError: If there is no connection.
     """
+    # Whatever the caller passes: a diff must never write.
     dry = replace(options, dry_run=True)
     manifests: Sequence[Manifest] = await resolve_manifests(client, source, namespace)
     opened = None
@@ -97,6 +98,7 @@ async def _diff_all(
             except MastheadError as error:
                 return error
 
+    # Errors are results here: one bad manifest must not hide the differences of the others.
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(diff(manifest)) for manifest in manifests]
     diffs: list[ObjectDiff] = []
@@ -118,6 +120,7 @@ async def _diff_all(
 async def _diff_one(client: ManifestClient, manifest: Manifest, options: ManifestOptions) -> ObjectDiff:
     for _ in range(_ATTEMPTS - 1):
         diff = await _compare(client, manifest, options)
+        # Another client may write between the read and the dry run.
         if _is_consistent(diff):
             return diff
     diff = await _compare(client, manifest, options)
@@ -133,6 +136,7 @@ async def _compare(client: ManifestClient, manifest: Manifest, options: Manifest
         after = await apply_one(client, manifest, options)
     except ApplyConflictError as error:
         conflict = error
+        # The user wants to see what --force would change.
         after = await apply_one(client, manifest, replace(options, force=True))
     # The server cannot dry-run an object whose kind or namespace the same manifests create.
     return ObjectDiff(before, manifest.obj if after is None else after, conflict)

@@ -66,6 +66,7 @@ class ObjectDiff:
             return "created"
         if self.after is None:
             return "pruned"
+        # Without managed fields, whose timestamps an apply may change alone.
         is_same = _plain(self.before) == _plain(self.after)
         return "unchanged" if is_same else "changed"
 
@@ -184,8 +185,10 @@ def mask_secrets(before: Plain | None, after: Plain | None) -> tuple[Plain | Non
     sides = copy.deepcopy((before, after))
     for section in (("data",), ("stringData",), ("metadata", "annotations")):
         old, new = (_section(side, section) for side in sides)
+        # Of the annotations, only that one contains the data of the Secret.
         names = {LAST_APPLIED} if section[-1] == "annotations" else {*old, *new}
         for name in names:
+            # The reader learns that a value changed, and not which value it has.
             differs = name in old and name in new and old[name] != new[name]
             if name in old:
                 old[name] = _MASK_BEFORE if differs else _MASK
@@ -222,6 +225,7 @@ def _file_name(obj: Unstructured) -> str:
 
 def _unify(name: str, before: Plain | None, after: Plain | None, context: int) -> list[str]:
     old, new = _yaml_lines(before), _yaml_lines(after)
+    # The names of kubectl diff, which scripts and highlighters know.
     live, merged = f"LIVE/{name}", f"MERGED/{name}"
     lines = unified_diff(old, new, (live, merged), context)
     return [f"diff -u -N {live} {merged}\n", *lines] if lines else []
@@ -245,6 +249,7 @@ def _sort_keys(value: object) -> object:
 def _is_colored(wanted: bool | None) -> bool:
     if wanted is not None:
         return wanted
+    # The convention of no-color.org.
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 

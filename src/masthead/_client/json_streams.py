@@ -26,6 +26,7 @@ def separate_json(text: str | bytes) -> str | bytes:
     if isinstance(text, bytes):
         try:
             decoded = text.decode("utf-8")
+        # The YAML parser recognises UTF-16, and reports everything else.
         except UnicodeDecodeError:
             return text
     else:
@@ -37,6 +38,7 @@ def separate_json(text: str | bytes) -> str | bytes:
     begin = 0
     for start in starts:
         line = decoded.rfind("\n", 0, start) + 1
+        # At the start of a line, the separator can take the place of the indentation.
         is_alone = line >= begin and not decoded[line:start].strip()
         end = line if is_alone else start
         parts += [decoded[begin:end], "--- " if is_alone else "\n--- "]

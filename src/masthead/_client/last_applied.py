@@ -34,6 +34,7 @@ def configuration_of(obj: Object, namespace: str | None) -> Plain:
     """
     configuration: Plain = obj.to_dict()
     metadata: Plain = configuration.setdefault("metadata", {})
+    # As kubectl, which writes the namespace of the request into the annotation.
     if namespace and not metadata.get("namespace"):
         metadata["namespace"] = namespace
     # Without the annotation itself, which would contain all earlier ones.
@@ -59,6 +60,7 @@ def apply_patch(configuration: Plain, current: Object, gvk: GroupVersionKind) ->
 
     original, found = _last_applied(current), current.to_dict()
     try:
+        # Custom resources know no strategic merge, whose rules are in the Go types.
         if (cls := builtin_class(gvk)) is not None:
             from masthead._schema.merge_definitions import merge_rules_of
             from masthead._schema.strategic_diff import three_way_patch
@@ -98,5 +100,6 @@ def builtin_class(gvk: GroupVersionKind) -> type[Object] | None:
 
 def _written(configuration: Plain) -> str:
     """Write a configuration exactly as kubectl does."""
+    # Byte for byte as Go writes it, so that kubectl sees no change.
     text = json.dumps(configuration, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.translate(_GO_ESCAPES) + "\n"

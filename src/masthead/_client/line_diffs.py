@@ -50,6 +50,7 @@ class _LineMatcher(SequenceMatcher[str]):
         blocks: list[Match] = []
         for a, b, size in sorted(match for match in _matches(self.a, self.b) if match[2]):
             last = blocks[-1] if blocks else Match(-1, -1, 0)
+            # difflib expects maximal blocks; adjacent ones would become separate hunks.
             if (last.a + last.size, last.b + last.size) == (a, b):
                 blocks[-1] = Match(last.a, last.b, last.size + size)
             else:
@@ -90,6 +91,7 @@ def _matches(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int
     gaps = [_Gap(0, len(a), 0, len(b))]
     while gaps:
         gap = gaps.pop()
+        # Most lines are equal at both ends, which leaves little to compare.
         start = _common(a[gap.a : gap.a_end], b[gap.b : gap.b_end])
         yield gap.a, gap.b, start
         gap = gap._replace(a=gap.a + start, b=gap.b + start)
@@ -97,6 +99,7 @@ def _matches(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int
         yield gap.a_end - end, gap.b_end - end, end
         gap = gap._replace(a_end=gap.a_end - end, b_end=gap.b_end - end)
         size = (gap.a_end - gap.a) * (gap.b_end - gap.b)
+        # difflib takes quadratic time, and minutes for a long ConfigMap.
         if size > _SMALL:
             gaps += _split(a, b, gap)
         elif size:
@@ -133,6 +136,7 @@ def _increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     at_end: list[int] = []  # the pair that it ends with
     before: list[int] = []  # for each pair, the pair before it in the longest subsequence; -1 for none
     for at, (_, second) in enumerate(pairs):
+        # Patience sorting: anchors must keep their order in both texts.
         length = bisect.bisect_left(ends, second)
         before.append(at_end[length - 1] if length else -1)
         ends[length : length + 1] = [second]

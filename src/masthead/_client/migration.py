@@ -58,6 +58,7 @@ def client_side_appliers(obj: Object) -> tuple[str, ...]:
 def annotation_to_keep(obj: Object, field_manager: str) -> dict[str, Any] | None:
     """Return the configuration by which `ANNOTATION_MANAGER` keeps the annotation; None if it need not keep it."""
     text = obj.metadata.annotations.get(LAST_APPLIED)
+    # Only kubectl itself relies on the annotation afterwards.
     if field_manager != _KUBECTL or text is None or find_fields_owners(obj, "Apply", _ANNOTATION):
         return None
     return {
@@ -132,6 +133,7 @@ async def _is_with_client_side_apply(
     resource: ResourceClient[T], obj: T, conflict: ApplyConflictError, timeout: float | None
 ) -> bool:
     """Whether an apply conflicts with nothing but fields that client-side apply has set."""
+    # A conflict with server-side apply, or with a controller that writes the status, is a real one.
     if any(owned.operation != "Update" or owned.subresource for owned in conflict.conflicts):
         return False
     found = await resource.get(obj.metadata.name, timeout=timeout)
@@ -161,6 +163,7 @@ async def _preview_removals(
 
     entries = applied.metadata.managed_fields
     client_side = [entry for entry in entries if is_client_side(entry)]
+    # Fields of another API version may have other names, so that they cannot be compared.
     abandoned = [entry for entry in client_side if entry.api_version == applied.api_version]
     if versions := {str(entry.api_version) for entry in client_side if entry not in abandoned}:
         _warn_of_hidden_removals(applied, f"some were set in {', '.join(sorted(versions))}")

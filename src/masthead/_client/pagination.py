@@ -116,6 +116,7 @@ class PageTimeout:
         Raises:
             DeadlineError: If there is no time left.
         """
+        # Without a limit, the clock is not needed.
         if self._left == math.inf:
             return await fetch(self._page)
         if self._left <= 0:
@@ -185,6 +186,7 @@ def name_kinds(page: ObjectList[Any]) -> None:
         return
     kind = page.kind.removesuffix("List")
     for item in page.items:
+        # Servers leave kind and apiVersion out of the items of a list.
         if not item.kind:
             item.kind = kind
             item.api_version = item.api_version or page.api_version

@@ -66,6 +66,7 @@ def _schema_of_class(obj: ObjectOrData, gvk: GroupVersionKind) -> Schema:
 
     cls: type[object] = type(obj)
     if not issubclass(cls, CustomResource):
+        # Plain data may be of a registered class, too.
         with suppress(UnknownKindError):
             cls = registry.object_class(gvk)
     if not issubclass(cls, CustomResource):
@@ -151,6 +152,7 @@ def _read_schema(plain: Plain, subject: str) -> Schema:
 
 
 def _causes(findings: ObjectFindings) -> list[StatusCause]:
+    # First, as in the messages of kube-apiserver.
     unknown = [
         StatusCause(field=path, message=f'unknown field "{path}"', reason="FieldValueInvalid")
         for path in findings.unknown

@@ -79,6 +79,7 @@ class WatchEvent(Generic[T]):
         """The resource version that the event brought; empty for a broken object that has none."""
         if self._object is not None:
             return self._object.metadata.resource_version or ""
+        # A broken object still has a version, from which the watch can resume.
         return _version_in(self.data)
 
     @property

@@ -143,6 +143,7 @@ def selector_of(backend: Backend, title: str) -> str:
     selector = backend.spec.selector
     if not selector:
         raise PortForwardError(f"port-forward {title}: it has no selector, and so no pods; name a pod")
+    # Services and replication controllers have a plain map of labels.
     if not selector.keys() <= {"matchLabels", "matchExpressions"}:
         return ",".join(f"{key}={value}" for key, value in selector.items())
     structured = typeinfo.converter(_Selector)(selector)
@@ -166,6 +167,7 @@ def choose_pod(pods: Sequence[PodState], title: str) -> PodState:
     Raises:
         PortForwardError: If none runs.
     """
+    # Not only ready ones: to debug a pod that is not ready is a frequent use.
     running = [pod for pod in pods if pod.is_running]
     if not running:
         raise PortForwardError(f"port-forward {title}: {_why_none_runs(pods)}; wait until one runs")

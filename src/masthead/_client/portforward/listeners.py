@@ -56,6 +56,7 @@ class Listener:
             sock.close()
         if self._path is not None:
             with suppress(OSError):
+                # Another process may have replaced the socket.
                 if self._path.stat().st_ino == self._inode:
                     self._path.unlink()
 
@@ -99,9 +100,12 @@ def _listen_once(addresses: Sequence[ListenAddress], port: int) -> Listener:
                 sockets.append(_bind(address.host, port))
             except OSError as error:
                 failure = _BindError(address.host, error)
+                # An optional address may be missing, such as ::1; but a port in use would split clients between two
+                # programs.
                 if not address.is_optional or error.errno == errno.EADDRINUSE:
                     raise failure from None
             else:
+                # A free port, chosen by the first address, must be free on all others.
                 port = sockets[-1].getsockname()[1]
                 bound.append(address.host)
         if failure is not None and not sockets:
@@ -169,6 +173,7 @@ def _bind(host: str, port: int) -> socket.socket:
         if os.name == "posix":
             # Or a port could not be used again for minutes.
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Otherwise :: would also take the port of IPv4.
         if family == socket.AF_INET6:
             server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         server.bind((host, port))
@@ -188,6 +193,7 @@ def _remove_abandoned(file: Path) -> None:
         return
     if is_socket:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            # A socket file without a listener is left over from a process that was killed.
             if probe.connect_ex(str(file)) == errno.ECONNREFUSED:
                 file.unlink()
 

@@ -82,6 +82,7 @@ class PodResolver:
         """
         if self._read_backend is None:
             pod = await self._pods.view(self._name)
+            # The kubelet would refuse the connection with a less helpful message.
             if not pod.is_running:
                 phase = pod.status.phase or "Unknown"
                 raise PortForwardError(

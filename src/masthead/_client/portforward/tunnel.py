@@ -106,6 +106,7 @@ class PodTunnel(asyncio.Transport):
         """Connect to a port, and call the protocol from now on; immediately, if the tunnel was lost."""
         self._port = port
         self._protocol = protocol
+        # asyncio requires connection_made before connection_lost.
         if self._is_over:
             protocol.connection_made(self)
             self._loop.call_soon(protocol.connection_lost, self.error)
