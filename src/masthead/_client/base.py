@@ -262,7 +262,7 @@ def object_or_none(response: Response, item: type[T]) -> T | None:
         head = typeinfo.decode_json(response.body, _KindOnly)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"the response to a delete is not an object: {error}", kind=item.__name__) from None
-    # The kinds without finalizers, and all deletions without grace, end with a Status.
+    # The object is deleted, and the server confirms it with a Status.
     if head.kind == "Status":
         return None
     left = item.from_wire(response.body)

@@ -152,7 +152,7 @@ def _read_schema(plain: Plain, subject: str) -> Schema:
 
 
 def _causes(findings: ObjectFindings) -> list[StatusCause]:
-    # First, as in the messages of kube-apiserver.
+    # Unknown fields first: they often explain the errors that follow.
     unknown = [
         StatusCause(field=path, message=f'unknown field "{path}"', reason="FieldValueInvalid")
         for path in findings.unknown
