@@ -55,6 +55,7 @@ class ListReader(Generic[L]):
         self._between = b""
         self._rest = b""
         self._searched = 0
+        # Only cuts that fail in a row count.
         self._attempts = 0
         self._pieces: list[bytes] = []
         self._is_usual = True
@@ -62,6 +63,7 @@ class ListReader(Generic[L]):
 
     def feed(self, chunk: bytes) -> None:
         """Take what arrived next, and decode the items that it completes."""
+        # Too many wrong cuts: the rest is collected and decoded as a whole.
         if not self._is_usual:
             self._pieces.append(chunk)
             return
@@ -91,6 +93,7 @@ class ListReader(Generic[L]):
         if not self._is_usual or not self._between:
             return self._finish_at_once()
         last = self._rest.rstrip()
+        # Something follows the items, or the text is cut off: the general decoder decides.
         if not last.endswith(_END) or not self._take(last[: -len(_END)]):
             return self._finish_at_once()
         try:
@@ -112,6 +115,7 @@ class ListReader(Generic[L]):
             return False
         start += len(_ITEMS) - 1
         self._head = self._rest[:start]
+        # Items of one list begin with the same key, so the cut is recognized with it.
         self._between = b"}," + self._rest[start : colon + 1]
         self._rest = self._rest[start:]
         return True

@@ -113,6 +113,7 @@ class Registry:
         """
         item = self.object_class(gvk)
         usual = gvk.group_version.kind(f"{gvk.kind}List")
+        # The usual name first: it needs no search.
         if usual in self._classes or self._module_of(usual):
             found = self.class_of(usual)
             if issubclass(found, ObjectList):
@@ -133,6 +134,7 @@ class Registry:
         found = self._resources.get(gvr)
         if found is not None:
             return found
+        # Served versions go first; removed ones are for objects of old clusters.
         if self._removed is not None:
             return self._removed.kind_of(gvr)
         raise UnknownKindError(f"there is no kind for {gvr}; register its class, or use Unstructured")

@@ -68,6 +68,7 @@ def set_fields(instance: msgspec.Struct) -> Iterator[tuple[str, object]]:
     """
     for name, member, default in members(cast("type[msgspec.Struct]", api_type(instance))):
         value = member.__get__(instance)
+        # Implicit values that were only read count as unset.
         if value is default or value is None or is_blank(value):
             continue
         yield name, _read(instance, name) if type(value) is Raw else value
@@ -132,6 +133,7 @@ def _copy_to_encode(value: object) -> object:
 
 
 def _written_struct(instance: msgspec.Struct) -> object:
+    # Objects decide themselves: an unread section is written as its bytes.
     if whole := getattr(type(instance), "to_write", None):
         return whole(instance, typed=False)
     held = values(instance)
@@ -254,6 +256,7 @@ def have_equal_encodings(one: object, other: object) -> bool:
 
     Values with different encodings may be equal: an unset list equals an empty one, and maps have no order.
     """
+    # A substitute with unknown fields is comparable with its declared class.
     comparable = is_struct(one) and is_struct(other) and api_type(one) is api_type(other)
     if not comparable and type(one) is not type(other):
         return False
@@ -295,6 +298,7 @@ def _same_structs(one: msgspec.Struct, other: msgspec.Struct) -> bool:
         left, right = member.__get__(one), member.__get__(other)
         if left is right or (type(left) is Raw and type(right) is Raw and bytes(left) == bytes(right)):
             continue
+        # A lazy field on either side has to be decoded first, which `getattr` does.
         compare = same if Raw in {type(left), type(right)} else _same
         # A required field that has no empty value is no attribute while it is unset.
         if not compare(getattr(one, name, UNSET), getattr(other, name, UNSET)):

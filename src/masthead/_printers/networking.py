@@ -41,6 +41,7 @@ def _ingress(obj: Plain, now: datetime) -> list[Cell]:
         class_name if isinstance(class_name, str) else "<none>",
         _hosts(entries(spec, "rules")),
         ",".join(load_balancer_addresses(obj)),
+        # The ports are not in the object; kube-apiserver assumes the usual ones.
         "80, 443" if entries(spec, "tls") else "80",
         age_of(obj, now),
     ]

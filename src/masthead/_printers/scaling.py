@@ -32,6 +32,7 @@ def _metrics(specs: list[Plain], statuses: list[Plain]) -> str:
     """Format current and wanted values: ``cpu: 10%/50%, 3/5 (avg) + 1 more...``."""
     if not specs:
         return "<none>"
+    # The status has no entry for a metric that was never measured.
     statuses = statuses + [{}] * (len(specs) - len(statuses))
     shown = [_metric(spec, status) for spec, status in zip(specs[:_MAX_METRICS], statuses, strict=False)]
     more = len(specs) - _MAX_METRICS
@@ -91,6 +92,7 @@ def _autoscaler(obj: Plain, now: datetime) -> list[Cell]:
 
 def _metric_specs(spec: Plain) -> list[Plain]:
     """Return the metrics; autoscaling/v1 has the utilization of CPU instead."""
+    # autoscaling/v1 has one field for CPU instead of a list of metrics.
     utilization = spec.get("targetCPUUtilizationPercentage")
     if utilization is None:
         return entries(spec, "metrics")

@@ -25,6 +25,7 @@ def _external_ip(service: Plain) -> str:
     kind, external = text(spec, "type"), texts(spec, "externalIPs")
     if kind == "ExternalName":
         return text(spec, "externalName")
+    # External addresses are routed by others, so that any type may have them.
     if kind in {"ClusterIP", "NodePort"}:
         return ",".join(external) or "<none>"
     if kind == "LoadBalancer":
@@ -35,6 +36,7 @@ def _external_ip(service: Plain) -> str:
 def load_balancer_addresses(owner: Plain) -> list[str]:
     """Return the addresses of a load balancer, each once, sorted."""
     ingress = entries(part(owner, "status", "loadBalancer"), "ingress")
+    # A load balancer has an address or a name, depending on its provider.
     return sorted({text(entry, "ip") or text(entry, "hostname") for entry in ingress} - {""})
 
 
@@ -85,6 +87,7 @@ def _addresses(subsets: list[Plain]) -> str:
 
 
 def _join_host_port(host: str, port: int) -> str:
+    # IPv6 addresses need brackets in front of a port.
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

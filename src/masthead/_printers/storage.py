@@ -32,6 +32,7 @@ _DEFAULT_CLASS: Final = (
 
 def _access_modes(owner: Plain) -> str:
     modes = texts(owner, "accessModes")
+    # In a fixed order, whatever the order in the object is.
     return ",".join(short for mode, short in _ACCESS_MODES.items() if mode in modes)
 
 
@@ -43,6 +44,7 @@ def _phase(obj: Plain) -> str:
 
 def _class(obj: Plain) -> str:
     annotations = labels(part(obj, "metadata"), "annotations")
+    # The old annotation still overrides the field.
     return annotations.get(_BETA_CLASS, text(part(obj, "spec"), "storageClassName"))
 
 
@@ -76,6 +78,7 @@ def _persistent_volume_claim(obj: Plain, now: datetime) -> list[Cell]:
         name_of(obj),
         _phase(obj),
         volume,
+        # An unbound claim has no capacity yet.
         quantity(part(status, "capacity").get("storage")) if volume else "",
         _access_modes(status) if volume else "",
         _class(obj),

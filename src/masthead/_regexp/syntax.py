@@ -99,6 +99,7 @@ class _Parser:
             self._repeat_start = None
             self._parse_next(self._text[self._at], start, repeat_start)
             steps += 1
+            # Empty groups and flags take steps without adding instructions.
             if steps > _MAX_INSTRUCTIONS or self._size > _MAX_INSTRUCTIONS:
                 raise PatternError("expression too large", self._text)
         whole = self._close_branches(self._groups[-1])
@@ -118,6 +119,7 @@ class _Parser:
                 self._parse_group_end()
             case "|":
                 group = self._groups[-1]
+                # The alternatives are joined when the group ends.
                 group.branches.append(joined(group.pieces))
                 group.pieces = []
             case "^":
@@ -185,6 +187,7 @@ class _Parser:
             self._flags.dot_matches_newline,
             self._flags.prefers_few,
         )
+        # ``(?-)`` and ``(?i-)`` are invalid: a minus needs a flag behind it.
         sets, has_flag = True, False
         while self._at < len(self._text):
             sign = self._text[self._at]
@@ -216,6 +219,7 @@ class _Parser:
         if not self._groups:
             raise PatternError("unexpected )", self._text)
         whole = self._close_branches(group)
+        # Flags set inside of a group end with it.
         self._flags = group.flags
         self._size -= len(whole.code)
         self._push(Piece(whole.code, whole.copies, whole.height + group.captures))
@@ -224,6 +228,7 @@ class _Parser:
         counts = self._read_counts()
         if counts is None:
             self._at = start + 1
+            # As in Perl, a brace that is no repetition is a literal.
             self._push_literal("{")
             return
         least, most = counts
