@@ -97,6 +97,7 @@ class ClusterState:
             StatusFailure: If it is larger, or if its definition was deleted.
             ConversionPending: If a webhook has to convert it first.
         """
+        # Nothing awaits between here and the write, so that the number is still the next one.
         version = str(self.storage.next_revision)
         found["metadata"]["resourceVersion"] = version
         value = served.dump(found)
@@ -112,6 +113,7 @@ class ClusterState:
 
     def _dump_outdated(self, served: ServedResource, value: bytes, version: str) -> bytes:
         """Encode an object whose definition has changed while its write waited; its readers apply the new schema."""
+        # Nothing would ever delete an object without a definition.
         if self.catalog.stored_in(served.table) is None:
             raise unknown_resource()
         return served.codec.with_version(value, version)
@@ -123,6 +125,7 @@ class ClusterState:
             "metadata": {**found["metadata"], "resourceVersion": str(self.storage.next_revision)},
         }
         record = self.storage.write(served.table, key, served.dump(last), is_deleted=True)
+        # Its addresses and ports are free as soon as the record is gone.
         if served.table == "services":
             self.allocations.release(found)
         self._notify(served, record)

@@ -105,6 +105,7 @@ class ShardSelector:
 
     def matches(self, number: int) -> bool:
         """Whether it selects an object whose field has a hash."""
+        # The ranges do not overlap any more, so only the last one that starts before the hash can hold it.
         index = bisect_right(self._starts, number) - 1
         return index >= 0 and number < self._ends[index]
 
@@ -151,6 +152,7 @@ def parse(text: str) -> ShardSelector:
 
 def _first_problem(error: CompileError) -> str:
     """The error that cel-go reports first: it looks for others only in what it could parse."""
+    # Syntax errors come from the parser, all others from later passes.
     messages = [issue.message for issue in error.issues]
     return next((message for message in messages if message.startswith("Syntax error")), messages[0])
 
@@ -159,6 +161,7 @@ def _ranges(node: Node) -> Iterator[HashRange]:
     if not isinstance(node, CallNode):
         expected = "expected shardRange() call or || operator"
         raise ShardSelectorError(f"unexpected expression kind {_kind(node)}; {expected}")
+    # The operator nests to the left, and may have parentheses; their order does not matter.
     if node.function == "_||_":
         for arg in node.args:
             yield from _ranges(arg)
@@ -176,6 +179,7 @@ def _range(args: list[Node]) -> HashRange:
     if field not in {UID, NAMESPACE}:
         raise ShardSelectorError(f"unsupported field path {quoted(field)}; supported: {UID}, {NAMESPACE}")
     start, end = _bound(args[1], "hexStart"), _bound(args[2], "hexEnd")
+    # An empty range would select nothing, without a sign of the mistake.
     if start >= end:
         problem = f"start {_hexadecimal(start)} must be less than end {_hexadecimal(end)}"
         raise ShardSelectorError(f"shard range {problem}")
@@ -187,6 +191,7 @@ def _path(node: Node) -> str:
     while isinstance(node, SelectNode):
         names.append(node.field)
         node = node.operand
+    # A message literal is an identifier in our tree, but an expression of another kind in cel-go.
     if not isinstance(node, IdentNode) or isinstance(node, MessageNode):
         expected = "expected field path (e.g. object.metadata.uid)"
         raise ShardSelectorError(f"shardRange() first argument: {expected}, got expression kind {_kind(node)}")
@@ -218,6 +223,7 @@ def _bound_problem(text: str) -> str:
     for digit in digits:
         if digit not in _HEXADECIMAL:
             return f": invalid hex character {quoted(digit)} in {quoted(text)}"
+    # 2^64, the exclusive end of the last range, is the only number with 17 digits.
     if length > _DIGITS:
         limit = _hexadecimal(_END)
         return "" if text == limit else f": 17-digit hex value must be '{limit}' (2^64), got {quoted(text)}"
@@ -239,6 +245,7 @@ def _union(ranges: Iterable[HashRange]) -> list[tuple[int, int]]:
     """Return the ranges in order, with overlapping and adjacent ones merged."""
     found: list[tuple[int, int]] = []
     for _, start, end in sorted(ranges):
+        # Sorted by start, a range can only join the one before it.
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:

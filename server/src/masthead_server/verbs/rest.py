@@ -140,6 +140,7 @@ class Rest:
         Raises:
             StatusFailure: If it is refused before the resource is known.
         """
+        # Discovery, OpenAPI and health checks; an unknown group has no resources either.
         if not info.resource or (info.group and not self._catalog.versions(info.group)):
             return await self._describe(request)
         if info.verb == "head" and info.group not in scheme.VERSIONS:
@@ -169,6 +170,7 @@ class Rest:
             is_routed=not served.is_custom,
         )
         representation = representation_for(media, served, request, self._cluster.clock)
+        # One set for the request, so that an object is converted once for all steps.
         conversions = Conversions() if served.converts_by_webhook else None
         # Before the verb runs, because a request that fails gets the warning, too.
         warnings = [served.deprecation_warning] if served.deprecation_warning else []
@@ -203,6 +205,7 @@ class Rest:
     async def _list(self, context: RequestContext) -> ApiResponse:
         options = CollectionOptions.of(context.request, self._gates)
         selection = SelectionPredicate(context.served, context.info.namespace, options)
+        # A list without a version is a consistent read, which is never stale.
         stale = self._faults.trigger(context.info, Effect.STALE) if options.version else None
         storage = self._cluster.storage
         latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
@@ -266,6 +269,7 @@ class Rest:
         await _review(context)
         if media_type == APPLY_PATCH_TYPE:
             return await self._apply(context)
+        # Decoded in every attempt, because merging may change the decoded patch.
         patch = RequestPatch(context.request, media_type)
         write_context = self._write_context(context, "PatchOptions")
         if subresources.is_special(context.info.subresource):
@@ -312,6 +316,7 @@ class Rest:
         options = DeletionOptions.of(request, bodies.read_options(request))
         _warn_of_deletion(context, options)
         deleted = await context.evaluate(delete.delete, self._cluster, served, info.namespace, info.name, options)
+        # A client that deletes with finalizers has to see that the object is still there.
         if not deleted.is_gone or served.strategy.returns_deleted:
             code = 202 if options.orphans is False and not deleted.is_gone else 200
             return ApiResponse(code, await context.evaluate(context.representation.one, deleted.value))

@@ -186,6 +186,7 @@ async def _retry(context: WriteContext, attempt: Callable[[], Awaitable[Written]
     """Repeat a write until no other one interferes, as kube-apiserver's storage does."""
     warnings = context.options.warnings
     count = len(warnings)
+    # Bounded: a slow write would never end beside a client that updates the object all the time.
     for _ in range(_MAX_ATTEMPTS):
         try:
             return await attempt()
@@ -204,6 +205,7 @@ def _find_record(context: WriteContext) -> Record | None:
 
 
 async def _create(context: WriteContext, new: Plain, *, is_upsert: bool = False) -> Written:
+    # First, because a missing namespace hides all other errors of the object.
     steps.admit_namespace(context, new)
     steps.dedup_owners(context, new)
     steps.check_version_unset(context, new)
@@ -265,14 +267,17 @@ async def _update(context: WriteContext, record: Record, old: Plain, new: Plain)
         old: The same, decoded.
         new: The next state; it is changed.
     """
+    # Only a PUT names its object by uid; a patch was made from the stored one.
     if context.is_put:
         steps.dedup_owners(context, new)
         steps.check_uid(context, new, old)
     try:
+        # Before the fields are tracked, which is expensive and pointless for a conflict.
         steps.check_version(context, new, old)
         await steps.track_managers(context, new, old)
         if not context.is_put:
             steps.dedup_owners(context, new, is_patch=True)
+        # After the fields are tracked: a client owns a field even if the server restores its value.
         new = steps.keep_unwritable(context, new, old)
         steps.prepare_update(context, new, old)
         steps.raise_generation(context, new, old)
@@ -365,6 +370,7 @@ def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain)
     cluster, served = context.cluster, context.served
     if cluster.storage.table(served.table).get(record.key) is not record:
         raise _Superseded
+    # The update of the last finalizer is the deletion.
     if _completes_deletion(served, new, old):
         value = served.dump(new)
         served.codec.require((value,))

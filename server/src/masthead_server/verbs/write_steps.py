@@ -116,6 +116,7 @@ def set_defaults(context: WriteContext, found: Plain) -> Plain:
     """Default: set the fields that a client left out."""
     served = context.served
     served.apply_defaults(found)
+    # Only a few kinds, such as events, have times that default to now.
     if served.behavior.default_times is not None:
         served.behavior.default_times(found, context.cluster.now())
     return found
@@ -177,6 +178,7 @@ def keep_times(new: Plain, old: Plain) -> None:
     before: list[Plain] = metadata(old).get("managedFields") or []
     if len(entries) != len(before) or entries == before:
         return
+    # The object must be unchanged as well, or the entry of its writer needs the new time.
     if list(map(_timeless, entries)) == list(map(_timeless, before)) and without_managed_fields(
         new
     ) == without_managed_fields(old):
@@ -197,6 +199,7 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
     """
     meta = metadata(found)
     if is_namespaced:
+        # The path is authoritative, because authorization has checked it.
         if meta.get("namespace") and meta["namespace"] != namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         meta["namespace"] = namespace
@@ -242,6 +245,7 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
         meta["namespace"] = context.namespace
     else:
         meta.pop("namespace", None)
+    # Here rather than when it is stored, because admission and validation see the name.
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = cluster.new_name(meta["generateName"])
     meta["uid"] = cluster.new_uid()
@@ -250,6 +254,7 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
         meta["generation"] = strategy.first_generation
     if not meta.get("generation"):
         meta.pop("generation", None)
+    # Only a write to the status subresource sets it, where there is one.
     if strategy.drops_status and "status" in found:
         _set_or_drop(found, "status", served.codec.blank_status())
 
@@ -281,6 +286,7 @@ def check_uid(context: WriteContext, new: Plain, old: Plain) -> None:
     """Take the uid of an object that was sent whole as a precondition."""
     served, stored = context.served, metadata(old)
     uid = text(metadata(new), "uid")
+    # The client read an object that was deleted, and replaced by another of the same name.
     if uid and uid != stored["uid"]:
         problem = uid_problem(served, stored, uid, stored["uid"])
         raise conflict(served.group, served.name, stored["name"], problem)
@@ -300,6 +306,7 @@ def check_version(context: WriteContext, new: Plain, old: Plain) -> None:
     served, stored = context.served, metadata(old)
     name = text(stored, "name")
     version = text(metadata(new), "resourceVersion")
+    # Version 0 means "any", as in reads.
     if not version or version == "0":
         if not served.strategy.unconditional_update:
             problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
@@ -323,8 +330,10 @@ def keep_unwritable(context: WriteContext, new: Plain, old: Plain) -> Plain:
     meta["resourceVersion"] = stored["resourceVersion"]
     _keep("generation", meta, stored)
     if context.subresource:
+        # Without a merge function the subresource is the status.
         merge = context.served.subresource(context.subresource).merge
         return _only_status(context.served, new, old) if merge is None else merge(new, old)
+    # A write to the object itself cannot change the status, whatever it contains.
     if context.served.strategy.has_status:
         _keep("status", new, old)
     return new

@@ -98,9 +98,11 @@ class Conversions:
         """Call the webhook, and keep the converted objects or the error."""
         keys = list(pending.objects)
         for begin in range(0, len(keys), _MAX_OBJECTS):
+            # In batches, because a webhook may limit the size of its requests.
             batch = keys[begin : begin + _MAX_OBJECTS]
             try:
                 converted = await pending.webhook.call([pending.objects[key] for key in batch], pending.target)
+            # All objects of a review share its error, and every use of them raises it.
             except ConversionError as error:
                 self._results.update(dict.fromkeys(batch, error))
             else:

@@ -32,6 +32,7 @@ class PathScale:
             StatusFailure: If there are no replicas, or if a value has the wrong type.
         """
         scale = self.read_for_update(found)
+        # kube-apiserver distinguishes unset replicas from 0, and cannot show a Scale without any.
         if scale["spec"].get("replicas") == NO_REPLICAS:
             problem = f'the spec replicas field "{self._paths.spec_replicas}" does not exist'
             raise StatusFailure(500, "InternalError", f"Internal error occurred: {problem}", details=_cause(problem))
@@ -46,6 +47,7 @@ class PathScale:
         replicas, problem = _integer_at(found, self._paths.spec_replicas)
         present, other_problem = _integer_at(found, self._paths.status_replicas)
         selector, last_problem = _text_at(found, self._paths.label_selector)
+        # Only the first error is reported, in kube-apiserver's order.
         if first := problem or other_problem or last_problem:
             raise StatusFailure(500, "", first)
         return scale_of(found, NO_REPLICAS if replicas is None else replicas, present or 0, selector)
@@ -61,6 +63,7 @@ class PathScale:
         *owners, name = _steps(self._paths.spec_replicas)
         owner = found
         for index, step in enumerate(owners):
+            # The spec of an object may be missing; the path is created for the replicas.
             inner = owner.setdefault(step, {})
             if not isinstance(inner, dict):
                 path = ".".join(["", *owners[: index + 1]])
@@ -103,6 +106,7 @@ def _value_at(found: Plain, path: str) -> _Found:
     steps = _steps(path)
     for index, step in enumerate(steps):
         if not isinstance(value, dict):
+            # A null ends the path like a missing field.
             if value is None:
                 return _MISSING, ""
             way = "".join(f".{name}" for name in steps[: index + 1])
@@ -124,6 +128,7 @@ def _integer_at(found: Plain, path: str) -> tuple[int | None, str]:
     value, problem = _value_at(found, path)
     if problem or value is _MISSING:
         return None, problem
+    # In Python a boolean is an integer; in JSON it is not.
     if isinstance(value, int) and not isinstance(value, bool):
         return value, ""
     return None, _wrong_type(path, value, "int64")
@@ -165,6 +170,7 @@ def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
+        # Go prints maps in the order of their keys.
         pairs = sorted(cast("Plain", value).items())
         return f"map[{' '.join(f'{key}:{_format_value(pair)}' for key, pair in pairs)}]"
     if isinstance(value, list):

@@ -50,11 +50,13 @@ def is_huge(name: str) -> bool:
 
 def is_native(name: str) -> bool:
     """Tell whether Kubernetes itself knows a resource."""
+    # As kube-apiserver tests it: anywhere in the name, not only in its prefix.
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
     """Return whether a name is a valid extended resource."""
+    # A quota prefixes extended resources with "requests."; the prefixed name has to be valid, too.
     return not is_native(name) and not name.startswith("requests.") and not names.qualified_name(f"requests.{name}")
 
 
@@ -90,6 +92,7 @@ def container_name_errors(path: str, name: str) -> Errors:
 
 def quota_name_errors(path: str, name: str) -> Errors:
     """Validate the name of a resource that a quota may bound."""
+    # Object counts, such as count/deployments.apps, name a resource of the API rather than of a node.
     errors = name_errors(path, name) if not name.startswith("count/") else []
     if "/" not in name and name not in FOR_QUOTAS and not name.startswith(f"requests.{_HUGE}"):
         errors.append(invalid(path, name, "must be a standard resource for quota"))
@@ -117,12 +120,14 @@ def requirement_errors(path: str, resources: Plain, claims: set[str]) -> Errors:
         errors += _amount_errors(path, "requests", name, value)
         errors += _balance(path, name, value, limits.get(name))
     stated = {**limits, **requests}
+    # Large pages alone would make the pod BestEffort, which they must not be.
     if "cpu" not in stated and "memory" not in stated and any(map(is_huge, stated)):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
     return errors + (_claim_errors(path, resources, claims) if "claims" in resources else [])
 
 
 def _amount_errors(path: str, side: str, name: str, value: object) -> Errors:
+    # Nearly all containers have cpu and memory; those need no path and no second look.
     if len(name) <= names.MAX_CACHED_LENGTH and _is_usual(name) and amount(value).sign >= 0:
         return []
     at = f"{path}.{side}[{name}]"
@@ -139,6 +144,7 @@ def _balance(path: str, name: str, request: object, limit: object) -> Errors:
     free = may_overcommit(name)
     if free and (limit is None or amount(request) <= amount(limit)):
         return []
+    # Resources that cannot be overcommitted, such as devices, need a limit, equal to the request.
     if limit is None:
         why = "Limit must be set for non overcommitable resources"
         return [required(f"{path}.limits", why)]
@@ -159,6 +165,7 @@ def _claim_errors(path: str, resources: Plain, known: set[str]) -> Errors:
         if not name:
             errors.append(required(f"{at}.name"))
             continue
+        # A container may use several requests of one claim, but each only once.
         errors += unique(at, f"{name}/{claim['request']}" if claim.get("request") else name, seen)
         if name not in known:
             why = "must be one of the names in pod.spec.resourceClaims"

@@ -84,6 +84,7 @@ def field_errors(path: str, ref: Plain, known: Iterable[str]) -> Errors:
 def resource_errors(path: str, ref: Plain, *, of_volume: bool) -> Errors:
     """Validate a reference to an amount that a container has."""
     resource = text(ref, "resource")
+    # A volume belongs to the pod, so that the container is not implied.
     if of_volume and not ref.get("containerName"):
         return [required(f"{path}.containerName")]
     if not resource:
@@ -118,11 +119,13 @@ def _value_from_errors(variable: Plain, path: str) -> Errors:
             errors += field_errors(at, ref, _ENV_FIELDS)
         elif item == "resourceFieldRef":
             errors += resource_errors(at, ref, of_volume=False)
+        # A fileKeyRef names a file of a volume, not a key of an object.
         elif item != "fileKeyRef":
             errors += _key_errors(at, ref)
     if not stated:
         listed = ", ".join(f"`{env_source}`" for env_source in _ENV_SOURCES[:-1])
         errors.append(invalid(path, "", f"must specify one of: {listed} or `{_ENV_SOURCES[-1]}`"))
+    # One of the two would win silently.
     elif variable.get("value"):
         errors.append(invalid(path, "", "may not be specified when `value` is not empty"))
     elif len(stated) > 1:
@@ -154,12 +157,14 @@ def backstep_errors(path: str, value: str) -> Errors:
 def _local_errors(path: str, value: str) -> Errors:
     errors = [invalid(path, value, "must be a relative path")] if value.startswith("/") else []
     errors += backstep_errors(path, value)
+    # The kubelet keeps its own directories under such names, to swap versions of a volume atomically.
     if value.startswith("..") and not value.startswith("../"):
         errors.append(invalid(path, value, "must not start with '..'"))
     return errors
 
 
 def _mode_errors(path: str, mode: object) -> Errors:
+    # Zero and three octal digits: no setuid, setgid or sticky bit in volumes.
     return [invalid(path, mode, _MODE)] if isinstance(mode, int) and not 0 <= mode <= 0o777 else []
 
 
@@ -205,6 +210,7 @@ def _downward_file_errors(path: str, file: Plain) -> Errors:
 
 def _check_downward(path: str, source: Plain) -> Errors:
     errors = _mode_errors(f"{path}.defaultMode", source.get("defaultMode"))
+    # kube-apiserver's paths of these errors lack the index.
     for item in items(source, "items"):
         errors += _downward_file_errors(path, item)
     return errors
@@ -233,6 +239,7 @@ def _check_ephemeral(path: str, source: Plain) -> Errors:
 
 
 def _check_empty_dir(path: str, source: Plain) -> Errors:
+    # The message is about the format, although the sign is the problem.
     if amount(source.get("sizeLimit")).sign < 0:
         return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
     return []
@@ -250,6 +257,7 @@ def _check_projected(path: str, source: Plain) -> Errors:
             errors += _downward_file_errors(f"{at}.downwardAPI", item)
         if projection.get("serviceAccountToken") is not None:
             errors += _token_errors(f"{at}.serviceAccountToken", path, part(projection, "serviceAccountToken"))
+        # Each source projects one object; several sources share the volume.
         if len([value for value in projection.values() if value is not None]) > 1:
             errors.append(forbidden(at, "may not specify more than 1 volume type per source"))
     return errors

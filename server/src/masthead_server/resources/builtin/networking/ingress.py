@@ -80,6 +80,7 @@ def ingress_errors(ingress: Plain) -> Errors:
     """Return the errors of an Ingress."""
     spec = part(ingress, "spec")
     errors: Errors = []
+    # Without both, no request could reach a backend.
     if not spec.get("rules") and spec.get("defaultBackend") is None:
         why = "either `defaultBackend` or `rules` must be specified"
         errors.append(invalid("spec", spec.get("rules"), why))
@@ -101,6 +102,7 @@ def _rule_errors(rule: Plain, path: str) -> Errors:
     host = text(rule, "host")
     errors: Errors = []
     if host:
+        # Hosts are compared with the Host header of requests; a certificate rarely names an address.
         if is_ip(host):
             errors.append(invalid(f"{path}.host", host, "must be a DNS name, not an IP address"))
         errors += _host_errors(f"{path}.host", host)
@@ -117,6 +119,7 @@ def new_ingress_errors(ingress: Plain) -> Errors:
     errors = ingress_errors(ingress)
     annotated = part(metadata(ingress), "annotations").get(CLASS_ANNOTATION)
     name = part(ingress, "spec").get("ingressClassName")
+    # The annotation is the older way to choose a class, and both may be set during a migration.
     if annotated is not None and name is not None and annotated != name:
         why = "must match `ingressClassName` when both are specified"
         errors.append(invalid(f"annotations.{CLASS_ANNOTATION}", annotated, why))
@@ -129,6 +132,7 @@ _INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
 def ingress_warnings(obj: Plain) -> list[str]:
     """Return the warnings about an Ingress."""
     annotations = part(part(obj, "metadata"), "annotations")
+    # Migrating clients set both, and need no advice.
     if _INGRESS_CLASS not in annotations or part(obj, "spec").get("ingressClassName") is not None:
         return []
     return [f"annotation {quoted(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"]
@@ -138,6 +142,7 @@ def _prepare_ingress(ingress: Plain, allocate: Allocator) -> None:
     """Choose the default class for an ingress that names none."""
     annotated = part(metadata(ingress), "annotations").get(CLASS_ANNOTATION)
     spec = ingress.setdefault("spec", {})
+    # An annotation is a choice, too, even if no class has that name.
     if annotated is not None or spec.get("ingressClassName") is not None:
         return
     key = "ingressclass.kubernetes.io/is-default-class"

@@ -52,6 +52,7 @@ def failure_policy_errors(spec: Plain, path: str) -> Errors:
 
 
 def _action_errors(action: str, path: str, spec: Plain) -> Errors:
+    # Only a limit for each index gives the action a meaning.
     if action == "FailIndex":
         is_set = spec.get("backoffLimitPerIndex") is not None
         return [] if is_set else [invalid(path, action, "requires the backoffLimitPerIndex to be set")]
@@ -88,6 +89,7 @@ def _code_errors(requirement: Plain, path: str, spec: Plain) -> Errors:
     operator, name = text(requirement, "operator"), requirement.get("containerName")
     codes: list[int] = requirement.get("values") or []
     errors = _choice_errors(f"{path}.operator", operator, _OPERATORS)
+    # An empty name is a name, and matches no container.
     if name is not None and name not in _container_names(spec):
         why = "must be one of the container or initContainer names in the pod template"
         errors.append(invalid(f"{path}.containerName", name, why))
@@ -98,6 +100,7 @@ def _code_errors(requirement: Plain, path: str, spec: Plain) -> Errors:
     seen: set[int] = set()
     for index, code in enumerate(codes):
         at = f"{path}.values[{index}]"
+        # A container that exits with 0 has not failed.
         if operator == "In" and code == 0:
             errors.append(invalid(at, code, "must not be 0 for the In operator"))
         if code in seen:
@@ -119,6 +122,7 @@ def success_policy_errors(spec: Plain, path: str) -> Errors:
         return []
     policy, path = part(spec, "successPolicy"), f"{path}.successPolicy"
     rules = items(policy, "rules")
+    # The message shows the policy in kube-apiserver's internal type, with Go's field names.
     if spec.get("completionMode") != "Indexed":
         fields = ("succeededIndexes", "succeededCount")
         shown = [{name[0].upper() + name[1:]: policy_rule.get(name) for name in fields} for policy_rule in rules]
@@ -174,6 +178,7 @@ def _count_indexes(text_: str, completions: int) -> int:
     total, last = 0, None
     for interval in text_.split(",") if text_ else ():
         first, end = _interval(interval, completions)
+        # Intervals must not touch in reverse, or an index would count twice.
         if last is not None and last >= first:
             raise ValueError(f"non-increasing order, previous: {last}, current: {first}")
         total += end - first + 1
@@ -190,6 +195,7 @@ def _interval(text_: str, completions: int) -> tuple[int, int]:
     for limit in limits:
         if not _INTEGER.fullmatch(limit):
             raise ValueError(f"cannot convert string to integer for index: {quoted(limit)}")
+        # Indexes start at 0.
         if int(limit) >= completions:
             raise ValueError(f"too large index: {quoted(limit)}")
         numbers.append(int(limit))

@@ -61,6 +61,7 @@ def _wants_ports(spec: Plain) -> bool:
 def _choose_families(service: Plain, old_policy: str) -> None:
     """Settle of which families the addresses are. This cluster has one; a service without pods may name both."""
     spec = service["spec"]
+    # Its endpoints are written by hand, and may be of families that the cluster does not have.
     loose = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("ipFamilyPolicy") is None:
         spec["ipFamilyPolicy"] = old_policy or ("RequireDualStack" if loose else "SingleStack")
@@ -73,6 +74,7 @@ def _choose_families(service: Plain, old_policy: str) -> None:
         raise _refuse(service, *errors)
     if not loose:
         _check_families(service, families)
+    # The default comes after the checks: only the client's choice can be wrong.
     families = families or [_OUR_FAMILY]
     if loose and len(families) == 1 and policy != "SingleStack":
         families.append(_OTHER[families[0]])
@@ -114,6 +116,7 @@ def _check_families(service: Plain, families: list[str]) -> None:
 def _take_address(service: Plain, allocate: Allocator) -> None:
     spec = service["spec"]
     addresses = words(spec, "clusterIPs") or [""]
+    # A headless service has no address to allocate.
     if addresses[0] == "None":
         return
     wanted = addresses[0]
@@ -136,6 +139,7 @@ def _range_problem(address: str, allocate: Allocator) -> str:
     network = allocate.network
     if not allocate.holds(address):
         return f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
+    # Both are reserved in every IPv4 network.
     ends = (str(network.network_address), str(network.broadcast_address))
     return "the provided network does not match the current range" if address in ends else ""
 

@@ -49,10 +49,12 @@ def headless(spec: Plain) -> bool:
 
 def address_errors(spec: Plain) -> Errors:
     """Validate how a service's addresses, families and policy fit together."""
+    # An alias has no addresses; `_type_errors` forbids their fields.
     if spec.get("type") == "ExternalName":
         return []
     path, one, many = "spec.clusterIPs", text(spec, "clusterIP"), words(spec, "clusterIPs")
     errors: Errors = []
+    # clusterIP is the older field, and must repeat the first item of clusterIPs.
     if one and not many:
         errors.append(required(path))
     elif one and many[0] != one:
@@ -63,6 +65,7 @@ def address_errors(spec: Plain) -> Errors:
     for at, family in texts_of(spec, "ipFamilies", "spec"):
         errors += known_or_nothing(at, family, ("IPv4", "IPv6"))
         errors += unique(at, family, seen)
+    # In the order of kube-apiserver's message, which is alphabetical.
     policies = ("PreferDualStack", "RequireDualStack", "SingleStack")
     errors += known_or_nothing("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), policies)
     bad = _bad_addresses(path, many)
@@ -97,6 +100,7 @@ def _mixed_addresses(path: str, addresses: list[str], families: list[str]) -> Er
 
 def _type_errors(spec: Plain) -> Errors:
     kind, errors = spec.get("type"), list[Errors]()
+    # Without a virtual address, DNS alone makes a service useful, and no port is needed.
     if not spec.get("ports") and not headless(spec) and kind != "ExternalName":
         errors.append([required("spec.ports")])
     if kind in _OUTSIDE and headless(spec):
@@ -104,6 +108,7 @@ def _type_errors(spec: Plain) -> Errors:
     if kind == "ExternalName":
         fields = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
         errors.append([forbidden(f"spec.{field}", _EXTERNAL) for field in fields if spec.get(field)])
+        # A fully qualified name may end with a dot, which is no part of a subdomain.
         name = text(spec, "externalName").removesuffix(".")
         errors.append(given("spec.externalName", name, names.SUBDOMAIN))
     return [error for some in errors for error in some]
@@ -116,6 +121,7 @@ def _port_errors(spec: Plain) -> Errors:
         name = text(service_port, "name")
         if name:
             errors += [follows(f"{at}.name", name, names.label), unique(f"{at}.name", name, seen)]
+        # Clients tell several ports apart by name.
         elif many:
             errors.append([required(f"{at}.name")])
         errors += [
@@ -133,6 +139,7 @@ def _affinity_errors(spec: Plain) -> Errors:
     errors = one_of("spec.sessionAffinity", affinity, ("ClientIP", "None"))
     if affinity == "ClientIP":
         seconds = part(part(spec, "sessionAffinityConfig"), "clientIP").get("timeoutSeconds")
+        # The message says "less than", but a whole day is valid.
         if not isinstance(seconds, int) or not 0 < seconds <= _DAY:
             detail = f"must be greater than 0 and less than {_DAY}"
             errors.append(invalid(f"{path}.clientIP.timeoutSeconds", seconds, detail))
@@ -193,11 +200,13 @@ def _class_errors(spec: Plain) -> Errors:
 def _traffic_errors(spec: Plain) -> Errors:
     kind, policy = spec.get("type"), spec.get("externalTrafficPolicy")
     path, errors = "spec.externalTrafficPolicy", list[Errors]()
+    # External addresses make any service reachable from outside.
     if kind in _OUTSIDE or (kind == "ClusterIP" and spec.get("externalIPs")):
         errors.append(one_of(path, policy, ("Cluster", "Local")))
     elif policy:
         errors.append([invalid(path, policy, "may only be set for externally-accessible services")])
     path, health = "spec.healthCheckNodePort", spec.get("healthCheckNodePort")
+    # The balancer asks this port which nodes have endpoints.
     if kind == "LoadBalancer" and policy == "Local":
         errors.append(between(path, health, 1, 65535) if health else [required(path)])
     elif health:
@@ -229,6 +238,7 @@ def update_errors(new: Plain, old: Plain) -> Errors:
     if "ExternalName" not in {after.get("type"), before.get("type")}:
         errors = _address_changes(after, before)
     both = after.get("type") == before.get("type") == "LoadBalancer"
+    # A controller may have provisioned a balancer of that class already.
     if both and not same(after.get("loadBalancerClass"), before.get("loadBalancerClass")):
         errors.append(invalid("spec.loadBalancerClass", after.get("loadBalancerClass"), _ONCE))
     errors += _class_errors(after)
@@ -239,6 +249,7 @@ def update_errors(new: Plain, old: Plain) -> Errors:
 
 
 def _address_changes(after: Plain, before: Plain) -> Errors:
+    # "None" is no address, so nothing can change.
     if headless(after) and headless(before):
         return []
     now, then = words(after, "clusterIPs"), words(before, "clusterIPs")
