@@ -118,6 +118,7 @@ class Decoding:
 
     def add_unknown(self, name: str) -> None:
         """Record an unknown field; Go lists a hundred of them."""
+        # Long paths count as well, or the list could exceed the body by far.
         if len(self.unknown) < _MAX_UNKNOWN and self._reported < _MAX_REPORTED:
             self.unknown.append(self.where(name))
             self._reported += len(self.unknown[-1])
@@ -128,6 +129,7 @@ class Decoding:
         Raises:
             StatusFailure: If there are too many in the object.
         """
+        # Quarters of a struct, so that the sum stays an integer.
         self._items += 4 * count if are_structs else count
         if self._items > 4 * MAX_ITEMS:
             raise too_large(f"limit is {MAX_ITEMS} structs, or {4 * MAX_ITEMS} plain values, in the lists of an object")
@@ -153,6 +155,7 @@ class Decoding:
 
     def fail(self, value: object, owner: str, wanted: str, *, shows_number: bool = False) -> Mismatch:
         """Make the error of a type that stops the decoding at a value of the wrong type."""
+        # Go discards an earlier mismatch when UnmarshalJSON fails.
         self.mismatch = ""
         self.add_mismatch(value, owner, wanted, shows_number=shows_number)
         return Mismatch(str(self.mismatch))
@@ -161,6 +164,7 @@ class Decoding:
         """Begin the decoding of a value inside of this one, whose unknown fields are not reported."""
         inner = Decoding()
         inner.path = self.path
+        # The limit is for the whole object, not for each nested value.
         inner._items = self._items
         return inner
 
@@ -242,6 +246,7 @@ class Scalar:
 
     def clean(self, value: object, decoding: Decoding, owner: str) -> object:
         """Return the value, or zero if it has the wrong type."""
+        # An exact type: in Python a boolean would pass for an integer.
         if type(value) in self._accepted:
             return value
         if value is not None:
@@ -337,6 +342,7 @@ class QuantityText:
             return "0"
         if type(value) not in _QUANTITIES:
             raise Mismatch(NO_QUANTITY)
+        # JSON numbers are valid quantities; Go reads their literal.
         text = value.strip() if isinstance(value, str) else str(value)
         return _written_quantity(text) if len(text) <= _MAX_CACHED_LENGTH else write_quantity(text)
 
@@ -363,10 +369,12 @@ def _is_reused(whole: str, fraction: str, suffix: str, parsed: Quantity) -> bool
     """Tell whether Go writes a quantity unchanged, because it looks canonical."""
     digits = whole + fraction
     if parsed.format is QuantityFormat.BINARY_SI:
+        # The same estimate as in Go, which decides whether an int64 can hold the value.
         fits = 14 - len(whole) - 3 * _BINARY_POWERS.index(suffix[0]) >= 0
         return not fraction and fits and int(whole) % 8 != 0
     exponent = int(suffix[1:]) if suffix[1:] else _DECIMAL_EXPONENTS[suffix]
     scale = exponent - len(fraction)
+    # Canonical form: an exponent that is a multiple of three, no trailing zeros in groups of three.
     has_form = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
     return has_form and len(digits) <= _MAX_DIGITS and scale >= _NANO
 

@@ -87,6 +87,7 @@ def _claim_template_errors(spec: Plain) -> Errors:
 def _stateful_errors(spec: Plain, *, is_new: bool) -> Errors:
     errors: Errors = []
     policy = spec.get("podManagementPolicy")
+    # One message for unset and unknown policies, unlike for most enumerations.
     if policy not in {"OrderedReady", "Parallel"}:
         errors.append(invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'"))
     errors += _stateful_strategy_errors(part(spec, "updateStrategy"))
@@ -99,10 +100,12 @@ def _stateful_errors(spec: Plain, *, is_new: bool) -> Errors:
     errors += _claim_template_errors(spec) if is_new else []
     errors += number_errors(spec, "replicas", "minReadySeconds")
     errors += not_negative("spec.ordinals.start", part(spec, "ordinals").get("start"))
+    # The field is immutable, so that an update need not check it again.
     if is_new and spec.get("serviceName"):
         errors += follows("spec.serviceName", spec["serviceName"], names.label)
     errors += selector_errors(spec, "statefulset")
     template, selector = _with_claims(spec), spec.get("selector")
+    # An invalid selector matches nothing; the template is not compared with it.
     if label_selector("", selector or {}):
         errors.append(invalid("spec.selector", shown_selector(selector), ""))
     else:
@@ -157,6 +160,7 @@ def stateful_set_changes(new: Plain, old: Plain) -> Errors:
     now, then = (
         {key: value for key, value in part(side, "spec").items() if key not in _MUTABLE} for side in (new, old)
     )
+    # Claims cannot be changed in place, and the selector identifies the pods of the set.
     return errors if same(now, then) else [*errors, forbidden("spec", _FIXED)]
 
 

@@ -86,16 +86,19 @@ def _limit_errors(limit: Plain, path: str, kind: str) -> Errors:
     check = container_name_errors if kind in {"Pod", "Container"} else name_errors
     sides = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
     for side in sides:
+        # Defaults are set in containers; a pod has none to set.
         if kind == "Pod" and side.startswith("default"):
             if limit.get(side):
                 errors.append(forbidden(f"{path}.{side}", "may not be specified when `type` is 'Pod'"))
             continue
         for name in part(limit, side):
             errors += check(f"{path}.{side}[{name}]", name)
+    # Claims have no other resource to limit.
     stated = {*part(limit, "min"), *part(limit, "max")}
     if kind == "PersistentVolumeClaim" and "storage" not in stated:
         why = "either minimum or maximum storage value is required, but neither was provided"
         errors.append(required(f"{path}.limits", why))
+    # Each resource once, in the order of its first mention.
     for name in dict.fromkeys(name for side in sides for name in part(limit, side)):
         errors += _order_errors(limit, path, name)
     return errors
@@ -120,6 +123,7 @@ def _name(limits: Plain, _allocate: Allocator) -> None:
     """Generate a missing name; no other kind does that."""
     meta = limits["metadata"]
     if not meta.get("name"):
+        # Derived from the uid, so that a seeded server generates the same name again.
         meta["name"] = str(uuid.uuid5(uuid.UUID(meta["uid"]), "name"))
 
 

@@ -106,6 +106,7 @@ def node_status_errors(new: Plain, old: Plain) -> Errors:
             shown = {field.capitalize(): text(address, field) for field in ("type", "address")}
             errors.append(duplicate(at, shown))
         seen.add(identity)
+    # Both may be set once: routes and cloud resources depend on them.
     if before.get("podCIDRs") and after.get("podCIDRs") != before["podCIDRs"]:
         errors.append(forbidden("spec.podCIDRs", _NO_CHANGE.format("podCIDR")))
     if before.get("providerID") and after.get("providerID") != before["providerID"]:
@@ -133,6 +134,7 @@ def _prepare_node(node: Plain, _allocate: Allocator) -> None:
     spec.pop("configSource", None)
     _forget_config(node)
     taints = items(spec, "taints")
+    # A node that registers with the taint keeps its own, with its time.
     if not any(all(taint.get(key) == value for key, value in _NOT_READY.items()) for taint in taints):
         spec["taints"] = [*taints, dict(_NOT_READY)]
 

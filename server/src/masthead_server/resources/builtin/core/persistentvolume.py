@@ -94,6 +94,7 @@ def _held_errors(kind: str, spec: Plain) -> Errors:
     source, path = part(spec, kind), f"spec.{kind}"
     if kind == "local":
         errors = [] if source.get("path") else [required(f"{path}.path")]
+        # The scheduler has to know the only node that has the disk.
         if not part(spec, "nodeAffinity").get("required"):
             errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
         return errors
@@ -105,6 +106,7 @@ def _held_errors(kind: str, spec: Plain) -> Errors:
 def _capacity_errors(capacity: Plain | None) -> Errors:
     path = "spec.capacity"
     errors: Errors = [] if capacity else [required(path)]
+    # The message repeats the error of a missing capacity, as in kube-apiserver.
     if set(capacity or {}) != {"storage"}:
         errors.append(unsupported(path, shown_map(capacity), ("storage",)))
     for name, value in (capacity or {}).items():
@@ -155,6 +157,7 @@ def volume_warnings(obj: Plain) -> list[str]:
 
 def _prepare_volume(volume: Plain, _allocate: Allocator) -> None:
     protect(volume, "kubernetes.io/pv-protection")
+    # The phase of a new volume begins with the volume.
     since = metadata(volume).get("creationTimestamp")
     volume["status"] = {"phase": "Pending"}
     if since:
@@ -165,6 +168,7 @@ def stamp_phase(new: Plain, old: Plain, allocate: Allocator) -> None:
     """Write down when the phase of a volume changed, if the writer does not."""
     after, before, field = new.setdefault("status", {}), part(old, "status"), "lastPhaseTransitionTime"
     if after.get("phase") != before.get("phase"):
+        # A writer that sends another time knows better.
         if after.get(field) in {None, before.get(field)}:
             after[field] = allocate.now()
     elif after.get(field) is None and before.get(field) is not None:

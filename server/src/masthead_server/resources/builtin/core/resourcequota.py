@@ -57,6 +57,7 @@ def quota_errors(quota: Plain) -> Errors:
         # One error for each such resource, all with the same text.
         apart = [name for name in part(spec, "hard") if name in FOR_QUOTAS and name not in _SCOPES[scope]]
         errors += [invalid("spec.scopes", scopes, "unsupported scope applied to resource") for _ in apart]
+    # Scopes are combined with "and", so that these would match nothing.
     for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):
         if pair <= set(scopes):
             errors.append(invalid("spec.scopes", scopes, "conflicting scopes"))
@@ -115,6 +116,7 @@ def quota_status_errors(new: Plain, _old: Plain) -> Errors:
     """Return the errors of the status of a ResourceQuota."""
     errors: Errors = []
     for side in ("hard", "used"):
+        # Sorted, because Go's order of maps is random.
         for name, value in sorted(part(part(new, "status"), side).items()):
             path = f"status.{side}[{name}]"
             errors += quota_name_errors(path, name) + value_errors(path, name, value)
@@ -125,6 +127,7 @@ def quota_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a ResourceQuota."""
     now, then = (words(part(state, "spec"), "scopes") for state in (new, old))
     errors = quota_errors(new)
+    # The scopes decide which objects were counted.
     return errors if set(now) == set(then) else [*errors, invalid("spec.scopes", now, "field is immutable")]
 
 
@@ -145,6 +148,7 @@ def quota_warnings(obj: Plain) -> list[str]:
         if name is None or limit not in hard:
             continue
         requested, most = Quantity(hard[name]), Quantity(hard[limit])
+        # A warning, no error: each of them is valid alone.
         if requested > most:
             found.append(f"ResourceQuota {name} ({requested}) should be less than {limit} ({most})")
     return found

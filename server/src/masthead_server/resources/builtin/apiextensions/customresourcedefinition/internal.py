@@ -75,19 +75,18 @@ class InternalSpec:
         """Return the internal form of a definition's spec."""
         spec = part(definition, "spec")
         sent = [_version(version) for version in items(spec, "versions")]
+        # kube-apiserver's internal type has one place for a value that all versions agree on.
         first = sent[0] if sent else Version({}, None, None, [], [])
         common = {
-            name
-            for name in _HOISTED
-            if all(same(getattr(version_value, name), getattr(first, name)) for version_value in sent)
+            name for name in _HOISTED if all(same(getattr(version, name), getattr(first, name)) for version in sent)
         }
         empty: dict[str, Any] = {"schema": None, "subresources": None, "columns": [], "selectable": []}
         versions = [
             Version(
-                known_version.plain,
-                **{name: empty[name] if name in common else getattr(known_version, name) for name in empty},
+                version.plain,
+                **{name: empty[name] if name in common else getattr(version, name) for name in empty},
             )
-            for known_version in sent
+            for version in sent
         ]
         shared = {name: getattr(first, name) if name in common else empty[name] for name in empty}
         return cls(spec, versions, Version({}, **shared))
@@ -107,6 +106,7 @@ class InternalSpec:
         """Return the schema of a version; None if there is no such version or schema."""
         for other in self.versions:
             if other.name == version:
+                # A version without a schema uses the hoisted one.
                 return other.schema if other.schema is not None else self.shared.schema
         return None
 
@@ -138,7 +138,9 @@ def _set_values(value: object) -> object:
     if isinstance(value, dict):
         plain = cast("Plain", value)
         found = {
-            key: inner_value if key in _VERBATIM else _set_values(inner_value) for key, inner_value in plain.items()
+            # Values of the user, such as defaults, keep their nulls and empty lists.
+            key: inner_value if key in _VERBATIM else _set_values(inner_value)
+            for key, inner_value in plain.items()
         }
         return {key: nested for key, nested in found.items() if not _is_unset(key, nested)}
     if isinstance(value, list):
@@ -198,11 +200,13 @@ def schemas_below(schema: Plain) -> Iterator[Plain]:
     while waiting:
         found = waiting.pop()
         yield found
+        # Reversed, because the last one is taken first: errors come in the order of the schema.
         waiting += reversed(children(found))
 
 
 def children(schema: Plain) -> list[Plain]:
     """Return the schemas that stand directly within one."""
+    # Most schemas are leaves, and a large definition has a hundred thousand of them.
     if schema.keys().isdisjoint(_CONTAINERS):
         return []
     listed: object = schema.get("items")

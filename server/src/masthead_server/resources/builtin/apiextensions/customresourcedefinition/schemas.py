@@ -108,6 +108,7 @@ class SchemaValidation:
 
     def _check(self, schema: Plain, path: str, scope: _Scope, *, is_root: bool = False) -> None:
         kind = schema.get("type")
+        # A shortcut for leaves, which are most schemas.
         if kind in TYPES and schema.keys() <= _SIMPLE:
             return
         before = len(self.errors)
@@ -122,6 +123,7 @@ class SchemaValidation:
             self._check_list_type(schema, path)
         if schema.get(_RULES):
             self._check_rules(schema, path)
+            # Rules compile only against a schema that is valid itself and below.
             if len(self.errors) == before:
                 self.sound.add(path)
 
@@ -133,6 +135,7 @@ class SchemaValidation:
             self.errors.append(forbidden(f"{path}.default", f"must not be set {scope.no_default}"))
         for name in ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"):
             value = schema.get(name)
+            # Go's pointers tell an empty value from none; its slices and maps do not.
             is_set = value is not None if name in _SET_IF_PRESENT else bool(value)
             if is_set:
                 self.errors.append(forbidden(f"{path}.{name}", f"{name} is not supported"))
@@ -150,6 +153,7 @@ class SchemaValidation:
 
     def _check_properties(self, schema: Plain, path: str, scope: _Scope, *, is_root: bool) -> None:
         properties, values = part(schema, "properties"), schema.get("additionalProperties")
+        # A struct has properties, a map has additionalProperties; pruning needs to know which one it is.
         if values is not None and values is not True and properties:
             why = "additionalProperties and properties are mutual exclusive"
             self.errors.append(forbidden(f"{path}.additionalProperties", why))
@@ -159,6 +163,7 @@ class SchemaValidation:
             if scope.is_meta:
                 below = scope._replace(no_default="inside additionalProperties applying to object metadata")
             self._check(cast("Plain", values), f"{path}.additionalProperties", below)
+        # Embedded objects have kind, apiVersion and metadata, too.
         is_object = is_root or bool(schema.get(_EMBEDDED))
         for name, field in properties.items():
             below = scope
@@ -218,6 +223,7 @@ class SchemaValidation:
 
     def _check_rules(self, schema: Plain, path: str) -> None:
         """Check the rules of a schema, except for their expressions."""
+        # The tree of a schema with unsupported fields cannot be built.
         if not unsupported_problem(schema):
             from masthead._schema.rule_definitions import rule_form_problems
 
@@ -265,6 +271,7 @@ def _map_errors(schema: Plain, path: str) -> Errors:
             errors.append(invalid(f"{path}.{_LIST_KEYS}", keys, why))
         elif properties[key].get("type") in ("array", "object"):
             why = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
+            # The value is "object" for arrays as well, as in kube-apiserver.
             errors.append(invalid(f"{path}.items.properties[{key}].type", "object", why))
         if key in seen:
             errors.append(invalid(f"{path}.{_LIST_KEYS}", keys, "must not contain duplicate entries"))
@@ -289,6 +296,7 @@ def _key_errors(schema: Plain, path: str) -> Errors:
             continue
         at, field = f"{path}.items.properties[{key}]", properties[key]
         why = f"this property is in {_LIST_KEYS}, so it"
+        # An item without its key could not be identified in a merge.
         if key not in needed and field.get("default") is None:
             errors.append(required(f"{at}.default", f"{why} must have a default or be a required property"))
         if field.get("nullable"):
@@ -393,5 +401,6 @@ def unknown_format(schema: Plain) -> str:
     if not name:
         return ""
     kind = text(schema, "type")
+    # go-openapi ignores the dashes of string formats only.
     plain_name = name if kind in {"integer", "number"} else name.replace("-", "")
     return "" if plain_name in _FORMATS.get(kind, ()) else name

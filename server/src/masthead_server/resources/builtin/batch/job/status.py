@@ -68,6 +68,7 @@ def job_status_errors(new: Plain, old: Plain) -> Errors:
     errors += _completion_errors(change) + _condition_errors(change) + _finished_errors(change)
     errors += _index_errors(change) + _pod_errors(change)
     for other in ("Failed", "FailureTarget"):
+        # A job succeeds or fails, never both.
         if {_MET, other} <= change.now:
             errors.append(_clash(f"cannot set {_MET}=True and {other}=true conditions"))
     if change.spec.get("successPolicy") is not None and _MET not in change.now and "Complete" in change.now:
@@ -86,6 +87,7 @@ def _uncounted_errors(uncounted: Plain) -> Errors:
         for at, uid in texts_of(uncounted, field, "status.uncountedTerminatedPods"):
             if not uid:
                 errors.append(invalid(at, uid, "must not be empty"))
+            # A pod counts once, as succeeded or as failed.
             elif uid in seen:
                 errors.append(duplicate(at, uid))
             seen.add(uid)
@@ -113,6 +115,7 @@ def _completion_errors(change: _Change) -> Errors:
 
 def _condition_errors(change: _Change) -> Errors:
     errors: Errors = []
+    # The controller sets the cause first, while pods still terminate, and the end after them.
     for end, cause, also in (("Failed", "FailureTarget", "failedIndexes"), ("Complete", _MET, _MET)):
         if end in change.now and cause not in change.now and change.touches(end, also):
             errors.append(_clash(f"cannot set {end}=True condition without the {cause}=true condition"))
@@ -127,6 +130,7 @@ def _finished_errors(change: _Change) -> Errors:
     # Only what an update changes is checked, so that jobs that finished before stay writable.
     if (status.get("active") or 0) > 0 and (change.ends or change.touches("active")):
         errors.append(invalid("status.active", status["active"], "active>0 is invalid for finished job"))
+    # A suspended job without completions finishes without ever having started.
     is_idle = spec.get("suspend") is True and spec.get("completions") == 0
     if status.get("startTime") is None and not is_idle and (change.ends or change.touches("startTime")):
         errors.append(required("status.startTime", "startTime is required for finished job"))
@@ -160,6 +164,7 @@ def _index_errors(change: _Change) -> Errors:
         why = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
         errors.append(invalid("status.failedIndexes", failed, why))
     if failed and most is not None and (has_new_done or has_new_failed):
+        # By intervals: expanding 100,000 indexes would take too long.
         shared = _first_shared(_intervals(done), _intervals(failed))
         if shared is not None:
             why = f"failedIndexes and completedIndexes overlap at index: {shared}"
@@ -229,6 +234,7 @@ def _pod_errors(change: _Change) -> Errors:
     if terminating > 0 and change.is_finished and (change.ends or change.touches("terminating")):
         why = "terminating>0 is invalid for finished job"
         errors.append(invalid("status.terminating", terminating, why))
+    # Ready pods are a subset of the active ones.
     if ready > (change.after.get("active") or 0) and change.touches("ready", "active"):
         errors.append(invalid("status.ready", ready, "cannot set more ready pods than active"))
     return errors
