@@ -59,6 +59,7 @@ class Catalog:
         """Return a resource by its group, version and plural name; None if it is not served."""
         found = self._resources.get(gvr)
         if found is None and (gvk := self._kinds.get(gvr)) is not None:
+            # Made on first use: most servers serve a few of some two hundred built-in resources.
             found = self._resources[gvr] = ServedResource.builtin(
                 scheme.object_class(gvk), description_of(gvr.group, gvr.resource)
             )
@@ -159,6 +160,7 @@ class Catalog:
         self.generation += 1
         self._group_generations[group] = self.generation
         versions = {*self.versions(group), added} - {"", removed}
+        # A group without resources disappears from discovery.
         if not versions:
             self._versions.pop(group, None)
             self._custom_groups = [custom_group for custom_group in self._custom_groups if custom_group != group]

@@ -189,11 +189,12 @@ class GoStruct:
             if self._is_omitted(wire) or (self._is_body and wire == "metadata"):
                 continue
             is_null = self._facts(wire).is_pointer
+            # A struct has no constant zero: it has the zeros of its fields.
             found.append((wire, None if is_null else value if isinstance(value, GoStruct) else value.zero))
         return tuple(found)
 
     @functools.cached_property
-    def _find_omitted(self) -> frozenset[str]:
+    def _omissible(self) -> frozenset[str]:
         """What Go leaves out when it is empty or zero, or writes as null: not pointers, and not structs."""
         return frozenset(
             wire
@@ -232,7 +233,7 @@ class GoStruct:
             if value is not None:
                 decoding.add_mismatch(value, owner, self.go_type)
             value = {}
-        fields, simple, dropped = self.fields, self._simple, self._find_omitted
+        fields, simple, dropped = self.fields, self._simple, self._omissible
         steps, path, name = self.steps, decoding.path, self.name
         cleaned: Plain = {}
         for key, item in cast("dict[str, object]", value).items():
@@ -248,6 +249,7 @@ class GoStruct:
                 path.append(steps[key])
                 made = field.clean(item, decoding, name)
                 path.pop()
+                # After cleaning: a list of nulls, say, may have become empty.
                 if made or key not in dropped:
                     cleaned[key] = made
         for key, zero in self._always:
@@ -280,6 +282,7 @@ class _JSONSchemaOr:
             return self._decode_nested(self._others, cast("object", value), decoding, owner) or None
         if self._others is None:
             if not isinstance(value, bool):
+                # additionalProperties, which is the only field of this type without lists.
                 raise Mismatch("boolean or JSON schema expected")
             return value
         return None
@@ -311,6 +314,7 @@ class GoDecoder:
             Mismatch: If a value is not of its field's type.
         """
         decoding = Decoding()
+        # The request has checked kind and apiVersion, and the stored object has neither.
         rest = {key: value for key, value in body.items() if key not in _TYPE_META}
         cleaned = self.root.clean(rest, decoding, "")
         if decoding.mismatch:
@@ -342,6 +346,7 @@ def _package_of(cls: ApiType) -> str:
 
 def _integer_of(schema: Schema | None) -> Integer:
     """The type of the integers in a field; only those of Kubernetes' own types may be narrower than 64 bits."""
+    # The format of a list or map is that of its innermost items.
     while schema is not None and not schema.format:
         inner = schema.additional_properties
         schema = schema.items or (inner if isinstance(inner, Schema) else None)

@@ -71,6 +71,7 @@ class Format:
 
     def __call__(self, value: str) -> list[str]:
         """Say everything that is wrong with a value."""
+        # One match decides nearly all values.
         if len(value) * 4 <= self.limit and self.matches(value):
             return []
         return self.too_long(value) + ([] if self.matches(value) else [self.mismatch])

@@ -65,6 +65,7 @@ def decode(request: ApiRequest, decoder: Decoder, options: WriteOptions, *, olde
     body = _read(request, sent_as, gvk.kind, gvk.api_version, older)
 
     def refuse(found: Plain, problem: str) -> StatusFailure:
+        # Python's decoder has lost how a number was written, which Go's message repeats.
         if _NUMBER in problem and sent_as == JSON_TYPE:
             exact = _exact_problem(request, decoder)
             # With duplicate keys, it may be about another value.
@@ -105,6 +106,7 @@ def drop_unknown(
         raise refuse(body, str(error)) from None
     if options.field_validation != "Ignore":
         problems = [*problems, *(f"unknown field {quoted(path)}" for path in unknown)]
+        # All problems make one refusal, where Warn gives one warning for each.
         if problems and options.field_validation == "Strict":
             raise refuse(body, f"strict decoding error: {', '.join(problems)}")
         options.warnings.extend(problems)
@@ -263,6 +265,7 @@ def _merge_duplicates(request: ApiRequest, body: Plain, decoder: Decoder) -> tup
     pairs = pairs_of(request.body, body)
     if pairs is None:
         return body, []
+    # Go's structs merge duplicate objects field by field; maps and unstructured objects do not.
     if isinstance(decoder, KindDecoder):
         from masthead_server.resources.go_merge import merge_duplicates
 

@@ -54,6 +54,7 @@ def delete(
         # A deletion is about metadata alone, and so the object is not converted.
         served = cluster.catalog.stored_in(served.table) or served
     found = served.load(record)
+    # Without these the cluster could not work, and nothing would create them again.
     if served.table == "namespaces" and name in _IMMORTAL:
         message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"
         raise StatusFailure(403, "Forbidden", message, details=details_of(name, "", "namespaces"))
@@ -107,6 +108,7 @@ def _delete_object(
         meta["finalizers"] = wanted
         if not wanted:
             del meta["finalizers"]
+    # Neither a kubelet nor a controller has to act first.
     if grace is None and not wanted:
         return _remove(cluster, served, record, found, options)
     # Only finalizers hold the object, for which no grace period is waited.
@@ -209,6 +211,7 @@ def _mark(cluster: ClusterState, meta: Plain, grace: int | None) -> None:
     meta["deletionTimestamp"] = stamp(when)
     if grace is not None:
         meta["deletionGracePeriodSeconds"] = grace
+    # The deletion mark is a change of the desired state.
     if meta.get("generation"):
         meta["generation"] += 1
 

@@ -78,6 +78,7 @@ class Discovery:
     def describe(self, request: ApiRequest) -> ApiResponse | None:
         """Respond to a request about the server itself; None if the path is about something else."""
         self._drop_outdated()
+        # kube-apiserver answers with or without the final slash.
         path = request.path.rstrip("/") or "/"
         if path in _HEALTH or path in _CHECKS:
             return ApiResponse(200, b"ok", "text/plain; charset=utf-8")
@@ -104,10 +105,12 @@ class Discovery:
         version = _aggregated_version(request.headers.get("accept", ""))
         if not version:
             return json_response(200, _api_versions(request) if path == "/api" else self._group_list())
+        # Both versions are requested: older clients do not know v2.
         if (path, version) not in self._aggregated:
             self._aggregated[path, version] = self._aggregate(path, version)
         body, etag = self._aggregated[path, version]
         headers = (("ETag", etag), ("Vary", "Accept"), ("Cache-Control", "public"))
+        # kubectl and controllers poll discovery; most polls find nothing new.
         if request.headers.get("if-none-match", "").strip() == etag:
             return ApiResponse(304, b"", _AGGREGATED.format(version), headers)
         return ApiResponse(200, body + b"\n", _AGGREGATED.format(version), headers)
@@ -149,6 +152,7 @@ class Discovery:
             **({"apiVersion": "v1"} if group else {}),
             "groupVersion": api_version,
         }
+        # Built-in resources are sorted with their subresources; those of definitions stay together.
         if group in scheme.VERSIONS:
             resources.sort(key=lambda each: each["name"])
         return msgspec.json.encode({**head, "resources": resources})
@@ -203,7 +207,7 @@ def _aggregated_version(accept: str) -> str:
     The aggregated form is preferred, whatever its position in the Accept header.
     """
     for clause in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
-        media_type, *parameters = (known_parameter.strip() for known_parameter in clause.split(";"))
+        media_type, *parameters = (word.strip() for word in clause.split(";"))
         if media_type not in {"application/json", "*/*"}:
             continue
         pairs = (parameter.partition("=") for parameter in parameters)
@@ -247,6 +251,7 @@ def _subresource(served: ServedResource, part: Subresource) -> Plain:
         "singularName": "",
         "namespaced": served.is_namespaced,
     }
+    # Only a kind of another group, such as Scale, is qualified.
     if (part.kind.group, part.kind.version) != (served.group, served.version):
         found |= {"group": part.kind.group, "version": part.kind.version}
     return {**found, "kind": part.kind.kind, "verbs": list(part.verbs)}

@@ -110,11 +110,13 @@ class SelectionPredicate:
 
     def matches(self, record: Record) -> bool:
         """Tell whether it selects an object."""
+        # The cheapest check first; labels are decoded once for each record.
         if not record.key.startswith(self.prefix):
             return False
         if self._shard is not None and not self._is_in_shard(record, self._shard):
             return False
         if not self._labels.is_empty:
+            # Cached on the record, because many watches match the same write.
             if record.labels is None:
                 record.labels = _read_labels(b"{" + record.value).metadata.labels
             if not self._labels.matches(record.labels):

@@ -151,11 +151,13 @@ async def _rescale(
 
     async def rescale(found: Plain) -> Plain:
         before, meta = view.read_for_update(found), metadata(found)
+        # The scale shares the object's field managers: an owner of replicas is an owner in both.
         entries = ScaleEntries(served, meta.pop("managedFields", []))
         metadata(before)["managedFields"] = entries.of_scale()
         scale = await change(before)
         if not is_apply:
             scale_manager().update(before, scale, context.manager or "", context.cluster.now())
+        # Without owners the field is absent, not empty.
         if of_parent := entries.of_parent(metadata(scale).get("managedFields") or []):
             meta["managedFields"] = of_parent
         view.set_replicas(found, part(scale, "spec").get("replicas", 0))
@@ -188,6 +190,7 @@ async def _bind(context: WriteContext, body: Plain) -> ApiResponse:
         raise StatusFailure(500, "", str(required("target.name")))
 
     async def bound(found: Plain) -> Plain:
+        # In the change, so that two schedulers cannot bind one pod.
         current = part(found, "spec").get("nodeName")
         if current:
             problem = f"pod {name} is already assigned to node {current!r}".replace("'", '"')
@@ -222,6 +225,7 @@ async def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
         spec["expirationSeconds"] = 3600
     _check_lifetime(spec["expirationSeconds"])
     expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])
+    # The claims are real, the signature is not: nothing here could verify one.
     subject = f"system:serviceaccount:{namespace}:{name}"
     claims = msgspec.json.encode({"sub": subject, "exp": int(expires.timestamp())})
     pieces = [b'{"alg":"none"}', claims, secrets.token_bytes(16)]

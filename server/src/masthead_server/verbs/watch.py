@@ -230,6 +230,7 @@ class Watcher:
     def _on_write(self) -> None:
         self._wake.set()
         self._pending_writes += 1
+        # An idle watch has read everything, so that its counter only awaits the next turn of the loop.
         if self._pending_writes > self._limits.backlog and not self._is_idle:
             self._close()
             self._abort_later()
@@ -263,9 +264,11 @@ class Watcher:
         """The next chunk of events; empty if nothing is pending, or if the client fell too far behind."""
         if self._is_closed:
             return b""
+        # Compaction has dropped events that this client has not seen; it has to list again.
         if self._table.dropped > self.cursor:
             self._close()
             return b""
+        # After `end`, later writes belong to the next watch.
         newest = self._storage.revision if self._until is None else self._until
         if self._converted is not None:
             newest = min(newest, self._converted)

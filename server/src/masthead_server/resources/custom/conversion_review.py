@@ -88,6 +88,7 @@ class ConversionRequest:
             ConversionError: If the response is invalid, or is a refusal.
         """
         converted = self._read_objects(self._response(body))
+        # Objects are matched by position, so that a missing one would shift all others.
         if len(converted) != len(self.objects):
             raise ConversionError(f"{self._subject} returned {len(converted)} objects, expected {len(self.objects)}")
         return [self._accept(*item) for item in zip(self.objects, converted, strict=True)]
@@ -116,6 +117,7 @@ class ConversionRequest:
         result = part(response, "result")
         if text(result, "status") != "Success":
             status = f"response.result.status was '{text(result, 'status')}', not 'Success'"
+            # The webhook's own message is the most useful one.
             raise self.failure(text(result, "message") or status)
         return items(response, "convertedObjects")
 
@@ -141,6 +143,7 @@ class ConversionRequest:
         for field in ("labels", "annotations"):
             if after.get(field) is None:
                 continue
+            # A webhook may change labels and annotations, the usual place for fields that a version lacks.
             if problem := _map_problem(field, after[field], before.get(field)):
                 raise ConversionError(f"{self._subject} returned invalid metadata: {problem}")
             restored[field] = after[field]
@@ -154,9 +157,11 @@ def _map_problem(field: str, value: object, before: object) -> str:
     for key, nested in found.items():
         if not isinstance(nested, str):
             return f"metadata.{field}[{key}] must be a string, but is {_go_type(nested)} in converted object"
+    # Unchanged values were validated when they were written.
     if found == before:
         return ""
     errors: list[FieldError] = create_errors({"metadata": {"name": "a", field: found}}, _STRATEGY, namespaced=False)
+    # Go aggregates errors, and drops repeated messages.
     messages = list(dict.fromkeys(map(str, errors)))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else ""
 

@@ -118,6 +118,7 @@ class DefinitionVersion:
         """The warning that every request to this version gets; empty if it is not deprecated."""
         if not self.is_deprecated:
             return ""
+        # An empty text is a warning, too, and suppresses the default one.
         if isinstance(self._own_warning, str):
             return self._own_warning
         group, kind = self.definition.group, self.definition.requested_kind
@@ -163,6 +164,7 @@ class Definition:
         self.is_established: bool = is_condition_true(plain, ESTABLISHED)
         self.is_servable: bool = self.is_established or is_condition_true(plain, NAMES_ACCEPTED)
         """Whether requests for its objects are served: its names were accepted, now or in the past."""
+        # The condition rather than the deletion timestamp: it is what discovery and admission follow.
         self.is_terminating: bool = is_condition_true(plain, TERMINATING)
         self.versions: dict[str, DefinitionVersion] = {
             text(version, "name"): DefinitionVersion(self, version) for version in items(spec, "versions")
@@ -197,6 +199,7 @@ def _alternatives(schema: Schema) -> int:
     own = [*schema.all_of, *schema.any_of, *schema.one_of]
     if schema.not_ is not None:
         own.append(schema.not_)
+    # An upper bound: a value is checked against all of them in the worst case.
     return len(own) + sum(map(_alternatives, (*own, *schema.children())))
 
 

@@ -80,6 +80,7 @@ def coerce_embedded(value: object, schema: Schema, *, drops_invalid: bool = Fals
             if name in found and not isinstance(found[name], str):
                 if not drops_invalid:
                     raise Mismatch(str(invalid(_child(path, name), sorted_keys(found[name]), "must be a string")))
+                # A stored object must stay readable after its schema has changed.
                 del found[name]
         if _METADATA not in found:
             return
@@ -124,6 +125,7 @@ def _visit(value: object, schema: Schema, path: str, visit: _Visit) -> None:
             visit(found, path)
         values = schema.additional_properties
         for key, nested in found.items():
+            # Scalars cannot contain an embedded object, and are most values.
             if not isinstance(nested, dict | list):
                 continue
             if key in schema.properties:
@@ -144,6 +146,7 @@ def _version_errors(path: str, value: object) -> list[FieldError]:
         return [invalid(path, value, "must be a string")]
     if not value:
         return [invalid(path, value, "must not be empty")]
+    # Go's parser of versions accepts any group and version with one slash.
     if value.count("/") > 1:
         return [invalid(path, value, f"unexpected GroupVersion string: {value}")]
     return []
@@ -170,6 +173,7 @@ def _metadata_errors(path: str, value: object) -> list[FieldError]:
         return [invalid(path, value, str(problem))]
     # A name is not required here, and so one is put in its place.
     named: dict[str, Any] = {**found, "name": text(found, "name") or "fakename"}
+    # An embedded object may be namespaced or not; its metadata tells.
     errors = create_errors({_METADATA: named}, _EMBEDDED, namespaced=bool(text(found, "namespace")))
     return [_prefix_path(error, path) for error in errors]
 

@@ -178,7 +178,7 @@ def _count_indexes(text_: str, completions: int) -> int:
     total, last = 0, None
     for interval in text_.split(",") if text_ else ():
         first, end = _interval(interval, completions)
-        # Intervals must not touch in reverse, or an index would count twice.
+        # Intervals must rise, or an index could count twice.
         if last is not None and last >= first:
             raise ValueError(f"non-increasing order, previous: {last}, current: {first}")
         total += end - first + 1
