@@ -8,7 +8,7 @@
 | `walk`, `redacted_repr` | how they are compared, encoded and printed |
 | `kinds`, `field_decoder`, `object`, `unstructured` | objects and lists, typed and unstructured |
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; merge rules of fields |
-| `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml`, `quoting`, `go_duration` | small grammars |
+| `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml`, `quoting`, `go_duration` | grammars |
 | `plain` | access to plain data of any shape |
 | `secret`, `locks` | values that reprs and tracebacks do not show; locks that survive a fork |
 | `tls`, `green_threads`, `daemon_executor` | TLS contexts; detection of gevent and eventlet; daemon threads |

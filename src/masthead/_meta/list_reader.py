@@ -55,7 +55,6 @@ class ListReader(Generic[L]):
         self._between = b""
         self._rest = b""
         self._searched = 0
-        # Only cuts that fail in a row count.
         self._attempts = 0
         self._pieces: list[bytes] = []
         self._is_usual = True
@@ -130,6 +129,7 @@ class ListReader(Generic[L]):
                 return False
             error.value = piece
             self._items.append(error)
+        # Only cuts that fail in a row count.
         self._attempts = 0
         return True
 

@@ -32,7 +32,7 @@ def _status(node: Plain) -> str:
 def _roles(node: Plain) -> str:
     roles: set[str] = set()
     for key, value in labels(part(node, "metadata"), "labels").items():
-        # The role is in the key; the other label has it in its value.
+        # One label has the role in its key, the other in its value.
         if key.startswith(_ROLE_PREFIX):
             roles.add(key.removeprefix(_ROLE_PREFIX))
         elif key == _ROLE:
