@@ -308,10 +308,13 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "        @in_virtual_time\n": "",
     "\n\n    Attributes:\n        manager: The manager.\n        client: The client of its controllers.\n    ": "",
     "Environment(app)": "BlockingEnvironment(app)",
-    "In virtual time (`masthead.testing.in_virtual_time`) hours pass in milliseconds, and every requeue, retry and timer\n"
-    "    runs at its time; so does every renewal of a lease, 1,800 an hour, which ``leader_election=False`` avoids. On any\n"
+    "In virtual time (`masthead.testing.in_virtual_time`) hours pass in milliseconds, and every requeue, retry and "
+    "timer\n"
+    "    runs at its time; so does every renewal of a lease, 1,800 an hour, which ``leader_election=False`` avoids. "
+    "On any\n"
     "    other event loop time passes as usual; there, `advance` refuses to wait for more than a few seconds.": (
-        "Server and managers run in a thread, in virtual time: it passes only in `wait_for_idle` and `advance`. With a\n"
+        "Server and managers run in a thread, in virtual time: it passes only in `wait_for_idle` and `advance`. With "
+        "a\n"
         "    `config`, time is real."
     ),
     (
@@ -325,32 +328,44 @@ _SENTENCES: Final[Mapping[str, str]] = {
         '                print("one step")'
     ),
     (
-        "The work runs only while the lease is held. When it cannot be renewed for `renew_deadline` seconds, the work is\n"
-        "        cancelled; it has until the end of `lease_duration` to stop before another replica may lead. The lease is\n"
-        "        released after the work has ended, and renewed until then. That holds if clocks run at rates that differ by less\n"
-        "        than `lease_duration` / `renew_deadline`, and if the work stops when it is cancelled. A process that is paused\n"
+        "The work runs only while the lease is held. When it cannot be renewed for `renew_deadline` seconds, the "
+        "work is\n"
+        "        cancelled; it has until the end of `lease_duration` to stop before another replica may lead. The "
+        "lease is\n"
+        "        released after the work has ended, and renewed until then. That holds if clocks run at rates that "
+        "differ by less\n"
+        "        than `lease_duration` / `renew_deadline`, and if the work stops when it is cancelled. A process "
+        "that is paused\n"
         "        cannot stop; `Leadership.check` and the fencing token are for that."
     ): (
-        "The work is called only while the lease is held. A thread cannot be cancelled: when the lease cannot be renewed\n"
-        "        for `renew_deadline` seconds, its `Leadership` ends, and the work has until the end of `lease_duration` to return\n"
-        "        before another replica may lead. The lease is released after the work has returned, and renewed until then. That\n"
-        "        holds if clocks run at rates that differ by less than `lease_duration` / `renew_deadline`, and if the work\n"
+        "The work is called only while the lease is held. A thread cannot be cancelled: when the lease cannot be "
+        "renewed\n"
+        "        for `renew_deadline` seconds, its `Leadership` ends, and the work has until the end of "
+        "`lease_duration` to return\n"
+        "        before another replica may lead. The lease is released after the work has returned, and renewed "
+        "until then. That\n"
+        "        holds if clocks run at rates that differ by less than `lease_duration` / `renew_deadline`, and if "
+        "the work\n"
         "        watches its leadership. `Leadership.check` and the fencing token are for processes that may be paused."
     ),
     ("Threads: belongs to one event loop; its properties and `health_check` may be used from any thread."): (
         "Threads: may be shared by any number of threads; one of them runs it."
     ),
     (
-        "Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. Their\n"
+        "Callbacks are called one after the other on the event loop, and awaited if they are coroutine functions. "
+        "Their\n"
         "        errors are logged, and do not affect the election."
     ): (
-        "Callbacks are called one after the other, in another thread than the work. Their errors are logged, and do not\n"
+        "Callbacks are called one after the other, in another thread than the work. Their errors are logged, and do "
+        "not\n"
         "        affect the election."
     ),
-    "Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled `get`\n"
+    "Threads: `get`, `drain` and iteration belong to one event loop, all other methods to any thread. A cancelled "
+    "`get`\n"
     "    takes no key, except through `asyncio.wait_for` of Python 3.11, which may lose the result: use `timeout` or\n"
     "    `asyncio.timeout`.": (
-        "Threads: any thread may call all methods, but no signal handler, which could interrupt a thread that holds the\n"
+        "Threads: any thread may call all methods, but no signal handler, which could interrupt a thread that holds "
+        "the\n"
         "    queue's lock."
     ),
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
@@ -363,7 +378,8 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "An informer belongs to the event loop that starts it; its store may be read from any thread.": (
         "Any number of threads may use it at the same time. Each handler is called in its own thread, and may block;\n"
-        "    indexers, transforms and error handlers are called on the client's event loop, and must neither block nor call\n"
+        "    indexers, transforms and error handlers are called on the client's event loop, and must neither block "
+        "nor call\n"
         "    the client."
     ),
 }
