@@ -458,12 +458,14 @@ class ReconcileContext(Generic[T]):
 
 async def begin_finalize(context: ReconcileContext[Any], finalizer: str) -> bool:
     """Begin `ReconcileContext.finalize`, and return whether to clean up. Both façades call it on the event loop."""
-    return await context._finalization.begin(finalizer)  # noqa: SLF001
+    finalization = context._finalization  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return await finalization.begin(finalizer)
 
 
 async def end_finalize(context: ReconcileContext[Any], finalizer: str, *, is_cleaned: bool) -> bool:
     """End `ReconcileContext.finalize`, and return whether the object is being deleted, or was deleted."""
-    return await context._finalization.end(finalizer, is_cleaned=is_cleaned)  # noqa: SLF001
+    finalization = context._finalization  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return await finalization.end(finalizer, is_cleaned=is_cleaned)
 
 
 def _status_subresource(obj: Object) -> str:

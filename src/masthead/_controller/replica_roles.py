@@ -27,15 +27,17 @@ __all__ = ["ElectedReplica", "ReplicaRole", "ShardedReplica", "make_elector", "m
 
 
 class ReplicaRole:
-    """The role of the only replica: it always runs its controllers.
+    """The role of the only replica: it always runs its controllers."""
 
-    Attributes:
-        elector: The leader election, if any.
-        shards: The replica's share of the objects, if it has one.
-    """
+    @property
+    def elector(self) -> LeaderElector | None:
+        """The leader election, if any."""
+        return None
 
-    elector: LeaderElector | None = None
-    shards: ShardedRun | None = None
+    @property
+    def shards(self) -> ShardedRun | None:
+        """The replica's share of the objects, if it has one."""
+        return None
 
     @property
     def health_checks(self) -> dict[str, Callable[[], object]]:
@@ -60,7 +62,12 @@ class ElectedReplica(ReplicaRole):
     """The role of a candidate: it runs its controllers while it leads."""
 
     def __init__(self, elector: LeaderElector) -> None:
-        self.elector: LeaderElector = elector
+        self._elector = elector
+
+    @property
+    def elector(self) -> LeaderElector:
+        """The leader election."""
+        return self._elector
 
     @property
     def health_checks(self) -> dict[str, Callable[[], object]]:
@@ -90,7 +97,12 @@ class ShardedReplica(ReplicaRole):
     """The role of a group member: it runs its controllers for its share of the objects."""
 
     def __init__(self, shards: ShardedRun) -> None:
-        self.shards: ShardedRun = shards
+        self._shards = shards
+
+    @property
+    def shards(self) -> ShardedRun:
+        """The replica's share of the objects."""
+        return self._shards
 
     @property
     def member(self) -> ShardMember:
