@@ -86,7 +86,7 @@ class CallCounter:
         """Count from zero, once no thread makes calls."""
         self._is_counting = True
         self.wait_until_idle()
-        self.functions = Counter()
+        self.functions = Counter[str]()
 
     def stop(self) -> None:
         """Stop counting; later calls do not count."""
@@ -165,7 +165,7 @@ def measure(counter: CallCounter, run_once: Callable[[int], None], *, until_idle
     counter.stop()
     for number in range(WARM_UP):
         run_once(number)
-    counts = []
+    counts: list[Counter[str]] = []
     for number in range(WARM_UP, WARM_UP + MEASURED):
         counter.start()
         run_once(number)
@@ -274,7 +274,7 @@ def count_all() -> dict[str, list[Counter[str]]]:
 
 def main() -> int:
     """Print the table; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--functions", choices=CEILINGS, help="list the functions of this path, too")
     listed = parser.parse_args().functions
     counts = count_all()
