@@ -153,6 +153,7 @@ class Strategy:
         A write to the status never raises it, and must not ask; a write through another subresource,
         such as scale, counts like any other.
         """
+        # Objects that were stored before their kind had generations start at 0.
         before = part(old, "metadata").get("generation")
         generation = before if isinstance(before, int) else 0
         return generation + any(_differs(path, new, old) for path in self.watches)
@@ -160,6 +161,7 @@ class Strategy:
 
 def _differs(path: str, new: Plain, old: Plain) -> bool:
     """Whether what lies at a path differs."""
+    # The status is no reason: the stored one is in both objects by now.
     if path == EVERYTHING:
         return not alike(_without_metadata(new), _without_metadata(old))
     if path == EVERY_VALUE:
@@ -177,6 +179,7 @@ def _without_metadata(obj: Plain) -> Plain:
 
 def alike(new: object, old: object) -> bool:
     """Compare as the server does: an empty list is as good as none."""
+    # Nearly all parts of an update are equal, and Python compares them in C.
     if new == old:
         return True
     if isinstance(new, dict) and isinstance(old, dict):

@@ -55,6 +55,7 @@ def _hook_errors(hook: Plain, path: str) -> Errors:
     errors += known_or_nothing(f"{path}.failurePolicy", hook.get("failurePolicy"), ("Fail", "Ignore"))
     errors += known_or_nothing(f"{path}.matchPolicy", hook.get("matchPolicy"), ("Equivalent", "Exact"))
     effects = hook.get("sideEffects")
+    # There is no default: dry runs must know whether they may call the webhook.
     if effects is None:
         why = f"must specify one of {', '.join(_SIDE_EFFECTS)}"
         errors.append(required(f"{path}.sideEffects", why))
@@ -77,6 +78,7 @@ def _name_errors(name: str, path: str) -> Errors:
         return [required(path)]
     if problems := names.SUBDOMAIN(name):
         return [invalid(path, name, ",".join(problems))]
+    # Names are global, so that they need the domain of their owner.
     if name.count(".") < 2:
         why = "should be a domain with at least three segments separated by dots"
         return [invalid(path, name, why)]
@@ -102,6 +104,7 @@ def _rule_errors(rule: Plain, path: str) -> Errors:
 def _wildcard_errors(values: list[str], path: str, noun: str) -> Errors:
     if not values:
         return [required(path)]
+    # The others would be redundant, and hide a mistake.
     if len(values) > 1 and "*" in values:
         return [invalid(path, values, f"if '*' is present, must not specify other {noun}")]
     return []
@@ -138,6 +141,7 @@ def _resource_errors(resources: list[str], path: str) -> Errors:
 
 def _client_errors(client: Plain, path: str) -> Errors:
     url, service = client.get("url"), client.get("service")
+    # Neither or both.
     if (url is None) == (service is None):
         return [required(path, "exactly one of url or service is required")]
     if url is not None:

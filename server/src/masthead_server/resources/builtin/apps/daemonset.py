@@ -86,6 +86,7 @@ def change_warnings(new: Plain, old: Plain) -> list[str]:
     def generation(obj: Plain) -> object:
         return part(part(obj, "metadata"), "annotations").get(_DAEMONS_GENERATION)
 
+    # A new number means a new template; the warnings of an old one were given before.
     return template_warnings_of(new) if generation(new) != generation(old) else []
 
 
@@ -114,6 +115,7 @@ def _prepare_daemon_set(daemon_set: Plain, _allocate: Allocator) -> None:
 
 
 def _carry_daemon_set(new: Plain, old: Plain) -> None:
+    # The server counts; a number that the client sends is ignored.
     changed = not alike(part(new, "spec").get("template"), part(old, "spec").get("template"))
     _count_template(new, _template_number(old) + changed)
 

@@ -44,6 +44,7 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
         errors.append(forbidden("spec", f"{why}\n{difference(inner('ClaimSpec', then), inner('ClaimSpec', now))}"))
     sizes = [amount(part(part(state, "resources"), "requests").get("storage")) for state in (after, before)]
     held = amount(part(part(old, "status"), "capacity").get("storage"))
+    # A failed expansion may be reduced again, but volumes never shrink.
     if sizes[0] < sizes[1] and sizes[0] <= held:
         why = "field can not be less than status.capacity"
         errors.append(forbidden("spec.resources.requests.storage", why))
@@ -132,6 +133,7 @@ def _default_class(allocate: Allocator) -> str:
         for storageclass in allocate.listed("storage.k8s.io", "storageclasses")
         if any(part(metadata(storageclass), "annotations").get(key) == "true" for key in _DEFAULT_CLASS)
     ]
+    # Sorts are stable: the newest class comes first, and of equally old ones the first by name.
     ranked = sorted(marked, key=lambda meta: text(meta, "name"))
     ranked.sort(key=lambda meta: text(meta, "creationTimestamp"), reverse=True)
     return text(ranked[0], "name") if ranked else ""
@@ -145,6 +147,7 @@ def _pair_sources(claim: Plain) -> None:
     spec = part(claim, "spec")
     source = part(spec, "dataSource")
     known = (text(source, "apiGroup"), text(source, "kind")) in _OLD_SOURCES
+    # dataSource silently drops kinds that it has never supported.
     if source and not known and spec.get("dataSourceRef") is None:
         del spec["dataSource"]
     one, other = spec.get("dataSource"), spec.get("dataSourceRef")
@@ -158,6 +161,7 @@ def _pair_sources(claim: Plain) -> None:
 def _prepare_claim(claim: Plain, allocate: Allocator) -> None:
     spec = claim["spec"]
     annotated = part(metadata(claim), "annotations").get("volume.beta.kubernetes.io/storage-class")
+    # An empty class is a choice: no dynamic provisioning.
     if spec.get("storageClassName") is None and annotated is None:
         name = _default_class(allocate)
         if name:

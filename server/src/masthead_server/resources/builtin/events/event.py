@@ -27,6 +27,7 @@ def _series_errors(event: Plain) -> Errors:
     errors: Errors = []
     if event.get("series") is not None:
         series = part(event, "series")
+        # One event is no series.
         if (series.get("count") or 0) < 2:
             errors.append(invalid("series.count", "", "should be at least 2"))
         if not series.get("lastObservedTime"):
@@ -67,9 +68,11 @@ _STRUCTS: Final = {
 def strict_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of an Event."""
     errors = event_errors(new, _NEW_CONTROLLER)
+    # Series are the only part that a reporter updates.
     if new.get("series") != old.get("series"):
         errors += _series_errors(new)
     for field in _FIXED:
+        # Messages name most fields as the stored object does, not as the client's version.
         name = _NEW_CONTROLLER if field == CONTROLLER else field
         if not same(new.get(field), old.get(field)):
             struct = _STRUCTS.get(field)
@@ -124,6 +127,7 @@ def _rename(event: Plain, names: Iterable[tuple[str, str, object]]) -> Plain:
     made: Plain = {name: event[name] for name in ("kind", "apiVersion", "metadata") if name in event}
     for old, new, empty in names:
         value = event.get(old)
+        # Go's zero values; empty structs and null times are written by the table.
         if value not in (None, "", 0):
             made[new] = value
         elif empty is not _OMIT:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 def _fill_policy_types(spec: Plain) -> None:
     if not spec.get("policyTypes"):
+        # Ingress is always isolated; egress only if there are rules for it.
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 

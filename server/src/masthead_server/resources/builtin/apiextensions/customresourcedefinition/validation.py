@@ -52,6 +52,7 @@ def definition_changes(new: Plain, old: Plain) -> Errors:
     spec, before = part(new, "spec"), part(old, "spec")
     ratchet = Ratchet(old)
     fixed: Errors = []
+    # Before, no object can exist that another scope or kind would lose.
     if ratchet.is_established:
         fixed += immutable("spec.scope", text(spec, "scope"), text(before, "scope"))
         fixed += _immutable_name("kind", spec, before)
@@ -75,6 +76,7 @@ def _errors(definition: Plain, spec: InternalSpec, ratchet: Ratchet, fixed: Erro
     errors += _name_errors(part(status, "acceptedNames"), "status.acceptedNames")
     errors += _stored_version_errors(status.get("storedVersions"), spec)
     errors += approval_errors(definition, old)
+    # A stored definition may keep the setting, which v1beta1 allowed; no new one may get it.
     if spec.preserves_unknown and not ratchet.preserves_unknown:
         why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         errors.append(invalid("spec.preserveUnknownFields", True, why))
@@ -89,6 +91,7 @@ def _spec_errors(spec: InternalSpec, ratchet: Ratchet) -> Errors:
         errors.append(not_supported("spec.scope", scope, _SCOPES) if scope else required("spec.scope"))
     errors += _missing_schema_errors(spec, ratchet)
     reports = spec_reports(spec)
+    # Without pruning, defaults could not be told from unknown fields.
     has_defaults = any(report.has_defaults for report in reports)
     if has_defaults and spec.preserves_unknown:
         why = "must be false in order to use defaults in the schema"
@@ -120,6 +123,7 @@ def _group_errors(group: str) -> Errors:
 
 
 def _missing_schema_errors(spec: InternalSpec, ratchet: Ratchet) -> Errors:
+    # A schema that all versions share is hoisted, and no version lacks it.
     if spec.shared.schema is not None:
         return []
     missing = [(index, version) for index, version in enumerate(spec.versions) if version.schema is None]
@@ -140,6 +144,7 @@ def _version_errors(
     """Return the errors of what one version has for itself."""
     errors = deprecation_errors(version.plain, path)
     if version.schema is not None:
+        # Subresources are hoisted as well, independently of the schema.
         subresources = version.subresources if _has_own_subresources(spec) else spec.shared.subresources
         errors += schema_errors(
             version.schema,
@@ -163,6 +168,7 @@ def _selectable_errors(version: Version, spec: InternalSpec, path: str, ratchet:
     if version.schema is None:
         if is_shared:
             return [invalid(at, "", "may only be set when validations.schema is included")]
+        # kube-apiserver's message says the opposite of what it means.
         why = "may only be set when `version.schema.openAPIV3Schema` is not included"
         return [invalid(at, "", why)]
     if problem := unsupported_problem(version.schema):
@@ -207,6 +213,7 @@ def _versions_errors(spec: InternalSpec) -> Errors:
     if sum(version.plain.get("storage") is True for version in spec.versions) != 1:
         why = "must have exactly one version marked as storage version"
         errors.append(invalid("spec.versions", shown_versions(spec), why))
+    # kube-apiserver derives the old field spec.version from the first item, and validates that, too.
     if found and found[0]:
         errors += _label_errors(found[0], "spec.version")
     return errors
@@ -216,6 +223,7 @@ def _stored_version_errors(stored: list[str] | None, spec: InternalSpec) -> Erro
     path = "status.storedVersions"
     if not stored:
         return [invalid(path, stored, "must have at least one stored version")]
+    # A version that may still be stored must stay readable.
     left = {name: index for index, name in enumerate(stored)}
     errors: Errors = []
     for version in spec.versions:

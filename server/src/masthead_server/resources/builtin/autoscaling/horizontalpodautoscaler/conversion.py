@@ -101,6 +101,7 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> int:
+    # Go would refuse the whole annotation for one number that does not fit.
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) <= value < 2**31:
         raise _UnreadableError
     return value
@@ -129,6 +130,7 @@ def _selector(value: object) -> Plain:
     found = _object(value)
     made: Plain = {}
     if part(found, "matchLabels"):
+        # Go's JSON writes maps in the order of their keys, and the annotation is compared as text.
         made["matchLabels"] = dict(sorted(part(found, "matchLabels").items()))
     if items(found, "matchExpressions"):
         made["matchExpressions"] = [
@@ -148,6 +150,7 @@ def _resource_rows(verb: str, holder: str, always: str | None) -> tuple[_Row, ..
 
 def _rows(verb: str, holder: str, *, is_status: bool) -> dict[str, tuple[_Row, ...]]:
     """The fields of each type of metric, in the order in which v1 writes them."""
+    # A quantity of the status is no pointer in v1, so that Go writes its zero.
     zero_in_status = "0" if is_status else None
     resource = _resource_rows(verb, holder, zero_in_status)
     metric_name = _Row("metricName", ("metric", "name"), _text, "")
@@ -224,6 +227,7 @@ def _source_to_v2(found: Plain, rows: tuple[_Row, ...]) -> Plain:
     made: Plain = {}
     for row in rows:
         owner = made
+        # Also where there is no value: v2 has the struct around it in any case.
         for step in row.path[:-1]:
             owner = owner.setdefault(step, {})
         value = _find_value(found, row.name)
@@ -270,11 +274,13 @@ def _spec_to_v1(spec: Plain) -> Plain:
 def _status_to_v2(scaler: Plain, annotations: Plain) -> Plain:
     status = part(scaler, "status")
     made = _progress(status)
+    # v2 omits zero, where v1 writes it.
     if status.get("currentReplicas"):
         made["currentReplicas"] = status["currentReplicas"]
     made["desiredReplicas"] = status.get("desiredReplicas") or 0
     percent = status.get("currentCPUUtilizationPercentage")
     metrics = _read_annotation(annotations, _CURRENT, lambda each: _metric_to_v2(each, _CURRENTS))
+    # The annotation is complete, the old field only a summary of it.
     if metrics is None and percent is not None:
         metrics = [_cpu({"averageUtilization": percent}, "current")]
     made["currentMetrics"] = metrics
@@ -309,6 +315,7 @@ def _cpu_target(metric: Plain) -> object:
 def _cpu_value(metric: Plain, holder: str) -> object:
     """The percentage of the processor that a metric is about; None if it is about something else."""
     resource = part(metric, "resource")
+    # Other metrics have no field in v1, and go into annotations.
     if metric.get("type") != "Resource" or resource.get("name") != "cpu":
         return None
     return part(resource, holder).get("averageUtilization")

@@ -79,6 +79,7 @@ def _whole_spec_errors(spec: Plain) -> Errors:
     wrong = label_selector("spec.selector", selector or {})
     errors += [required("spec.selector")] if selector is None else wrong
     labels = part(part(spec, "template"), "metadata").get("labels")
+    # An invalid selector has its own errors, and would match by accident.
     if selector is None or (not wrong and not selects(selector, labels or {})):
         why = "`selector` does not match template `labels`"
         errors.append(invalid("spec.template.metadata.labels", shown_map(labels), why))
@@ -96,6 +97,7 @@ def spec_errors(spec: Plain, path: str) -> Errors:
         errors += _manager_errors(spec["managedBy"], f"{path}.managedBy")
     errors += _mode_errors(spec, path)
     errors += failure_policy_errors(spec, path) + success_policy_errors(spec, path)
+    # A failure policy looks at the exit of a pod, which a terminating one does not have yet.
     policies = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
     errors += known_or_nothing(f"{path}.podReplacementPolicy", spec.get("podReplacementPolicy"), policies)
     errors += template_errors(part(spec, "template"), f"{path}.template")
@@ -152,11 +154,13 @@ def job_changes(new: Plain, old: Plain) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     # kube-apiserver checks the job as a whole, and its spec once more.
     known = part(part(part(before, "template"), "metadata"), "labels")
+    # Jobs of older servers lack the prefixed labels, and must stay writable.
     newer = _NEW_LABELS if all(label in known for label in _NEW_LABELS) else ()
     errors = _generated_errors(new, *_OLD_LABELS, *newer)
     errors += _whole_spec_errors(after) + _whole_spec_errors(after)
     if after.get("completionMode") != "Indexed":
         errors += immutable("spec.completions", after.get("completions"), before.get("completions"))
+    # An elastic job scales both numbers together.
     elif after.get("completions") not in {before.get("completions"), after.get("parallelism")}:
         why = "can only be modified in tandem with spec.parallelism"
         errors.append(invalid("spec.completions", after.get("completions"), why))
@@ -177,6 +181,7 @@ _DIRECTIVES: Final = ("affinity", "nodeSelector", "tolerations", "schedulingGate
 def _fixed_template(after: Plain, before: Plain) -> Plain:
     """The new template without what a job that has not started yet may change: where its pods go."""
     template = part(after, "template")
+    # The pods of a running job exist already, and cannot be moved.
     if not before.get("suspend"):
         return template
     known = part(before, "template")

@@ -77,6 +77,7 @@ def _condition_errors(status: Plain) -> Errors:
 
 def _nomination_errors(after: Plain, before: Plain, spec: Plain) -> Errors:
     path, name = "status.nominatedNodeName", text(after, "nominatedNodeName")
+    # Only a change is checked: the pod may be bound since its nomination.
     if not name or name == text(before, "nominatedNodeName"):
         return []
     errors = follows(path, name, names.SUBDOMAIN)
@@ -100,6 +101,7 @@ def _transition_errors(field: str, after: Plain, before: Plain, spec: Plain, con
     now = {text(item, "name"): item for item in reversed(items(after, field))}
     by_name = {known_container.get("name"): known_container for known_container in reversed(containers)}
     for at, then in each_of(before, field, "status"):
+        # A container that the kubelet has stopped to report is no transition.
         ended, name = part(then, "state").get("terminated"), text(then, "name")
         if ended is None or name not in now or part(now[name], "state").get("terminated") is not None:
             continue
@@ -115,11 +117,13 @@ def _restarts(container: Plain, spec: Plain, code: int) -> bool:
         for rule in items(container, "restartPolicyRules")
     ):
         return True
+    # The policy of the container overrides that of the pod.
     policy = container.get("restartPolicy") or spec.get("restartPolicy")
     return policy != "Never" and (policy != "OnFailure" or code != 0)
 
 
 def _fits(codes: Plain, code: int) -> bool:
+    # Every operator but In is NotIn; validation has refused others.
     return (code in (codes.get("values") or ())) == (codes.get("operator") == "In")
 
 
@@ -149,6 +153,7 @@ def _address_errors(field: str, status: Plain) -> Errors:
             why = f"failed to check for dual stack with error:invalid IP[{index}]: {invalid_address}"
             errors.append(FieldError("InternalError", path, detail=why))
             break
+    # Families of invalid addresses are unknown, which kube-apiserver reports as a duplicate family.
     families = set[int]() if errors else {ip_address(address).version for address in addresses}
     if len(families) != len(addresses):
         errors.append(invalid(path, [{"IP": address} for address in addresses], _FAMILIES))
