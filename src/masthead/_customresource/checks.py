@@ -48,6 +48,7 @@ def check_schema(schema: Schema, name: str) -> None:
         *_list_problems(schema, _ROOT),
         *_default_problems(schema, _ROOT),
     ]
+    # Rules are compiled only for a valid schema, and the CEL packages are imported only if there are rules.
     if not problems and _has_rules(schema):
         problems = list(_rule_problems(schema))
     if not problems:
@@ -94,6 +95,7 @@ def _list_problems(schema: Schema, path: str) -> Iterator[_Problem]:
 
 def _default_problems(schema: Schema, path: str) -> Iterator[_Problem]:
     if schema.has_default and schema.default is not None:
+        # Pruning changes the value, and a default that is pruned would be rejected by the server.
         value = copy_json(schema.default)
         unknown = prune(value, schema, is_object=schema.embedded_resource)
         errors = compile_validator(schema).errors(schema.default, path=path)
@@ -113,11 +115,11 @@ def _rule_problems(schema: Schema) -> Iterator[_Problem]:
     yield from problems
     waiting = [] if problems else [(_ROOT, schema)]
     while waiting:
-        path, each = waiting.pop()
-        if each.has_default and each.default is not None and _has_rules(each):
-            for error in compile_rules(each, is_root=each.embedded_resource).errors(each.default, path=path):
+        path, nested = waiting.pop()
+        if nested.has_default and nested.default is not None and _has_rules(nested):
+            for error in compile_rules(nested, is_root=nested.embedded_resource).errors(nested.default, path=path):
                 yield _Problem(error.field, f"the default is invalid: {error.body}")
-        waiting += _children(each, path)
+        waiting += _children(nested, path)
 
 
 def _children(schema: Schema, path: str) -> Iterator[tuple[str, Schema]]:

@@ -47,6 +47,7 @@ def schema_default(cls: ApiType, attribute: str, schema: Schema, path: str) -> J
         return UNSET
     if isinstance(given, Factory):
         return _empty(schema) if isinstance(given.make, ApiType) else UNSET
+    # An unset list or map reads as empty.
     if given in ([], {}):
         return UNSET
     plain = plain_default(cls, attribute, given, path)
@@ -62,6 +63,7 @@ def plain_default(cls: ApiType, attribute: str, given: object, path: str) -> Jso
         CustomResourceError: If it is not a value of the field.
     """
     try:
+        # Built as a value of the field, so that a wrong type fails here and not in the server.
         built = shape.fields_by_attribute(cls)[attribute].build(given, shape.FROM_CODE)
         return with_integers(wire.decode_plain(wire.encode(to_encode(built))))
     except shape.ShapeError as fault:
@@ -80,4 +82,5 @@ def _is_generated(cls: ApiType) -> bool:
 
 def _empty(schema: Schema) -> Json:
     has_defaults = any(field.has_default for field in schema.properties.values())
+    # An empty object would violate the requirement of its fields.
     return {} if has_defaults and not schema.required else UNSET

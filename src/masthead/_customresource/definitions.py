@@ -109,6 +109,7 @@ def _check_versions(found: list[Options]) -> None:
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise CustomResourceError(f"two classes have the version {doubled[0]}", path=where)
     stored = [options.version for options in found if options.storage]
+    # The API server requires exactly one storage version.
     if not stored:
         raise CustomResourceError(
             f"no version is stored: of {', '.join(names)}, one needs storage=True; pass all versions of the kind",
@@ -131,6 +132,7 @@ def _agree_on(found: list[Options], name: str) -> tuple[str, ...]:
     """
     given = [(options.version, getattr(options, name)) for options in found if getattr(options, name)]
     for version, names in given[1:]:
+        # The order of short names and categories has no meaning.
         if set(names) != set(given[0][1]):
             raise CustomResourceError(
                 f"the versions {given[0][0]} and {version} differ in {name}: {list(given[0][1])} and {list(names)}; "
@@ -169,15 +171,16 @@ def _columns(options: Options, schema: Schema) -> list[dict[str, Any]]:
     """Return the columns with the age of an object, which the server adds only if there is no other column."""
     found = dict(options.columns)
     if found and not any(column.json_path == _AGE.json_path for column in found.values()):
+        # Not if another column has the name already.
         found.setdefault("Age", _AGE)
     return [
         {
             "name": name,
-            "type": column_type(name, each, schema, options.kind),
-            "jsonPath": each.json_path,
-            **({"format": each.format} if each.format else {}),
-            **({"priority": each.priority} if each.priority else {}),
-            **({"description": each.description} if each.description else {}),
+            "type": column_type(name, column, schema, options.kind),
+            "jsonPath": column.json_path,
+            **({"format": column.format} if column.format else {}),
+            **({"priority": column.priority} if column.priority else {}),
+            **({"description": column.description} if column.description else {}),
         }
-        for name, each in found.items()
+        for name, column in found.items()
     ]

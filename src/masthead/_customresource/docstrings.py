@@ -36,9 +36,11 @@ def attribute_docs(cls: ApiType) -> dict[str, str]:
     which is read from the source file if there is one.
     """
     found: dict[str, str] = {}
+    # Derived classes last, so that their documentation wins.
     for base in reversed(cls.__mro__):
         found |= _entries(_lines_of(base))
         file = getattr(base, "module_globals", {}).get("__file__")
+        # Our own base classes document Python attributes, and not fields of a resource.
         if isinstance(file, str) and not (base.__module__ + ".").startswith("masthead."):
             found |= _strings_in(file).get(base.__qualname__, {})
     return found
@@ -49,6 +51,7 @@ def _strings_in(file: str) -> Mapping[str, Mapping[str, str]]:
     """Return the strings below attributes in a source file, by the qualified names of classes."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
+    # Sources may be missing or changed since the import; documentation is optional.
     except (SyntaxError, ValueError):
         return {}
     return dict(_classes_in(tree, ""))
@@ -101,13 +104,14 @@ def _entries(lines: list[str]) -> dict[str, str]:
         if indent == 0:
             is_inside = False
             continue
+        # The first entry sets the indentation of the section.
         depth = depth or indent
         if indent <= depth and (entry := _ENTRY.match(line.strip())):
             name = entry[1]
             entries[name] = [entry[2]]
         elif name:
             entries[name].append(line.strip())
-    return {name: _join_lines(each) for name, each in entries.items()}
+    return {name: _join_lines(text) for name, text in entries.items()}
 
 
 def _join_lines(lines: list[str]) -> str:

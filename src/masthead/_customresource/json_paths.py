@@ -48,6 +48,7 @@ def column_type(name: str, column: PrinterColumn, schema: Schema, path: str) -> 
     found = _follow(column.json_path, schema, f"{path}: column {name!r}")
     if column.type:
         return column.type
+    # kubectl renders a date as an age.
     if found.format in {"date-time", "date"}:
         return "date"
     return found.type if found.type in _SCALARS else "string"
@@ -67,6 +68,7 @@ def check_scale(options: Options, schema: Schema, path: str) -> None:
         ("label_selector", options.scale.label_selector, (".spec.", ".status."), "string"),
     )
     for what, json_path, roots, kind in wanted:
+        # The only optional path; the scale works without it, autoscalers do not.
         if what == "label_selector" and not json_path:
             continue
         where = f"{path}: scale, {what}"
@@ -89,6 +91,7 @@ def check_selectable(options: Options, schema: Schema, path: str) -> None:
     for json_path in fields:
         where = f"{path}: selectable field {json_path!r}"
         found = _follow(json_path, schema, where)
+        # The server selects metadata by other means, and cannot select list items.
         if "[" in json_path or json_path.startswith(".metadata"):
             raise CustomResourceError("must be a plain path below .spec or .status", path=where)
         if found.type not in _SELECTABLE:
@@ -126,6 +129,7 @@ def _with_metadata(schema: Schema) -> Schema:
 def _step(schema: Schema, step: Mapping[str, str | None]) -> Schema | None:
     if step["index"]:
         return schema.items if schema.items is not None else _free(schema)
+    # A backslash escapes dots in the names of annotations.
     name = step["key"] if step["key"] is not None else (step["name"] or "").replace("\\", "")
     if name in schema.properties:
         return schema.properties[name]

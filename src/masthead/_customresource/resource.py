@@ -67,6 +67,7 @@ class CustomResourceType(ObjectType):
             return cast("CustomResourceType", super().__new__(cls, name, bases, namespace, rules=rules, **config))
         _check_bases(name, bases, namespace)
         fields = {*annotations_in(namespace), *(name for base in bases for name in _fields_of(base))}
+        # The names follow from the class, as controller-tools derives them from Go types.
         kind = kind or name
         singular = singular or kind.lower()
         options = Options(

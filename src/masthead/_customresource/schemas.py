@@ -67,6 +67,7 @@ class _Builder:
 
     def struct(self, cls: ApiType, path: str, *, is_root: bool = False) -> Schema:
         """Return the schema of a type with fields."""
+        # A structural schema has no references, so recursion would be infinite.
         if cls in self._around:
             raise CustomResourceError(
                 f"{cls.__name__} contains itself, which no schema of a custom resource can express; use dict[str, JSON]"
@@ -86,13 +87,16 @@ class _Builder:
         required: list[str] = []
         rules: list[Rule] = [*as_rules(cast("tuple[Rule | str, ...]", rules_of(cls)))]
         for attribute, wire in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True):
+            # The server adds apiVersion, kind and metadata to every schema.
             if is_root and attribute in EVERY_OBJECT_HAS:
                 continue
             at = f"{path}.{attribute}"
             field = _FieldSchema(self, cls, attribute, wire, hints[attribute], at)
             properties[wire] = field.schema(docs.get(attribute, ""))
+            # A new object has no status yet, so the field cannot be required.
             if field.is_required and not (is_root and attribute == _STATUS):
                 required.append(wire)
+            # A rule on the field itself is not evaluated when the field is removed.
             elif field.is_immutable and not properties[wire].has_default:
                 rules.append(_keep_rule(wire, at))
         return Schema(
@@ -182,6 +186,7 @@ class _FieldSchema:
         made = constrain(made, self._metadata, self._path)
         if doc and not any("description" in field.given for field in self._fields):
             made = replace(made, description=doc)
+        # An explicit null differs from an unset field only without a default.
         if self._given is MISSING and allows_none(self._inner):
             made = replace(made, nullable=True)
         return replace(made, default=self._default(made))
@@ -203,6 +208,7 @@ class _FieldSchema:
         if not said:
             return own
         default = plain_default(self._cls, self._attribute, said[-1], self._path)
+        # Python would use one default and the server the other.
         if own is not UNSET and own != default:
             raise CustomResourceError(
                 f"the class says that the default is {own!r}, and Field says {default!r}; leave one of them out",
@@ -219,6 +225,7 @@ def _unwrap(annotation: object) -> tuple[object, tuple[object, ...]]:
         metadata = tuple(rest)
     if get_origin(annotation) in {Union, types.UnionType}:
         members = [arg for arg in get_args(annotation) if arg is not type(None)]
+        # The constraints of an optional type apply to its value.
         if len(members) == 1 and get_origin(members[0]) is Annotated:
             inner, *rest = get_args(members[0])
             return Union[inner, None], (*rest, *metadata)  # noqa: UP007 - put together at run time
@@ -231,6 +238,7 @@ def _without_none(annotation: object) -> object:
     members = tuple(arg for arg in get_args(annotation) if arg is not type(None))
     if len(members) == 1:
         return members[0]
+    # The only union that Kubernetes has: IntOrString.
     return int | str if set(members) == {int, str} else annotation
 
 
