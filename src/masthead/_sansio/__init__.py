@@ -8,7 +8,7 @@
 | `token_bucket` | rate limiting |
 | `retry` | the retry policy of requests |
 | `warnings` | parses ``Warning`` headers |
-| `listwatch`, `listwatch_steps` | the list-watch state machine: list, watch-list and its fallback, resume, relist |
+| `listwatch`, `listwatch_steps`, `listwatch_pacing` | the list-watch machine: list, watch-list and fallback, resume |
 | `versions`, `listed_state` | compares resource versions, and a cache with a list |
 | `changes`, `deltafifo` | the queues of deltas, with one interface |
 | `store`, `store_indices`, `slices` | the indexed store of a cache; long work in slices |

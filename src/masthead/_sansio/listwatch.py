@@ -81,7 +81,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from masthead._sansio.backoff import Backoff, reconnect_backoff
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.listwatch_pacing import StreamPacing
 from masthead._sansio.listwatch_steps import (
     REOPEN_INTERVAL,
     SILENCE_LIMIT,
@@ -96,7 +97,6 @@ from masthead._sansio.listwatch_steps import (
     Stream,
     VerifyServer,
 )
-from masthead._sansio.retry import MAX_WAIT
 from masthead._sansio.versions import is_at_least
 from masthead.errors import ClosedError, ProtocolError
 
@@ -108,13 +108,6 @@ __all__ = ["PAGE", "ListWatchMachine"]
 PAGE: Final = 500
 """Objects per page, where pages make sense."""
 
-_MIN_TIMEOUT_SECONDS: Final = 300
-_BOOKMARK_INTERVAL: Final = 75.0
-"""API servers send a bookmark about every minute. A longer silence than this is never normal."""
-_LAST_BOOKMARK: Final = 2
-"""Seconds before the end of a watch at which an API server sends the last bookmark."""
-_QUIET_SHARE: Final = (0.7, 0.9)
-"""The duration of an idle stream, as a share of the silence limit. It varies, so that clients do not return in step."""
 _ANY: Final = ("", "0")
 """Versions that mean the current state: a watch from there starts with an ADDED for each object, in no order."""
 _MAX_CUT_SHORT: Final = 2
@@ -155,26 +148,17 @@ class ListWatchMachine:
         backoff: Backoff | None = None,
         silence_limit: float = SILENCE_LIMIT,
     ) -> None:
-        self._random = random
+        self._pacing = StreamPacing(random, backoff or Backoff(), silence_limit)
         self._policy = policy
-        self._silence_limit = silence_limit
         self._version = version
         # A store may start with any state from the server's cache; a watch starts with the newest state.
         self._any_will_do = policy is not Policy.VERIFY_SERVER and not version
         self._initial_events = initial_events
         self._page_size = page_size
         self._is_paged = False
-        self._backoff = backoff or Backoff()
-        self._reconnect = reconnect_backoff()
         self._step: Step = VerifyServer(version)
         self._probed_for = List("", 0)
         self._tokens: set[str] = set()
-        self._started = 0.0
-        self._is_open = False
-        self._has_progressed = False
-        self._has_changes = False
-        self._is_quiet = True
-        self._is_well = False
         self._cut_short = 0
         self._fruitless = 0
         self._lagging = 0
@@ -194,17 +178,17 @@ class ListWatchMachine:
     @property
     def is_open(self) -> bool:
         """Whether the server has accepted the last request for a stream."""
-        return self._is_open
+        return self._pacing.is_open
 
     @property
     def is_well(self) -> bool:
         """Whether the last stream was accepted, and had events or lasted."""
-        return self._is_well
+        return self._pacing.is_well
 
     @property
     def expects_silence(self) -> bool:
         """Whether the last stream is longer than the silence limit, so that an idle server may send nothing in time."""
-        return isinstance(self._step, Stream) and self._step.seconds > self._silence_limit
+        return isinstance(self._step, Stream) and self._step.seconds > self._pacing.silence_limit
 
     def disable_initial_events(self) -> None:
         """Use plain lists from now on, because the server does not know watch-lists."""
@@ -218,12 +202,11 @@ class ListWatchMachine:
 
     def begin(self, now: float) -> None:
         """Note that the caller begins to perform the last step."""
-        self._started = now
-        self._is_open = self._has_progressed = self._has_changes = False
+        self._pacing.begin(now)
 
     def opened(self) -> None:
         """Note that the server has accepted a stream: later errors are not about the request."""
-        self._is_open = True
+        self._pacing.is_open = True
 
     def event(self, kind: str, version: str, *, ends_initial: bool = False) -> Role:
         """Report an event.
@@ -235,17 +218,17 @@ class ListWatchMachine:
             ends_initial: Whether this bookmark ends the initial events.
         """
         if self.phase is Phase.FOLLOWING:
-            self._has_changes = self._has_changes or kind != "BOOKMARK"
+            self._pacing.has_changes = self._pacing.has_changes or kind != "BOOKMARK"
             if self._advances(kind, version):
                 self._version = version
-                self._has_progressed = True
+                self._pacing.has_progressed = True
                 self._lagging = 0
             return Role.CHANGE
         if not (ends_initial and version):
             # Without a version there is nothing to watch from, so the state is not complete.
             return Role.INITIAL
         self._complete(version)
-        self._has_progressed = self._policy is not Policy.VERIFY_SERVER
+        self._pacing.has_progressed = self._policy is not Policy.VERIFY_SERVER
         return Role.COMPLETE
 
     def _advances(self, kind: str, version: str) -> bool:
@@ -312,15 +295,15 @@ class ListWatchMachine:
             # The server has done much work for nothing, and would do so again.
             # differs from client-go: there, the state is requested again without a delay.
             return self.failed(now, Failure())
-        self._note_health(now)
+        self._end_stream(now)
         # A stream that ends as soon as it starts, without an event, is a failure. Any other early end may be a proxy's
         # habit, and is only kept from recurring without a pause.
-        after = self._pause(now) if self._is_well else self._wait(now, Failure())
+        after = self._pacing.pause(now) if self._pacing.is_well else self._wait(now, Failure())
         if self._policy is not Policy.VERIFY_SERVER:
-            return self._become(self._resumption(0.0 if self._has_progressed else after))
-        if not self._is_well:
+            return self._become(self._resumption(0.0 if self._pacing.has_progressed else after))
+        if not self._pacing.is_well:
             return self._become(self._after_following(after))
-        is_in_order = now - self._started >= self._stream_step().seconds - REOPEN_INTERVAL
+        is_in_order = self._pacing.elapsed(now) >= self._stream_step().seconds - REOPEN_INTERVAL
         if is_in_order and not after and self._version not in _ANY:
             return self._become(self._stream(self._version))
         return self._become(self._verification(after))
@@ -332,10 +315,10 @@ class ListWatchMachine:
             ClosedError: If the machine has ended.
         """
         self._check_not_done()
-        self._note_health(now, is_silent=failure.silent)
+        self._end_stream(now, is_silent=failure.silent)
         if self._policy is not Policy.VERIFY_SERVER:
             return self._become(self._after_watch_failure(now, failure))
-        if self.phase is Phase.STREAMING and self._is_open:
+        if self.phase is Phase.STREAMING and self._pacing.is_open:
             self._cut_short += 1
         return self._become(self._after_failure(now, failure))
 
@@ -349,7 +332,7 @@ class ListWatchMachine:
             return self._after_expired_page(now, failure)
         if failure.is_expired:
             return self._fail(is_expired=True)
-        is_refused = failure.is_refusal and not self._is_open
+        is_refused = failure.is_refusal and not self._pacing.is_open
         if self.phase is Phase.STREAMING and (failure.silent or (is_refused and failure.is_unknown_option)):
             # Plain lists from now on: a watch-list would fail again on each restart.
             self._initial_events = False
@@ -358,14 +341,14 @@ class ListWatchMachine:
             return self._fail(is_expired=False)
         if self.phase is not Phase.FOLLOWING:
             return self._anew(self._wait(now, failure))
-        return self._resumption(self._pause(now) if self._is_resumable(failure) else self._wait(now, failure))
+        return self._resumption(self._pacing.pause(now) if self._is_resumable(failure) else self._wait(now, failure))
 
     def _after_failure(self, now: float, failure: Failure) -> Step:
         if failure.is_expired or failure.too_large:
             return self._after_loss(now, failure)
         if self.phase is Phase.STREAMING:
             return self._after_streaming(now, failure)
-        if self.phase is Phase.FOLLOWING and self._is_open:
+        if self.phase is Phase.FOLLOWING and self._pacing.is_open:
             return self._after_break(now, failure)
         after = self._wait(now, failure)
         if failure.is_refusal:
@@ -385,7 +368,7 @@ class ListWatchMachine:
     def _after_break(self, now: float, failure: Failure) -> Step:
         """Choose the step after an accepted stream that broke or ended with an ERROR event."""
         if self._is_resumable(failure):
-            return self._verification(self._pause(now))
+            return self._verification(self._pacing.pause(now))
         after = self._wait(now, failure)
         if failure.is_busy:
             return self._verification(after)
@@ -394,13 +377,13 @@ class ListWatchMachine:
 
     def _is_resumable(self, failure: Failure) -> bool:
         """Whether to reopen the stream only; an idle resource is silent."""
-        return self._is_open and not failure.code and (self._is_well or failure.silent)
+        return self._pacing.is_open and not failure.code and (self._pacing.is_well or failure.silent)
 
     def _after_streaming(self, now: float, failure: Failure) -> Step:
         """Choose the step after an incomplete watch-list: in most cases the fallback to a plain list."""
         if failure.silent:
-            return self._listing() if self._is_open else self._probe(self._listing())
-        is_response = failure.code != 0 and not self._is_open
+            return self._listing() if self._pacing.is_open else self._probe(self._listing())
+        is_response = failure.code != 0 and not self._pacing.is_open
         if is_response and failure.is_unknown_option:
             self._initial_events = False
             return self._listing()
@@ -409,7 +392,7 @@ class ListWatchMachine:
 
     def _after_following(self, after: float, *, is_unanswered: bool = False) -> Step:
         """Choose the step after a stream that ended early or was not answered."""
-        if not self._is_well:
+        if not self._pacing.is_well:
             self._fruitless += 1
         if self._fruitless < _MAX_FRUITLESS:
             return self._verification(after)
@@ -460,7 +443,7 @@ class ListWatchMachine:
         self.phase = Phase.STREAMING
         version = "" if self._any_will_do else self._version
         # Never a short duration: all objects have to arrive before the end.
-        return Stream(version, initial_events=True, seconds=self._long(), after=after, restarts=True)
+        return Stream(version, initial_events=True, seconds=self._pacing.long_duration(), after=after, restarts=True)
 
     def _listing(self, after: float = 0.0) -> List:
         """Request a new state, page by page."""
@@ -489,19 +472,7 @@ class ListWatchMachine:
 
     def _stream(self, version: str) -> Stream:
         # A stream from any version starts with all objects, so it gets the long duration.
-        is_short = self._is_quiet and self._silence_limit < _BOOKMARK_INTERVAL and version not in _ANY
-        return Stream(version, initial_events=False, seconds=self._short() if is_short else self._long())
-
-    def _long(self) -> int:
-        """The duration of a stream with events; random, so that clients do not return in step."""
-        return _MIN_TIMEOUT_SECONDS + int(_MIN_TIMEOUT_SECONDS * self._random())
-
-    def _short(self) -> int:
-        """The duration of an idle stream, which must end before its silence looks like a dead connection."""
-        least, most = _QUIET_SHARE
-        seconds = int(self._silence_limit * (least + (most - least) * self._random()))
-        # A server sends its last bookmark two seconds before the end.
-        return seconds if seconds > _LAST_BOOKMARK else self._long()
+        return Stream(version, initial_events=False, seconds=self._pacing.duration(is_resumption=version not in _ANY))
 
     def _limit(self, version: str) -> int:
         """The number of objects per page.
@@ -526,25 +497,9 @@ class ListWatchMachine:
         return self._step
 
     def _wait(self, now: float, failure: Failure) -> float:
-        # The server's delay counts, but one odd header must not make a watch seem dead.
-        requested = min(failure.retry_after or 0.0, MAX_WAIT)
-        # After a lost connection, only small requests are cheap enough for a short delay. Silence has taken its time
-        # already, and is followed by such a request.
-        is_small = self.phase in {Phase.VERIFYING, Phase.PROBING}
-        is_unreachable = failure.unreachable or failure.silent or (is_small and failure.is_dropped)
-        delays = self._reconnect if is_unreachable else self._backoff
-        return max(requested, delays.next(now, self._random))
+        return self._pacing.delay(now, failure, is_small=self.phase in {Phase.VERIFYING, Phase.PROBING})
 
-    def _pause(self, now: float) -> float:
-        """The pause that keeps streams with events from being reopened in a loop."""
-        return max(0.0, REOPEN_INTERVAL - (now - self._started))
-
-    def _note_health(self, now: float, *, is_silent: bool = False) -> None:
-        lasted = now - self._started >= REOPEN_INTERVAL
-        self._is_well = self._has_progressed or (self._is_open and lasted)
-        if self._is_well:
-            self._backoff.reset()
-            self._reconnect.reset()
+    def _end_stream(self, now: float, *, is_silent: bool = False) -> None:
+        self._pacing.end(now, is_following=self.phase is Phase.FOLLOWING, is_silent=is_silent)
+        if self._pacing.is_well:
             self._fruitless = 0
-        if self.phase is Phase.FOLLOWING and self._is_open:
-            self._is_quiet = is_silent or not self._has_changes
