@@ -153,6 +153,7 @@ class ExecPlugin:
         """
         before = self._held
         if before is not None:
+            # Another call has renewed it already.
             if before.authorization != refused:
                 return True
             # The rejected certificate is unknown. Of several concurrent 401s, the first has triggered the renewal.
@@ -173,9 +174,11 @@ class ExecPlugin:
     async def _run(self) -> None:
         interactive = self._is_interactive()
         environ = self._environment(interactive=interactive)
+        # With the PATH of the plugin, which its configuration may change.
         path = shutil.which(self._command, path=environ.reveal().get("PATH"))
         if path is None:
             raise AuthError(self._with_hint("was not found, or is not executable"))
+        # A person may have to open a browser and log in.
         timeout = self._timeout * (_PATIENCE_WITH_PEOPLE if interactive else 1)
         try:
             ended = await run(path, self._args, env=environ, interactive=interactive, timeout=timeout)
@@ -202,6 +205,7 @@ class ExecPlugin:
         """Return the texts to redact from the plugin's stderr: its arguments (except option names) and variables."""
         yield from self._env.reveal().values()
         for argument in self._args.reveal():
+            # The value of an option may be a secret; its name helps to find the problem.
             yield argument.partition("=")[2] if argument.startswith("-") else argument
         yield str((self._cluster_info.reveal() or {}).get("proxy-url", ""))
 

@@ -121,6 +121,7 @@ def read_reply(output: SecretValue[bytes], *, api_version: str, source: str) -> 
     """
     status = _status(output, api_version=api_version, source=source)
     certificate, key = status.client_certificate_data, status.client_key_data
+    # Half a pair would fail later, in TLS, without naming the plugin.
     if bool(certificate) != bool(key):
         present, absent = ("certificate", "key") if certificate else ("key", "certificate")
         raise AuthError(f"{source} printed a client {present} without its {absent}; it must print both, or neither")
@@ -146,6 +147,7 @@ def _status(output: SecretValue[bytes], *, api_version: str, source: str) -> _St
         why = str(error) if isinstance(error, msgspec.DecodeError) else "it is not UTF-8, or nested without end"
     if reply is None:
         raise AuthError(f"{source} did not print a valid {_KIND} in JSON: {why}")
+    # Versions differ in their fields, so another one must not be guessed.
     if (reply.api_version, reply.kind) != (api_version, _KIND):
         raise AuthError(
             f"{source} printed kind {reply.kind[:80]!r} of apiVersion {reply.api_version[:80]!r}, but was asked "

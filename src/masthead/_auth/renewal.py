@@ -24,6 +24,7 @@ def renewal_time(expires_at: datetime | None, issued_at: datetime) -> datetime |
     That is shortly before its expiry. If it was issued later than that, it is the expiry itself, because the issuer
     would return the same credential again.
     """
+    # A token that lives for seconds would be renewed with every call.
     if expires_at is None or expires_at - issued_at <= _LEEWAY:
         return expires_at
     return expires_at - _LEEWAY
@@ -71,6 +72,7 @@ class RenewalLock:
         """
         before = self._finished
         async with self._lock:
+            # Another caller has run it while this one waited for the lock.
             if self._finished != before:
                 if self._failure:
                     # Each caller raises its own error: a shared one would collect the tracebacks of all tasks.

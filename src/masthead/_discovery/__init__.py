@@ -5,7 +5,7 @@
 | `model` | `DiscoveryResult`, `ServedGroup`, `ServedResource`, `ServerVersion` |
 | `aggregated`, `legacy` | decoding of the two formats of discovery |
 | `fetcher` | one full discovery, in either format |
-| `client` | `DiscoveryClient`: discovery with a cache that refreshes itself |
+| `client` | `DiscoveryClient`: discovery with a cache, its refresh and its invalidation |
 | `document_cache`, `disk_cache`, `single_flight` | caches in memory and on disk; shared requests |
 | `openapi` | OpenAPI v3 documents |
 | `index` | lookup of names, kinds and short names in a result |

@@ -74,6 +74,7 @@ class DiscoveryFetcher:
         for response, read in zip(responses, _ROOTS.values(), strict=True):
             if isinstance(response, MastheadError):
                 continue
+            # By the response, and not by the server version: a proxy may strip the Accept header.
             if is_aggregated(response.content_type):
                 found += read_aggregated(response.body)
             else:
@@ -88,6 +89,7 @@ class DiscoveryFetcher:
         for group_version, outcome in zip(served, lists, strict=True):
             if not isinstance(outcome, MastheadError):
                 resources += outcome
+            # One broken aggregated API must not hide all others.
             elif isinstance(outcome, _PASSED_OVER):
                 failures[group_version] = outcome
             else:
@@ -98,6 +100,7 @@ class DiscoveryFetcher:
         return read_resources(served, (await self._fetch(served.path, JSON)).body)
 
     async def _fetch(self, path: str, accept: str) -> DiscoveryDocument:
+        # Old servers need a request per group-version, of which there may be a hundred.
         async with self._turns:
             found = await self._documents.get(path, accept=accept, trust_disk=self._trust_disk)
         self.seen.append(found)

@@ -113,6 +113,7 @@ class RestMapper:
         index = self._build_index(await self._discovery.resources())
         found = look(index)
         if found is None:
+            # A definition may have been installed since: a miss invalidates what discovery has cached.
             index = self._build_index(await self._discovery.refresh())
             found = look(index)
         if found is not None:
@@ -121,9 +122,11 @@ class RestMapper:
         # A 404 means that the group-version is not served; that is not a failure.
         if failure is None or isinstance(failure, NotFoundError):
             raise UnknownKindError(missing(index))
+        # A copy: the cached error would collect the tracebacks of all callers.
         raise copy.copy(failure)
 
     def _build_index(self, found: DiscoveryResult) -> Index:
+        # By identity: discovery returns the same result until it changes.
         if self._index is None or self._index.found is not found:
             self._index = Index(found)
         return self._index

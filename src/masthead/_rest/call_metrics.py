@@ -41,6 +41,7 @@ class CallMetrics:
         start = now()
         try:
             response = await sending
+        # Not BaseException: a cancelled request says nothing about the server.
         except Exception:
             self._count(method, _NO_RESPONSE, now() - start)
             raise

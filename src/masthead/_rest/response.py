@@ -113,6 +113,7 @@ async def read_bounded(response: TransportResponse, limit: int = _READ) -> bytes
             # Only a message is wanted from it, and an error page may be of any size.
             if len(body) >= limit:
                 break
+    # The status is known, and says more than the loss of the body.
     except TransportError:
         pass
     finally:
@@ -155,6 +156,7 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
         body: The body, or the beginning of it.
         location: The ``Location`` header of a redirect.
     """
+    # Some servers in front of the API server send a Status without a content type.
     found = _status_in(body) if is_json(content_type) or body[:1] == b"{" else None
     if found is not None and found.status != "Success":
         # A Status may lack its code, or have a senseless one; the class of the error depends on it.

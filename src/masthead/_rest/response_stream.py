@@ -70,6 +70,7 @@ class ResponseStream:
             ProtocolError: If the response is cut short, or a line exceeds the maximum length.
             ClosedError: If the stream was closed.
         """
+        # A decoder per call: a partial line must not survive into another iteration.
         lines = LineDecoder()
         async for chunk in self._response.chunks():
             if found := lines.feed(chunk):

@@ -55,6 +55,7 @@ class WarningHandler:
             self._log(call, warning)
 
     def _log(self, call: Call, warning: ServerWarning) -> None:
+        # Forgetting all of them is simple, and at worst logs a text again.
         if len(self._logged) == _REMEMBERED:
             self._logged.clear()
         self._logged.add(warning.text)
