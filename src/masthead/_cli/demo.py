@@ -20,7 +20,8 @@ def main(arguments: Sequence[str], *, name: str = "masthead demo") -> int:  # no
     Raises:
         ModuleNotFoundError: If the server is not installed.
     """
-    import masthead.server  # noqa: F401 - names the extra if the server is not installed
+    # Names the extra if the server is not installed.
+    import masthead.server  # noqa: F401 # pyright: ignore[reportUnusedImport]
     from masthead_server.demo.show import main as show
 
     return show(arguments)

@@ -64,11 +64,12 @@ class RequestHeadEncoder:
             raise ArgumentError(f"{_what(request)}: the target is not escaped: it holds a space or line break")
         others = self._lines if not special else self._omit(special)
         has_length = request.body is not None or request.method not in _WITHOUT_BODY
+        first, own_lines = b"", None
         try:
             first = line.encode()
             own_lines = SecretValue(_join_lines(headers))
         except UnicodeEncodeError:
-            own_lines = None
+            pass
         if own_lines is None:  # raised here, because Python's error holds the text
             raise ArgumentError(f"{_what(request)}: a header cannot be sent: it cannot be encoded")
         if _has_other_breaks(own_lines.reveal(), len(headers)):

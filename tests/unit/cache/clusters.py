@@ -48,7 +48,8 @@ class Cluster(ABC):
 
     def informer(self, **options: Any) -> SharedInformer[ConfigMap]:
         """An informer that does not wait for long after failures."""
-        return SharedInformer(self.source, **{"backoff": QUICK, **options})
+        options.setdefault("backoff", QUICK)
+        return SharedInformer(self.source, **options)
 
 
 class FakeCluster(Cluster):

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def following(source: FakeListWatch, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(source, **{"backoff": QUICK, **options})
+    options.setdefault("backoff", QUICK)
+    return SharedInformer(source, **options)
 
 
 async def asynchronous(*_: object) -> Any:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 def following(source: Any, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(source, **{"backoff": QUICK, **options})
+    options.setdefault("backoff", QUICK)
+    return SharedInformer(source, **options)
 
 
 both = pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])

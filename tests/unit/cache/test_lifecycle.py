@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 def following(source: FakeListWatch, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(source, **{"backoff": QUICK, **options})
+    options.setdefault("backoff", QUICK)
+    return SharedInformer(source, **options)
 
 
 async def test_before_the_start_the_cache_is_readable_and_empty(source: FakeListWatch) -> None:

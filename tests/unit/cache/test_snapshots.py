@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def following(source: Any, **options: Any) -> SharedInformer[ConfigMap]:
-    return SharedInformer(source, **{"backoff": QUICK, **options})
+    options.setdefault("backoff", QUICK)
+    return SharedInformer(source, **options)
 
 
 async def saved(source: Any, path: Path, **options: Any) -> Path:

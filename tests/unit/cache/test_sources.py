@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def following(source: Any, **options: Any) -> SharedInformer[Any]:
-    return SharedInformer(source, **{"backoff": QUICK, **options})
+    options.setdefault("backoff", QUICK)
+    return SharedInformer(source, **options)
 
 
 async def test_several_namespaces_share_one_cache(embedded: EmbeddedCluster) -> None:

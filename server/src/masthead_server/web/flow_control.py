@@ -56,7 +56,7 @@ class FlowControlledProtocol(asyncio.Protocol):
     @property
     def remote(self) -> str:
         """The client's address; empty if it is unknown."""
-        peer = self.transport.get_extra_info("peername") if self.transport is not None else None
+        peer: object = self.transport.get_extra_info("peername") if self.transport is not None else None
         return str(cast("tuple[object, ...]", peer)[0]) if isinstance(peer, tuple) else ""
 
     def write(self, data: bytes | memoryview) -> None:

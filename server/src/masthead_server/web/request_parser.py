@@ -130,8 +130,9 @@ class RequestParser:
             receiver.on_request(head)
         except BadRequestError as refusal:
             self._refuse(refusal)
-        self.is_in_body = True
-        self._is_last = not head.keep_alive
+        else:
+            self.is_in_body = True
+            self._is_last = not head.keep_alive
 
     def on_body(self, piece: bytes) -> None:
         """Bytes of the body have arrived."""
