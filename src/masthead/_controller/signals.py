@@ -49,6 +49,7 @@ def stop_on_signals(
             waiting for threads.
         clock: Returns the time in seconds.
     """
+    # Python runs signal handlers in the main thread only, and rejects handlers from other threads.
     if threading.current_thread() is not threading.main_thread():
         _log.debug("signals are not handled: not in the main thread")
         yield False
@@ -84,9 +85,11 @@ class _SignalHandler:
         found = signal.Signals(number)
         if self._first is None:
             self._first = number, self._clock()
+            # The handler runs between two bytecodes, so the stop itself waits for the loop.
             self._loop.call_soon_threadsafe(self._request_stop, found)
             return
         first, at = self._first
+        # The same signal again is a second request, even within the interval.
         if number == first or self._clock() - at >= _SAME_REQUEST:
             self._kill(found)
 

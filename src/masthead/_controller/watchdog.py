@@ -57,6 +57,7 @@ class Watchdog:
 
     def __exit__(self, *exc: object) -> None:
         self._stopped.set()
+        # Wakes the thread, which may be waiting for the loop's answer.
         self._answered.set()
 
     def _watch(self, loop: asyncio.AbstractEventLoop, loop_thread: int) -> None:
@@ -68,6 +69,7 @@ class Watchdog:
                 return
             if self._answered.wait(self._limit) or self._stopped.is_set():
                 continue
+            # The stack at the time of the report, which is usually still inside of the blocking call.
             frame = sys._current_frames().get(loop_thread)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
             stack = "".join(traceback.format_stack(frame, _SHOWN)) if frame is not None else ""
             _log.error(
@@ -77,6 +79,7 @@ class Watchdog:
                 self._describe(),
                 stack,
             )
+            # Without a limit: a block is reported once, however long it lasts.
             self._answered.wait()
             if not self._stopped.is_set():
                 _log.warning("the event loop goes on")

@@ -32,6 +32,7 @@ def access_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
 def _role(deploy: Deploy, namespace: str, rules: Sequence[RbacRule]) -> Iterator[dict[str, object]]:
     is_cluster = namespace == CLUSTER
     kind = "ClusterRole" if is_cluster else "Role"
+    # Role and binding are in the watched namespace, the service account in the operator's.
     metadata = deploy.metadata(None if is_cluster else namespace)
     yield {
         "apiVersion": f"{_GROUP}/v1",

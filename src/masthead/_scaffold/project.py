@@ -50,6 +50,7 @@ class Project:
 
     def __post_init__(self) -> None:
         problem = names.problem_with_dns1123_label(self.name)
+        # A DNS label may begin with a digit, a Python package may not.
         if problem is None and self.name[0].isdigit():
             problem = "must begin with a letter"
         if problem is None and (keyword.iskeyword(self.package) or self.package in _taken()):
@@ -89,6 +90,7 @@ class Project:
         }
         found = {"Dockerfile": DOCKERFILE}
         for path, text in _templates():
+            # The suffix keeps linters and test runners away from the templates.
             where = path.removesuffix(_SUFFIX).replace("PACKAGE", self.package)
             found[_RENAMED.get(where, where)] = _PLACE.sub(lambda match: values[match[1]], text)
         return dict(sorted(found.items()))
@@ -99,6 +101,7 @@ def _taken() -> frozenset[str]:
 
 
 def _kind_of(name: str) -> str:
+    # A kind is named after the object, not after its operator.
     for role in _ROLES:
         name = name.removesuffix(role)
     return "".join(part.capitalize() for part in name.split("-"))

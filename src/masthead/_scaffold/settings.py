@@ -49,6 +49,7 @@ class Deploy:
             )
         if problem := names.problem_with_dns1123_label(self.namespace):
             raise ConfigError(f"the namespace {names.quote(self.namespace)} {problem}")
+        # Checked when the manifests are written, because the replicas themselves cannot notice each other.
         if self.is_single and self.count > 1:
             raise ConfigError(
                 f"{self.count} replicas would do the same work at the same time; elect a leader, "

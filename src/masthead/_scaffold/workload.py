@@ -44,6 +44,7 @@ def workload_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
 def _pod(deploy: Deploy) -> dict[str, object]:
     return {
         "serviceAccountName": deploy.name,
+        # Otherwise the kubelet would kill the process before its graceful stop ends.
         "terminationGracePeriodSeconds": math.ceil(deploy.options.graceful_timeout) + _SPARE,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [_container(deploy)],
@@ -53,6 +54,7 @@ def _pod(deploy: Deploy) -> dict[str, object]:
 def _container(deploy: Deploy) -> dict[str, object]:
     options = deploy.options
     ports = {"metrics": _port(options.metrics_bind), "probes": _port(options.probe_bind)}
+    # The names of ports in a pod must differ, and equal addresses share one listener.
     if ports["metrics"] == ports["probes"]:
         del ports["metrics"]
     listed = [{"name": name, "containerPort": port} for name, port in ports.items() if port]
