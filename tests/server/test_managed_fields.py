@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.server.calls import MAPS, MERGE_PATCH, PODS, Caller, config_map
 from tests.server.custom_definitions import DEFINITIONS, NAME, WIDGETS, define, version_of, widget
-from tests.server.quiet_cluster import pod
+from tests.server.quiet_cluster import QuietCluster, pod
 
 import masthead.server
 from masthead.server import VirtualClock
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.server.calls import CallResponse
-    from tests.server.quiet_cluster import QuietCluster
 
     from masthead.server import Server
 
@@ -129,23 +128,25 @@ def test_managers_of_an_object_that_no_longer_fits_its_schema_are_dropped(cluste
 
 
 @pytest.fixture
-def workloads() -> Iterator[Caller]:
+def workloads() -> Iterator[QuietCluster]:
     with masthead.server.run(clock=VirtualClock, token=None, controllers=["deployments", "replicasets"]) as running:
-        caller = Caller(running.url)
-        yield caller
-        caller.close()
+        cluster = QuietCluster(running)
+        yield cluster
+        cluster.caller.close()
 
 
-def test_controllers_write_as_kube_controller_manager(workloads: Caller) -> None:
+def test_controllers_write_as_kube_controller_manager(workloads: QuietCluster) -> None:
+    caller = workloads.caller
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("x")["spec"]}
     spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    workloads.call("POST", DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec}, headers=agent("me"))
+    caller.call("POST", DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec}, headers=agent("me"))
+    workloads.server.block_until_idle()
 
-    sets = workloads.call("GET", DEPLOYMENTS.replace("deployments", "replicasets")).json["items"]
-    pods = workloads.call("GET", PODS).json["items"]
+    sets = caller.call("GET", DEPLOYMENTS.replace("deployments", "replicasets")).json["items"]
+    pods = caller.call("GET", PODS).json["items"]
 
     controller = "kube-controller-manager"
-    found = workloads.call("GET", f"{DEPLOYMENTS}/web")
+    found = caller.call("GET", f"{DEPLOYMENTS}/web")
     assert managers(found) == [(controller, "Update", "status"), ("me", "Update", "")]
     assert found.json["metadata"]["generation"] == 1
     assert managers(sets[0]) == [(controller, "Update", ""), (controller, "Update", "status")]

@@ -144,6 +144,7 @@ class ServedResource:
     @functools.cached_property
     def printer(self) -> Printer:
         """The columns of a table of its objects, and their cells; its modules are imported now."""
+        # Definitions describe their own columns.
         if self.description.printer is not None:
             return self.description.printer()
         from masthead._printers.kinds import printer_for
@@ -204,6 +205,7 @@ class ServedResource:
         Raises:
             StatusFailure: If no object can have that name.
         """
+        # Such a name cannot come from a client that escapes its paths correctly.
         if problems := path_segment(name):
             raise bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(problems)}")
         return self.key(namespace, name)

@@ -234,6 +234,7 @@ class SchemaCodec:
         if "metadata" in body:
             found["metadata"] = meta
         unknown = [f"metadata.{item}" for item in extra]
+        # An empty kind or version counts as the right one; the path names both.
         others = {name: body[name] for name, own in self._identity.items() if body.get(name) not in {"", None, own}}
         if others:
             found.update(others)
@@ -303,6 +304,7 @@ class SchemaCodec:
             return _encode({**found, "kind": gvk.kind, "apiVersion": gvk.api_version})[1:]
         meta = {**found["metadata"]}
         revision = meta.pop("resourceVersion", "")
+        # Without a revision nothing can tell whether the object went through the present schema.
         if not revision:  # a dry run
             return _encode({**found, **self._identity})[1:]
         rest = {key: value for key, value in found.items() if key not in _HEAD}
@@ -351,6 +353,7 @@ class SchemaCodec:
 
         What a webhook converts is written in the event loop all the same, where the conversions are found.
         """
+        # Few objects are written faster than a thread starts.
         if len(values) <= QUICK_ITEMS or self._definition.has_webhook:
             return False
         return sum(not self._is_normal(value) for value in values) > QUICK_ITEMS

@@ -48,9 +48,11 @@ def shape(
 
     def fill(found: Plain) -> None:
         for key, value, make in blanks:
+            # The type's zero counts as unset, because Go cannot tell them apart here.
             if not found.get(key):
                 found[key] = value if make is None else make(value)
         for key, value, make in unsets:
+            # Go has a pointer here, so that an explicit zero stays.
             if found.get(key) is None:
                 found[key] = value if make is None else make(value)
         for key, inner in structs:
@@ -105,6 +107,7 @@ def _round(amount: str | int) -> str:
 def _round_up(amount: str | int) -> str:
     quantity = Quantity(amount)
     rest = quantity.nanos % _MILLI
+    # Nothing to round, but the text may not be canonical.
     if not rest:
         return write_quantity(str(amount))
     # A fraction with a binary suffix prints as a decimal.

@@ -37,6 +37,7 @@ def _known_policy(image: str) -> str:
     match = _IMAGE.fullmatch(image)
     if match is None:
         return "IfNotPresent"
+    # A digest pins the content, whatever the tag.
     moving = match["tag"] == "latest" or (match["tag"] is None and match["digest"] is None)
     return "Always" if moving else "IfNotPresent"
 
@@ -101,6 +102,7 @@ STORAGE: Final[dict[str, Fill]] = {
 
 def _fill_source(volume: Plain) -> None:
     for key, value in volume.items():
+        # A volume has exactly one source; an empty directory is the oldest default.
         if value is not None and key != "name":
             return
     volume["emptyDir"] = {}

@@ -42,6 +42,7 @@ def cidr_errors(path: str, value: str) -> Errors:
         ip_network(value, strict=False)
     except ValueError:
         return [invalid(path, value, _NOT_NETWORK)]
+    # Python takes an address for a network of one host; Go requires the length.
     return [] if "/" in value else [invalid(path, value, _NOT_NETWORK)]
 
 

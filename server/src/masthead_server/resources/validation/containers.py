@@ -55,7 +55,9 @@ def _port_errors(container: Plain, path: str) -> Errors:
     for at, container_port in each_of(container, "ports", path):
         name = text(container_port, "name")
         if name:
+            # An invalid name is not compared with the others.
             errors += follows(f"{at}.name", name, port_name) or unique(f"{at}.name", name, seen)
+        # Zero is unset in Go, and gets the message of a missing port.
         if not container_port.get("containerPort"):
             errors.append(required(f"{at}.containerPort"))
         else:
@@ -101,6 +103,7 @@ def _sub_path_errors(mount: Plain, path: str, at: str) -> Errors:
         value = text(mount, field)
         if not value:
             continue
+        # The paths of these errors differ, as in kube-apiserver: only this one has an index.
         if field == "subPathExpr" and mount.get("subPath"):
             errors.append(invalid(f"{at}.{field}", value, "subPathExpr and subPath are mutually exclusive"))
         if value.startswith("/"):
@@ -112,7 +115,8 @@ def _sub_path_errors(mount: Plain, path: str, at: str) -> Errors:
 def handler_errors(handler: Plain, path: str, grace: int) -> Errors:
     """Validate the handler of a probe or hook: a command, a request or a pause."""
     errors: Errors = []
-    stated = [h_a_n_d_l_e_r_ for h_a_n_d_l_e_r_ in _HANDLERS if handler.get(h_a_n_d_l_e_r_) is not None]
+    stated = [kind for kind in _HANDLERS if handler.get(kind) is not None]
+    # The first handler is validated, all others are refused.
     if not stated:
         return [required(path, "must specify a handler type")]
     errors += _one_handler_errors(stated[0], part(handler, stated[0]), f"{path}.{stated[0]}", grace)
@@ -124,6 +128,7 @@ def _one_handler_errors(kind: str, action: Plain, path: str, grace: int) -> Erro
         return [] if action.get("command") else [required(f"{path}.command")]
     if kind == "sleep":
         seconds = action.get("seconds", 0)
+        # A longer pause would be cut off by the end of the grace period.
         if 0 <= seconds <= grace:
             return []
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
@@ -155,15 +160,18 @@ def _probe_errors(container: Plain, path: str, grace: int) -> Errors:
             continue
         at = f"{path}.{kind}"
         errors += handler_errors(probe, at, grace)
+        # One test for all numbers: negative ones are rare, and paths are made only for them.
         if any((probe.get(field) or 0) < 0 for field in _PROBE_NUMBERS):
             for field in _PROBE_NUMBERS:
                 errors += not_negative(f"{at}.{field}", probe.get(field))
         seconds = probe.get("terminationGracePeriodSeconds")
         if seconds is not None and seconds <= 0:
             errors.append(invalid(f"{at}.terminationGracePeriodSeconds", seconds, "must be greater than 0"))
+        # A failed readiness probe ends no container.
         if kind == "readinessProbe" and seconds is not None:
             detail = "must not be set for readinessProbes"
             errors.append(invalid(f"{at}.terminationGracePeriodSeconds", seconds, detail))
+        # Liveness and startup are decided by the first success.
         if kind != "readinessProbe" and probe.get("successThreshold") != 1:
             errors.append(invalid(f"{at}.successThreshold", probe.get("successThreshold"), "must be 1"))
     return errors

@@ -24,6 +24,7 @@ _MAX_SEARCHES_LENGTH: Final = 2048
 def dns_errors(spec: Plain, path: str) -> Errors:
     """Validate the name servers of a pod."""
     path, config = f"{path}.dnsConfig", spec.get("dnsConfig")
+    # The policy leaves the configuration to the pod, which then needs a server at least.
     if spec.get("dnsPolicy") == "None":
         if config is None:
             return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
@@ -44,10 +45,12 @@ def _config_errors(config: Plain, path: str) -> Errors:
     if len(searches) > _MAX_SEARCHES:
         why = f"must not have more than {_MAX_SEARCHES} search paths"
         errors.append(invalid(f"{path}.searches", searches, why))
+    # The limit of the line in resolv.conf, spaces included.
     if len(" ".join(searches).encode()) > _MAX_SEARCHES_LENGTH:
         why = f"must not have more than {_MAX_SEARCHES_LENGTH} characters (including spaces) in the search list"
         errors.append(invalid(f"{path}.searches", searches, why))
     for at, search in texts_of(config, "searches", path):
+        # The root domain is the only one without a label.
         if search != ".":
             errors += follows(at, search.removesuffix("."), names.SEARCH_DOMAIN)
     for at, option in each_of(config, "options", path):

@@ -120,24 +120,20 @@ def _gate_errors(spec: Plain, path: str) -> Errors:
 
 def _spread_errors(spec: Plain, path: str) -> Errors:
     errors: Errors = []
-    for at, topology_spread_constraint in each_of(spec, "topologySpreadConstraints", path):
-        if (topology_spread_constraint.get("maxSkew") or 0) <= 0:
-            errors.append(
-                invalid(f"{at}.maxSkew", topology_spread_constraint.get("maxSkew") or 0, "must be greater than zero")
-            )
-        if not topology_spread_constraint.get("topologyKey"):
+    for at, constraint in each_of(spec, "topologySpreadConstraints", path):
+        if (constraint.get("maxSkew") or 0) <= 0:
+            errors.append(invalid(f"{at}.maxSkew", constraint.get("maxSkew") or 0, "must be greater than zero"))
+        if not constraint.get("topologyKey"):
             errors.append(required(f"{at}.topologyKey", "can not be empty"))
         else:
-            errors += follows(f"{at}.topologyKey", topology_spread_constraint["topologyKey"], names.qualified_name)
-        known, choice = ("DoNotSchedule", "ScheduleAnyway"), topology_spread_constraint.get("whenUnsatisfiable", "")
+            errors += follows(f"{at}.topologyKey", constraint["topologyKey"], names.qualified_name)
+        known, choice = ("DoNotSchedule", "ScheduleAnyway"), constraint.get("whenUnsatisfiable", "")
         if choice not in known:
             errors.append(unsupported(f"{at}.whenUnsatisfiable", choice, known))
-        if topology_spread_constraint.get("minDomains", 1) <= 0:
-            errors.append(
-                invalid(f"{at}.minDomains", topology_spread_constraint["minDomains"], "must be greater than zero")
-            )
-        errors += choice_errors(at, topology_spread_constraint, _SPREAD_CHOICES)
-        errors += label_selector(f"{at}.labelSelector", part(topology_spread_constraint, "labelSelector"))
+        if constraint.get("minDomains", 1) <= 0:
+            errors.append(invalid(f"{at}.minDomains", constraint["minDomains"], "must be greater than zero"))
+        errors += choice_errors(at, constraint, _SPREAD_CHOICES)
+        errors += label_selector(f"{at}.labelSelector", part(constraint, "labelSelector"))
     return errors
 
 
@@ -147,6 +143,7 @@ def _name_errors(spec: Plain, path: str) -> Errors:
         if spec.get(field):
             errors += follows(f"{path}.{field}", spec[field], names.SUBDOMAIN)
     errors += between(f"{path}.activeDeadlineSeconds", spec.get("activeDeadlineSeconds"), 1, MAX_INT32)
+    # They become parts of a DNS name.
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             errors += follows(f"{path}.{field}", spec[field], names.label)
@@ -162,9 +159,11 @@ def toleration_errors(spec: Plain, path: str) -> Errors:
         key, operator, effect = text(toleration, "key"), text(toleration, "operator"), text(toleration, "effect")
         if key:
             errors += follows(f"{at}.key", key, names.qualified_name)
+        # An empty key matches all taints, which only Exists can express.
         elif operator != "Exists":
             why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             errors.append(invalid(f"{at}.operator", operator, why))
+        # Only an eviction can be delayed.
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
             why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             errors.append(invalid(f"{at}.effect", effect, why))

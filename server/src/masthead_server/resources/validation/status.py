@@ -48,6 +48,7 @@ def counters(
                 why = "cannot be greater than status.replicas"
                 errors.append(invalid(f"status.{field}", status.get(field) or 0, why))
         available = status.get("availableReplicas") or 0
+        # Kinds without bounded counters do not relate them either.
         if limits and available > (status.get("readyReplicas") or 0):
             why = f"cannot be greater than {ready}"
             errors.append(invalid("status.availableReplicas", available, why))
@@ -58,6 +59,7 @@ def counters(
 
 def _collision_errors(after: Plain, before: Plain) -> Errors:
     now, then = after.get(_COLLISIONS), before.get(_COLLISIONS)
+    # The counter makes hashes of revisions unique; a lower one could repeat a name.
     if then is None or (now is not None and now >= then):
         return []
     return [invalid(f"status.{_COLLISIONS}", now or 0, "cannot be decremented")]

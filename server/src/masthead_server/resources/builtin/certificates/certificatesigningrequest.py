@@ -59,6 +59,7 @@ def request_errors(request: Plain) -> Errors:
     """Return the errors of a CertificateSigningRequest."""
     spec = part(request, "spec")
     errors: Errors = []
+    # kube-apiserver parses the request as well; its block type is all that is checked here.
     if not _PEM.search(base64.b64decode(text(spec, "request"))):
         why = "PEM block type must be CERTIFICATE REQUEST"
         errors.append(invalid("spec.request", spec.get("request"), why))
@@ -89,6 +90,7 @@ def _signer_errors(signer: str) -> Errors:
     path = "spec.signerName"
     if not signer:
         return [required(path)]
+    # v1beta1 accepted it; v1 never did.
     if signer == _LEGACY_SIGNER:
         return [invalid(path, signer, "the legacy signerName is not allowed via this API version")]
     domain, _, name = signer.partition("/")
@@ -130,6 +132,7 @@ def _condition_errors(status: Plain) -> Errors:
             errors.append(required(f"{at}.status"))
         elif value not in known:
             errors.append(unsupported(f"{at}.status", value, known))
+        # Both orders of the two are contradictions.
         if kind in VERDICTS and set(VERDICTS) <= seen | {kind}:
             errors.append(invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive"))
         if kind in seen:
@@ -166,6 +169,7 @@ def change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
     come = [verdict for verdict in VERDICTS if len(of_type(new, verdict)) > len(of_type(old, verdict))]
     if not decides:
         errors += [forbidden(_CONDITIONS, f'updates may not add a condition of type "{item}"') for item in come]
+    # A client may have used the issued certificate already.
     if known and certificate != known:
         errors.append(forbidden("status.certificate", "updates may not modify existing certificate content"))
     return errors

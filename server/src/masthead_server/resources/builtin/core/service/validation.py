@@ -181,8 +181,8 @@ def _balancer_errors(spec: Plain) -> Errors:
     if spec.get("loadBalancerSourceRanges"):
         if not balanced:
             errors.append(forbidden(path, _LOAD_BALANCED))
-        for index, load_balancer_source_range in enumerate(words(spec, "loadBalancerSourceRanges")):
-            errors += cidr_errors(f"{path}[{index}]", load_balancer_source_range.strip())
+        for index, cidr in enumerate(words(spec, "loadBalancerSourceRanges")):
+            errors += cidr_errors(f"{path}[{index}]", cidr.strip())
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
         errors.append(forbidden("spec.allocateLoadBalancerNodePorts", _LOAD_BALANCED))
     return errors + _class_errors(spec)
