@@ -61,7 +61,7 @@ coverage: $(READY) ## Measure branch coverage of hand-written code by the unit a
 soak: $(READY) ## Start fresh processes, play new scenarios and hostile requests for MASTHEAD_SOAK_SECONDS (600)
 	$(BIN)/python -m tests.scenarios.soak
 
-lint: audit ## Check format, style, types (also of the documents), the import contracts, the public API and the dependencies
+lint: audit ## Check format, style, prose, types (also of the documents), import contracts, public API and dependencies
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
@@ -72,6 +72,7 @@ lint: audit ## Check format, style, types (also of the documents), the import co
 	$(BIN)/python -m tools.signature_types
 	$(BIN)/python -m tools.public_api
 	$(BIN)/python -m tools.traced_calls
+	$(BIN)/python -m tools.prose
 
 audit: $(READY) ## Look for known vulnerabilities in what is installed with the package, where that can be asked
 	$(BIN)/python -m tests.repo.audit

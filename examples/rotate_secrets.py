@@ -44,7 +44,7 @@ def uses(deployment: Deployment, name: str) -> bool:
     permissions=[Permission(Secret, "patch"), Permission(Deployment, "patch")],
 )
 async def rotate(ctx: ReconcileContext[Secret], secret: Secret) -> masthead.controller.Result:
-    """Rotate a Secret if it is due, see that whoever uses it has the newest password, and come back when it is due again."""
+    """Rotate a Secret if it is due, restart its users, and return when it is due again."""
     name, namespace = secret.metadata.name, secret.metadata.namespace
     period = timedelta(hours=float(secret.metadata.annotations.get(HOURS, "24")))
     rotated = rotated_at(secret)

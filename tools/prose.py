@@ -47,14 +47,13 @@ MAX_PARTICIPLES: Final = 50
 MIN_COMMENT_SHARE: Final = 0.025
 
 _PHRASES: Final = re.compile(
-    r"\b(?:anew|meanwhile|by itself|of its own|as it (?:is|was)|stands|gone|goes on|is none|at once|whoever|is there"
-    r"|says"
-    r"|what (?:is|was|has)|those that|one that|beside|has it|in place of|shown|looks? at|kept|told|hears?|heard|nobody"
-    r"|somebody)\b",
+    r"\b(?:anew|meanwhile|by itself|of its own|as it (?:is|was)|stands|gone|goes on|(?-i:is none)|at once|whoever"
+    r"|is there|says|what (?:is|was|has)|those that|one that|beside|has it|in place of|shown|looks? at|kept|told"
+    r"|hears?|heard|nobody|somebody)\b",
     re.IGNORECASE,
 )
 _PARTICIPLE: Final = re.compile(r"_[a-z]+ed|_?(?:made|found|given|kept|told|known|shown|drawn|written|taken|left|sent)")
-_SUPERLATIVE: Final = re.compile(r"_?(?:MOST|LONGEST|MAX_DEPTH|LARGEST|FEWEST|SHORTEST)(?:_|$)")
+_SUPERLATIVE: Final = re.compile(r"_?(?:MOST|LONGEST|DEEPEST|LARGEST|FEWEST|SHORTEST)(?:_|$)")
 _NO_PROSE: Final = re.compile(r"#\s*(?:noqa|type:|pyright:|ruff:|fmt:|!)")
 _CODE_FENCE: Final = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _INLINE_CODE: Final = re.compile(r"`[^`\n]*`")

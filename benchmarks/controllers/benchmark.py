@@ -67,12 +67,12 @@ def start_part(bench: Bench, size: Size) -> Measured:
     present = {name: each for name, each in OPERATORS.items() if not each.peer or each.peer in versions}
     if len(present) < len(OPERATORS):
         notes.append(
-            "Not installed, so not measured: kopf (pip install 'masthead-k8s[peers]', or name another interpreter that has "
+            "Not installed, so not measured: kopf (pip install 'masthead-k8s[peers]', or name an interpreter that has "
             "it with --peers-python)."
         )
     found = {name: operators.measured(bench, each, size.changes) for name, each in present.items()}
     notes.append(
-        "kopf's handlers do nothing, and its log is off, with which it would post an Event for each handler that succeeds. "
+        "kopf's handlers do nothing, and its log is off; otherwise it would post an Event for each handler. "
         "It batches the changes of an object for 0.1 s after the first."
     )
     return [tables.start_table(found, versions, size.objects), tables.judged_table(found)], notes

@@ -29,7 +29,9 @@ EXTRA_MS: Final = 300.0
 
 _TESTS: Final = {
     "alone": "def test_it():\n    assert True\n",
-    "client": "def test_it(kube_client):\n    assert kube_client.core_v1.namespaces().get('default').kind == 'Namespace'\n",
+    "client": (
+        "def test_it(kube_client):\n    assert kube_client.core_v1.namespaces().get('default').kind == 'Namespace'\n"
+    ),
 }
 _TITLES: Final = {"alone": "a test without fixtures", "client": "a test with kube_client"}
 _CACHES: Final = {"written": ("--assert=rewrite",), "read-only": ("--assert=plain",)}

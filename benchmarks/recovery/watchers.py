@@ -4,7 +4,7 @@ A watcher is a process that watches the ConfigMaps of the namespace ``default``.
 variable ``KUBECONFIG``, and prints lines to its standard output, each flushed at once::
 
     ready                  the first state has arrived
-    seen NAME VALUE        for each ADDED or MODIFIED event: the object's name, and the value of the key ``n`` of its data
+    seen NAME VALUE        for each ADDED or MODIFIED event: the object's name, and the value of ``n`` in its data
 
 It recovers from everything by itself, and runs until its standard input is closed or it is terminated.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLIENT_GO: Final = "MASTHEAD_CLIENT_GO_BENCH"
-"""The environment variable with the path of a program that is such a watcher, on client-go, if it is run with ``recovery``."""
+"""The environment variable with the path of a client-go program that is a watcher with the argument ``recovery``."""
 _PRINT_KOPF_VERSION: Final = "from importlib import metadata; print(metadata.version('kopf'))"
 
 

@@ -115,10 +115,9 @@ def run(lab: Lab, size: Size, *, peers_python: str, tls: bool) -> Report:
         list_table(clients, lists, size.pods),
         facade_table(facades, size.facade_rounds),
     )
-    if size != Size.quick():  # which is too little to judge by
-        tables = (*tables, compare_table(clients, best, lists, size.pods))
-    else:
-        tables = unjudged(tables)
+    # A quick run is too short for a verdict.
+    is_quick = size == Size.quick()
+    tables = unjudged(tables) if is_quick else (*tables, compare_table(clients, best, lists, size.pods))
     settings = {**dataclasses.asdict(size), "tls": int(tls)}
     return Report("requests", settings, tables, _notes(versions))
 

@@ -88,7 +88,7 @@ def apply(load: Load, count: int) -> Figures:
 
 
 def update(load: Load, count: int, process: int) -> Figures:
-    """Create so many deployments, and write each back changed; also returns what CPU time a server's process takes for one."""
+    """Create deployments, and write each back changed; return also the CPU time of the server for one."""
     requests = Deployments(load.address, load.namespace)
 
     def read(each: list[str]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The embedded server: its start, OpenAPI, custom resources, writes and reads per second, watchers, and memory, beside a kube-apiserver.
+"""The embedded server and kube-apiserver: start, OpenAPI, custom resources, writes and reads, watchers, and memory.
 
 Each server is a process of its own, and so is the load; both share this machine's cores. Rates are the median of
 several rounds, in which the servers take turns; how many times a rate is another is the median of what each round

@@ -105,7 +105,7 @@ class Load:
         self._open.close()
 
     def send_until(self, requests: Sequence[Iterable[bytes]], until: Callable[[], bool]) -> list[int]:
-        """Send each connection's requests, one after the other, until it is stopped; returns the number of responses."""
+        """Send the requests of each connection in order until it is stopped; return the number of responses."""
 
         def send_some(connection: Connection, mine: Iterable[bytes]) -> int:
             answered = 0

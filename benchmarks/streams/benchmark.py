@@ -71,7 +71,7 @@ def port_forward_part(bench: Bench, size: Size) -> Measured:
     found, versions = port_forward.measured(bench.lab, total, size.repeat, bench.peers_python)
     missing = ", ".join(peer for peer in port_forward.PEERS if peer not in found)
     note = (
-        f"Not installed, so not measured: {missing} (pip install 'masthead-k8s[peers]', or name another interpreter that has "
+        f"Not installed, so not measured: {missing} (pip install 'masthead-k8s[peers]', or name an interpreter with "
         "them with --peers-python)."
     )
     return [port_forward.table(found, versions, total)], [note] if missing else []

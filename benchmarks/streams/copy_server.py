@@ -1,4 +1,4 @@
-"""``python -m benchmarks.streams.copy_server KUBECONFIG``: an embedded server whose pod ``web`` runs the programs of this machine.
+"""``python -m benchmarks.streams.copy_server KUBECONFIG``: a server with a pod ``web`` that runs local programs.
 
 So what is measured are clients, a server and tar, and not the tar of the built-in shell.
 """

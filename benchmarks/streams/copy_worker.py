@@ -1,4 +1,4 @@
-"""``python -m benchmarks.streams.copy_worker CLIENT KUBECONFIG BYTES``: one file to the pod and back, through one client.
+"""``python -m benchmarks.streams.copy_worker CLIENT KUBECONFIG BYTES``: copies one file to the pod and back.
 
 It runs in the interpreter of the peers, too, and so imports nothing of ours but in the function that measures us.
 """

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.streams.exec_worker CLIENT KUBECONFIG COUNT``: small commands, one after the other, through one client.
+"""``python -m benchmarks.streams.exec_worker CLIENT KUBECONFIG COUNT``: runs small commands in sequence.
 
 It runs in the interpreter of the peers, too, and so imports nothing of ours but in the functions that measure us.
 """

@@ -1,4 +1,4 @@
-"""The logs of many pods at once: as they are written, and what was written before; with the official client beside ours."""
+"""The logs of many pods, while they are written and afterwards, compared with the official client."""
 
 from __future__ import annotations
 

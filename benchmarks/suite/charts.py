@@ -140,7 +140,8 @@ def _panel(chart: Chart, panel: Panel, left: float, top: float, width: float) ->
         long = max(0.0, (value or 0) / most) * room
         kind = "ours" if index in chart.emphasized else "other"
         if long:
-            yield f'<rect class="{kind}" x="{_number(left)}" y="{_number(y)}" width="{_number(max(long, 1))}" height="{_BAR}"/>'
+            place = f'x="{_number(left)}" y="{_number(y)}" width="{_number(max(long, 1))}" height="{_BAR}"'
+            yield f'<rect class="{kind}" {place}/>'
         yield _text(left + long + 6, y + _BAR - 3, text, "" if value is not None else "faint")
     end = top + len(texts) * _ROW - (_ROW - _BAR) + 3
     yield f'<path class="axis" d="M{_number(left)} {_number(top - 3)}V{_number(end)}"/>'

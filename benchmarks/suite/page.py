@@ -24,15 +24,16 @@ make bench QUICK=1          # two minutes, to see that it works
 make bench ONLY=sync,watch  # some of them
 ```
 
-`make bench` installs the peers in an environment of its own, runs every benchmark, writes `benchmarks/results/NAME.json` with
-machine, versions and date, and draws the pictures of this page. A quick run writes to `benchmarks/results/quick` and leaves
-this page alone. kube-apiserver is measured where `KUBEBUILDER_ASSETS` has it, client-go where `MASTHEAD_CLIENT_GO_BENCH` names
-a program for it. Two wait for minutes and are run by themselves: `python -m benchmarks.recovery`, and
-`python -m benchmarks.connections`, which needs a kube-apiserver. [Performance](performance.md) says what the figures mean.
+`make bench` installs the peers in a separate environment, runs every benchmark, writes `benchmarks/results/NAME.json`
+with machine, versions and date, and draws the pictures of this page. A quick run writes to `benchmarks/results/quick`
+and does not change this page. kube-apiserver is measured if `KUBEBUILDER_ASSETS` has it, client-go if
+`MASTHEAD_CLIENT_GO_BENCH` names a program for it. Two wait for minutes and are run separately:
+`python -m benchmarks.recovery`, and `python -m benchmarks.connections`, which needs a kube-apiserver.
+[Performance](performance.md) explains the figures.
 
-Every measurement has a process of its own, contenders take turns, and CPU time counts wherever a server shares the cores. A
-peer that is too slow for the whole work gets less of it, and is compared by the object. Bars begin at zero, on linear scales;
-blue ones are ours.
+Every measurement has its own process, contenders take turns, and CPU time counts wherever a server shares the cores. A
+peer that is too slow for the whole work gets less of it, and is compared by the object. Bars begin at zero, on linear
+scales; blue ones are ours.
 """
 
 

@@ -154,7 +154,7 @@ def run(runs: Runs, size: Size) -> Report:
 def _notes(versions: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
     notes = (
         "The index is by the pod's node, so the spec of every pod is looked at.",
-        "A handler that falls far behind receives only the newest state of each object: then fewer are delivered than were sent.",
+        "A handler that falls far behind receives only the newest state of each object: fewer events than were sent.",
         "Those who have no informer keep store and index in a loop over their watch. Slow ones receive fewer events.",
     )
     return (*notes, *left_out(runs.chosen(CONTENDERS), versions, runs.client_go))

@@ -377,8 +377,8 @@ class Counter(Protocol):
 class Gauge(Protocol):
     """A value that goes up and down.
 
-    A gauge may also have a method ``set_function(function)``, as in prometheus_client. Values that depend on the time are
-    then computed whenever the metrics are read; otherwise they are updated with the next event.
+    A gauge may also have a method ``set_function(function)``, as in prometheus_client. Values that depend on the time
+    are then computed whenever the metrics are read; otherwise they are updated with the next event.
     """
 
     def set(self, value: float) -> None:

@@ -1,4 +1,5 @@
-"""No text of a cluster or a kubeconfig controls the terminal of who reads it: all commands, at pipes and at a terminal."""
+"""No text of a cluster or a kubeconfig controls the terminal of who reads it: all commands, at pipes and at a
+terminal."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _differences_of_lists(path: str, real: list[object], other: list[object]) ->
         return
     missing = [each for each in real if each not in other]
     added = [each for each in other if each not in real]
-    yield f"{path}: {len(real)} items in the real one, {len(other)} here; missing {_shown(missing)}, new {_shown(added)}"
+    yield f"{path}: {len(real)} items in the real one, {len(other)} here; missing {_shown(missing)}, new {_shown(added)}"  # noqa: E501
 
 
 def _shown(value: object) -> str:

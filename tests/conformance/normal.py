@@ -180,7 +180,8 @@ class _Words:
         return dict(sorted(made.items()))
 
     def _managed_fields(self, entries: object) -> object:
-        """Return the entries in an order that does not depend on the clock, if they stand in the order of their times."""
+        """Return the entries in an order that does not depend on the clock, if they stand in the order of their
+        times."""
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             return self._value(entries)
         made = [self._managed_entry(entry) for entry in entries]
@@ -288,7 +289,8 @@ def _is_a_moment(found: Plain) -> bool:
 
 
 def _without_ages_and_prose(table: Plain) -> Plain:
-    """Return a Table whose ages, and whose columns' descriptions, do not differ from run to run and server to server."""
+    """Return a Table whose ages, and whose columns' descriptions, do not differ from run to run and server to
+    server."""
     columns = table["columnDefinitions"] or []
     names = [column["name"] for column in columns]
     return {

@@ -77,7 +77,7 @@ def pretty(value: object, indent: int = 0) -> str:
     inner = " " * (indent + 2)
     if isinstance(value, dict):
         parts = [
-            f"{json.dumps(key, ensure_ascii=False)}: {_short(item) if key in _ON_ONE_LINE else pretty(item, indent + 2)}"
+            f"{json.dumps(key, ensure_ascii=False)}: {_short(item) if key in _ON_ONE_LINE else pretty(item, indent + 2)}"  # noqa: E501
             for key, item in value.items()
         ]
         opened, closed = "{", "}"

@@ -27,17 +27,17 @@ HEAD = """\
 # Conformance
 
 The tests compare the responses of `masthead.server` with those of a real kube-apiserver. A case is a short script of
-requests to both servers. Uids, times and versions are replaced by symbols; then status, headers, bodies and events must be
-equal. The responses of the real server are committed in `tests/conformance/recorded`, so that the comparison runs on every
-machine; with a real server at hand, the tests query it again.
+requests to both servers. Uids, times and versions are replaced by symbols; then status, headers, bodies and events
+must be equal. The responses of the real server are committed in `tests/conformance/recorded`, so that the comparison
+runs on every machine; with a real server at hand, the tests query it again.
 
-Both servers run without controllers, kubelet and service accounts. Managed fields are compared in every case, except for
-their times. Values that differ between any two servers (cluster IPs, node ports, the address) are excluded. Garbage
-collection, deletion of namespace contents and the end of pods are the work of other components, not of kube-apiserver, and
-are not compared here.
+Both servers run without controllers, kubelet and service accounts. Managed fields are compared in every case, except
+for their times. Values that differ between any two servers (cluster IPs, node ports, the address) are excluded.
+Garbage collection, deletion of namespace contents and the end of pods are the work of other components, not of
+kube-apiserver, and are not compared here.
 
-`make conformance` writes this page, and the list of all cases to `build/conformance.md`. `make conformance-record` records
-the responses of the real server again.
+`make conformance` writes this page, and the list of all cases to `build/conformance.md`. `make conformance-record`
+records the responses of the real server again.
 """
 
 

@@ -270,7 +270,7 @@ def test_a_forked_process_must_make_its_own_client() -> None:
         lines = run(FORKED, url=server.url).splitlines()
 
     assert lines == [
-        "ClosedError the client was used before the process was forked, and cannot be used after it; make a new one here",
+        "ClosedError the client was used before the process was forked, and cannot be used after it; make a new one here",  # noqa: E501
         "fresh default",
         "parent default",
     ]
@@ -281,7 +281,8 @@ import signal, sys, threading
 import masthead
 from masthead.config import Config
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a parent that ignores interrupts, as nohup does, took away
+# A parent that ignores interrupts, such as nohup, would pass that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 with masthead.Client(Config(server=sys.argv[1])) as client:
     namespaces = client.core_v1.namespaces()
@@ -295,7 +296,8 @@ with masthead.Client(Config(server=sys.argv[1])) as client:
             began.set()
 
     def wait(began):
-        namespaces.wait_for("default", masthead.conditions.WaitCondition(lambda found: began.set(), "never"), timeout=50)
+        never = masthead.conditions.WaitCondition(lambda found: began.set(), "never")
+        namespaces.wait_for("default", never, timeout=50)
 
     for block in (watch, wait):
         began = threading.Event()

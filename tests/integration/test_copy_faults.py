@@ -1,4 +1,5 @@
-"""Copies from containers that lie, lack programs, fill up or die, and over connections that break: an error, and no debris."""
+"""Copies from containers that lie, lack programs, fill up or die, and over connections that break: an error, and no
+debris."""
 
 from __future__ import annotations
 
@@ -315,7 +316,8 @@ async def test_a_cancelled_copy_leaves_no_part_of_a_file(server: Server, tmp_pat
 
 @asynccontextmanager
 async def without_v5(upstream: str) -> AsyncIterator[Config]:
-    """A server of before 1.30, in which stdin cannot be closed: in front of another one, it hides the newer protocol."""
+    """A server of before 1.30, in which stdin cannot be closed: in front of another one, it hides the newer
+    protocol."""
     host, port = upstream.removeprefix("http://").split(":")
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -39,7 +39,8 @@ def objects(unique: str) -> Iterator[tuple[Minimal, Plain]]:
 
 
 def content(obj: Any) -> Plain:
-    """An object with its owners, but without their times: to apply what the server leaves out again is a change to it."""
+    """An object with its owners, but without their times: to apply what the server leaves out again is a change to
+    it."""
     plain: Plain = obj.to_dict()
     del plain["metadata"]["resourceVersion"]
     for entry in plain["metadata"]["managedFields"]:

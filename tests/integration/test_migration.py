@@ -179,7 +179,8 @@ def web(**spec: Any) -> dict[str, Any]:
 
 
 def without_sidecar() -> dict[str, Any]:
-    """A deployment that drops replicas and strategy, which have defaults, a container, an annotation, and changes an image."""
+    """A deployment that drops replicas and strategy, which have defaults, a container, an annotation, and changes an
+    image."""
     changed = web()
     del changed["metadata"]["annotations"]
     changed["spec"]["template"]["spec"]["containers"] = [{"name": "web", "image": "nginx:2"}]

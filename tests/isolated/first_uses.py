@@ -239,7 +239,8 @@ QUICK: Final[Sequence[Callable[[random.Random], None]]] = (
 
 
 def _is_importlibs(error: KeyError) -> bool:
-    """Whether an error is CPython's own: at the end of the import of a package, importlib takes it out of sys.modules for a
+    """Whether an error is CPython's own: at the end of the import of a package, importlib takes it out of sys.modules
+    for a
     moment, and a thread that imports one of its modules right then does not find it."""
     return traceback.extract_tb(error.__traceback__)[-1].filename.startswith("<frozen importlib")
 

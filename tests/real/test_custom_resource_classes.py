@@ -1,4 +1,5 @@
-"""Classes of custom resources on a real kube-apiserver: it accepts and keeps their definitions, and agrees about objects.
+"""Classes of custom resources on a real kube-apiserver: it accepts and keeps their definitions, and agrees about
+objects.
 
 ``MASTHEAD_RANDOM_CLASSES`` is the number of random classes, ``MASTHEAD_RANDOM_SEED`` chooses others.
 """

@@ -1,4 +1,5 @@
-"""Events that recorders write: what a real server keeps of them, what kubectl shows, and the embedded server beside it."""
+"""Events that recorders write: what a real server keeps of them, what kubectl shows, and the embedded server beside
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What ``kubectl get`` prints of the embedded server, beside what it prints of a real one, and what masthead prints itself."""
+"""What ``kubectl get`` prints of the embedded server, beside what it prints of a real one, and what masthead prints
+itself."""
 
 from __future__ import annotations
 

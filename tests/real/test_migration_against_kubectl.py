@@ -1,4 +1,5 @@
-"""Migration from client-side to server-side apply, beside what ``kubectl apply --server-side`` makes of the same object."""
+"""Migration from client-side to server-side apply, beside what ``kubectl apply --server-side`` makes of the same
+object."""
 
 from __future__ import annotations
 

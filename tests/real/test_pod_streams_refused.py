@@ -1,4 +1,5 @@
-"""What kube-apiserver answers before a kubelet has a say: requests for logs and commands that are refused, on both servers."""
+"""What kube-apiserver answers before a kubelet has a say: requests for logs and commands that are refused, on both
+servers."""
 
 from __future__ import annotations
 

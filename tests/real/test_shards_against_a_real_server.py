@@ -1,4 +1,5 @@
-"""Shards on a real server, whose feature gate is on: what was recorded is still what it responds, and replicas share."""
+"""Shards on a real server, whose feature gate is on: what was recorded is still what it responds, and replicas
+share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The committed files are what the generators make of the embedded server's documents: ``make codegen`` changes nothing."""
+"""The committed files are what the generators make of the embedded server's documents: ``make codegen`` changes
+nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""HTTP libraries are imported by one package of each distribution: the client's transport, and the server's web package."""
+"""HTTP libraries are imported by one package of each distribution: the client's transport, and the server's web
+package."""
 
 from __future__ import annotations
 

@@ -133,7 +133,8 @@ class Model:
         return [each for each in events if each is not None]
 
     def _managed(self, made: Plain) -> Plain:
-        """An object with its managed fields. All clients of the model are one and the same manager, which has no name."""
+        """An object with its managed fields. All clients of the model are one and the same manager, which has no
+        name."""
         entry = {
             "manager": "unknown",
             "operation": "Update",

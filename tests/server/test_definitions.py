@@ -1,4 +1,5 @@
-"""Definitions that are refused, large or hostile: nothing is half-installed, and other requests are served meanwhile."""
+"""Definitions that are refused, large or hostile: nothing is half-installed, and other requests are served
+meanwhile."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ async def test_a_request_that_was_sent_before_is_waited_for() -> None:
         address = urlsplit(server.url)
         reader, writer = await asyncio.open_connection(address.hostname, address.port)
         body = json.dumps({"metadata": {"generateName": "a-"}}).encode()
-        head = f"POST {MAPS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"POST {MAPS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"  # noqa: E501
         for _ in range(20):
             before = server.revision
             writer.write(head.encode() + body)

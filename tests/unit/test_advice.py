@@ -16,7 +16,7 @@ CASES = [
         403,
         "list",
         "pods",
-        'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the namespace "shop"',
+        'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the namespace "shop"',  # noqa: E501
         "No credentials reached the server: give a token",
     ),
     (
@@ -236,7 +236,7 @@ CASES = [
         500,
         "apply",
         "deployments.apps",
-        "failed to create typed patch object (/dd; apps/v1, Kind=Deployment): .spec.replcas: field not declared in schema",
+        "failed to create typed patch object (/dd; apps/v1, Kind=Deployment): .spec.replcas: field not declared in schema",  # noqa: E501
         "The kind has no field of that name: fix the spelling",
     ),
     (
@@ -244,7 +244,7 @@ CASES = [
         500,
         "apply",
         "deployments.apps",
-        'failed to create typed patch object (/web; v1, Kind=Pod): .spec.containers: duplicate entries for key [name="a"]',
+        'failed to create typed patch object (/web; v1, Kind=Pod): .spec.containers: duplicate entries for key [name="a"]',  # noqa: E501
         "Two items of that list have the same key",
     ),
     (

@@ -108,8 +108,8 @@ def test_the_message_says_what_can_be_done_about_each_field() -> None:
     assert str(error).startswith("apply deployments.apps shop/web: Apply failed with 3 conflicts: conflicts with")
     assert str(error).endswith(
         "(409 Conflict). For each of these fields: take it over with force=True; or leave it out, so that its "
-        "manager keeps it; or apply its present value, to share it. error.conflicts lists them. If client-side apply has set "
-        "them, upgrade_managed_fields hands them over."
+        "manager keeps it; or apply its present value, to share it. error.conflicts lists them. If client-side apply "
+        "has set them, upgrade_managed_fields hands them over."
     )
     applied = conflict_of(refused((".a", 'conflict with "them"')))
     assert str(applied).endswith("error.conflicts lists them.")

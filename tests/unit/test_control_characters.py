@@ -1,4 +1,5 @@
-"""Control characters in text from elsewhere: visible wherever people read it, and the same data wherever programs do."""
+"""Control characters in text from elsewhere: visible wherever people read it, and the same data wherever programs
+do."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_messages_do_not_show_values_of_secrets(value: str) -> None:
     )
 
     assert str(error).startswith(
-        'patch secrets default/web: Secret "web" is invalid: patch: Invalid value: <hidden>: cannot unmarshal (422 Invalid)'
+        'patch secrets default/web: Secret "web" is invalid: patch: Invalid value: <hidden>: cannot unmarshal (422 Invalid)'  # noqa: E501
     )
 
 

@@ -121,10 +121,8 @@ def check_served(catalog: Catalog, where: RequestFilter) -> None:
     place = f" in the group {group!r}" if "group" in where else ""
     plural, _, part = resource.partition("/")
     # RBAC writes subresources like this, so that it is a likely mistake.
-    if part and plural in known:
-        hint = f"; use resource={plural!r}, subresource={part!r}"
-    else:
-        hint = _nearest(resource, known)
+    is_subresource = part and plural in known
+    hint = f"; use resource={plural!r}, subresource={part!r}" if is_subresource else _nearest(resource, known)
     raise ValueError(f"there is no resource {resource!r}{place}{hint}")
 
 

@@ -103,7 +103,8 @@ def _(api: Api) -> None:
 @case("every usage of a signing request")
 def _(api: Api) -> None:
     usages = (
-        "signing,digital signature,content commitment,key encipherment,key agreement,data encipherment,cert sign,crl sign,"
+        "signing,digital signature,content commitment,key encipherment,key agreement,data encipherment,cert sign,"
+        "crl sign,"
         "encipher only,decipher only,any,server auth,client auth,code signing,email protection,s/mime,ipsec end system,"
         "ipsec tunnel,ipsec user,timestamping,ocsp signing,microsoft sgc,netscape sgc"
     )

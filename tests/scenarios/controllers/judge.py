@@ -1,4 +1,5 @@
-"""Watches every reconcile: never two of one key at once, never with a cache that is behind the operator's own writes."""
+"""Watches every reconcile: never two of one key at once, never with a cache that is behind the operator's own
+writes."""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ class Judge:
                 if not is_new and store < version:
                     has = "nothing" if obj is None else obj.metadata.resource_version
                     self._complain(
-                        f"{controller} reconciles {ctx.request} with {resource} {key} ({uid[:4]}) at {has}, though it has "
+                        f"{controller} reconciles {ctx.request} with {resource} {key} ({uid[:4]}) at {has}, though it "
                         f"written {version}; the cache is at {store}"
                     )
 

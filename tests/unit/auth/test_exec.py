@@ -379,7 +379,7 @@ async def test_a_failed_renewal_is_an_error_and_does_not_reuse_the_old_credentia
 
 
 FAILURES = {
-    "sys.stderr.write('first\\n\\x1b[31mlast words\\x1b[0m\\n'); sys.exit(3)": "exit code 3; stderr: first | last words",
+    "sys.stderr.write('first\\n\\x1b[31mlast words\\x1b[0m\\n'); sys.exit(3)": "exit code 3; stderr: first | last words",  # noqa: E501
     "os.kill(os.getpid(), 15)": "failed with signal 15",
     "": "printed nothing",
     "print('Please log in.')": "did not print a valid ExecCredential in JSON: JSON is malformed",
@@ -389,7 +389,7 @@ FAILURES = {
     "reply(token=5)": "text was expected - at `$.status.token`",
     "reply(kind='Secret', token='x')": "kind 'Secret'",
     "reply(version='client.authentication.k8s.io/v1beta1', token='x')": "set the apiVersion that it supports",
-    "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential'}))": "an ExecCredential without a status",
+    "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential'}))": "an ExecCredential without a status",  # noqa: E501
     "reply()": "printed neither a token nor a certificate",
     "reply(token='')": "printed neither a token nor a certificate",
     "reply(clientCertificateData='x')": "printed a client certificate without its key",

@@ -69,7 +69,7 @@ def test_the_advice_of_a_message_is_its_hint() -> None:
 
 
 def test_places_without_a_kubeconfig_are_listed_in_one_line() -> None:
-    said = "no cluster was found:\n  - KUBECONFIG is not set\n  - ~/.kube/config does not exist\nName a kubeconfig, or set KUBECONFIG. Or else."
+    said = "no cluster was found:\n  - KUBECONFIG is not set\n  - ~/.kube/config does not exist\nName a kubeconfig, or set KUBECONFIG. Or else."  # noqa: E501
     failure = explain(errors.ConfigError(said))
 
     assert failure.line == "no cluster was found: KUBECONFIG is not set; ~/.kube/config does not exist"

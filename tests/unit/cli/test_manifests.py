@@ -22,7 +22,8 @@ from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import Secret
 
 app = masthead.Manager(leader_election="shop-operator")
-alone = masthead.Manager("alone", options=masthead.controller.RunOptions(metrics_bind="0", probe_bind="0", graceful_timeout=60.5))
+options = masthead.controller.RunOptions(metrics_bind="0", probe_bind="0", graceful_timeout=60.5)
+alone = masthead.Manager("alone", options=options)
 
 @app.controller("example.com/v1/shops", owns=[Deployment], watches={Secret: lambda _: None})
 @alone.controller("example.com/v1/shops")

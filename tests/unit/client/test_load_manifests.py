@@ -78,7 +78,7 @@ def test_every_problem_names_its_file_document_and_object(tmp_path: Path) -> Non
 
     a, b, c, d = caught.value.problems
     assert a == (
-        f"{tmp_path / 'a.yaml'}, document 2: Deployment shop/web: spec.replicas: expected an integer, got a string ('three')"
+        f"{tmp_path / 'a.yaml'}, document 2: Deployment shop/web: spec.replicas: expected an integer, got a string ('three')"  # noqa: E501
     )
     assert b == f"{tmp_path / 'a.yaml'}, document 3: apiVersion and kind are required"
     assert c == f'{tmp_path / "b.yaml"}, document 1: Secret s: stringData["a"]: has a value of the wrong type'

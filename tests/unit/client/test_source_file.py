@@ -1,4 +1,5 @@
-"""Files as sources of stdin: what they have is read when it is there, and nothing is lost, whatever sort of file it is."""
+"""Files as sources of stdin: what they have is read when it is there, and nothing is lost, whatever sort of file it
+is."""
 
 from __future__ import annotations
 

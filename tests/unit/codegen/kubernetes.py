@@ -1,4 +1,5 @@
-"""The documents of Kubernetes 1.36 and of the API versions that it no longer serves, read without the generator's help."""
+"""The documents of Kubernetes 1.36 and of the API versions that it no longer serves, read without the generator's
+help."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def make_kind(annotations: Plain, *, name: str = "Thing", **options: Any) -> Any
 
 
 def causes_of(resource: Any, obj: Any) -> list[tuple[str | None, str]]:
-    """Why a server refuses an object, in order; nothing if it does not. That some rules were not checked is no cause."""
+    """Why a server refuses an object, in order; nothing if it does not. That some rules were not checked is no
+    cause."""
     try:
         resource.create(obj)
     except UnprocessableError as error:

@@ -267,7 +267,7 @@ def made(annotation: object, default: object) -> Any:
         (Annotated[str, Field(min_length=1)], "", "Thing.spec.it: .*the default is invalid"),
         (Annotated[list[str], Field(max_items=1)], ["a", "b"], "Thing.spec.it: .*the default is invalid"),
         (Annotated[int, Field(default=2)], 1, "Thing.spec.it: the class says that the default is 1, and Field says 2"),
-        (Annotated[int, Field(rules=["self > 5"])], 1, "Thing.spec.it: the default is invalid: .*failed rule: self > 5"),
+        (Annotated[int, Field(rules=["self > 5"])], 1, "Thing.spec.it: the default is invalid: .*failed rule: self > 5"),  # noqa: E501
         (Annotated[list[str], Field(list_type="set")], ["a", "a"], "Thing.spec.it.*: .*the default is invalid"),
     ],
     ids=str,

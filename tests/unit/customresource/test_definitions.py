@@ -276,14 +276,14 @@ def define(name: str = "Thing", annotations: Plain | None = None, **options: Any
         ({"short_names": ["T"]}, "Thing: the short name 'T' "),
         ({"short_names": "th"}, r"Thing: short_names is a list of strings, not a string: \['th'\]"),
         ({"categories": ["a b"]}, "Thing: the category 'a b' "),
-        ({"columns": {"X": ".spec.replcas"}}, "Thing: column 'X': '.spec.replcas' leads to no field: there is no .spec.replcas"),
+        ({"columns": {"X": ".spec.replcas"}}, "Thing: column 'X': '.spec.replcas' leads to no field: there is no .spec.replcas"),  # noqa: E501
         ({"columns": {"X": "spec.replicas"}}, r"must begin with a dot: '\.spec\.replicas'"),
         ({"columns": {"X": ".spec[?(@"}}, "Thing: column 'X': .*is not a JSONPath"),
-        ({"scale": ("spec.title", "status.replicas")}, r"Thing: scale, spec_replicas: \.spec\.title must be of type integer, not string"),
-        ({"scale": ("status.replicas", "status.replicas")}, r"spec_replicas: '\.status\.replicas' must begin with \.spec\."),
+        ({"scale": ("spec.title", "status.replicas")}, r"Thing: scale, spec_replicas: \.spec\.title must be of type integer, not string"),  # noqa: E501
+        ({"scale": ("status.replicas", "status.replicas")}, r"spec_replicas: '\.status\.replicas' must begin with \.spec\."),  # noqa: E501
         ({"scale": ("spec.replicas", "status.replics")}, "leads to no field"),
-        ({"scale": ("spec.replicas", "status.replicas", "status.replicas")}, "label_selector: .* must be of type string"),
-        ({"selectable_fields": ["spec.prices"]}, "Thing: selectable field '.spec.prices': must be a string, a boolean or an integer"),
+        ({"scale": ("spec.replicas", "status.replicas", "status.replicas")}, "label_selector: .* must be of type string"),  # noqa: E501
+        ({"selectable_fields": ["spec.prices"]}, "Thing: selectable field '.spec.prices': must be a string, a boolean or an integer"),  # noqa: E501
         ({"selectable_fields": [".metadata.name"]}, "must be a plain path below"),
         ({"selectable_fields": ["spec.title", ".spec.title"]}, "a selectable field is given twice"),
         ({"selectable_fields": [f"spec.f{n}" for n in range(9)]}, "at most 8 fields are selectable"),
@@ -397,10 +397,10 @@ def test_a_webhook_converts_between_versions() -> None:
     [
         ({"version": "v2"}, "Shop.example.com: the versions v2 and v1 are both stored; set storage=False"),
         ({"version": "v1", "storage": False}, "Shop.example.com: two classes have the version v1"),
-        ({"version": "v2", "storage": False, "short_names": ["shp"]}, r"the versions v2 and v1 differ in short_names: \['shp'\] and \['sh'\]; they are those of the kind: give short_names= in one class, and leave it out in the others"),
-        ({"version": "v2", "storage": False, "categories": ["none"]}, r"differ in categories: \['none'\] and \['all'\]; they are those of the kind"),
-        ({"version": "v2", "storage": False, "namespaced": False}, "differ in namespaced: False and True; give each class the same namespaced="),
-        ({"version": "v2", "storage": False, "plural": "shopses"}, "differ in plural: 'shopses' and 'shops'; give each class the same plural="),
+        ({"version": "v2", "storage": False, "short_names": ["shp"]}, r"the versions v2 and v1 differ in short_names: \['shp'\] and \['sh'\]; they are those of the kind: give short_names= in one class, and leave it out in the others"),  # noqa: E501
+        ({"version": "v2", "storage": False, "categories": ["none"]}, r"differ in categories: \['none'\] and \['all'\]; they are those of the kind"),  # noqa: E501
+        ({"version": "v2", "storage": False, "namespaced": False}, "differ in namespaced: False and True; give each class the same namespaced="),  # noqa: E501
+        ({"version": "v2", "storage": False, "plural": "shopses"}, "differ in plural: 'shopses' and 'shops'; give each class the same plural="),  # noqa: E501
     ],
 )  # fmt: skip
 def test_versions_that_do_not_fit_together_are_refused(options: Plain, message: str) -> None:

@@ -29,10 +29,10 @@ from masthead.errors import ArgumentError, DecodeError
         (b'{"kind":"Service"}', 'Pod: kind: expected "Pod", got "Service"'),
         (b'{"apiVersion":"apps/v1","metadata":{"name":"x"}}', 'Pod "x": apiVersion: expected "v1", got "apps/v1"'),
         (b'{"metadata":[]}', "Pod: metadata: expected an object (ObjectMeta), got a list"),
-        (b'{"metadata":{"name":"x","labels":{"a":1}}}', 'Pod "x": metadata.labels["a"]: expected a string, got an integer (1)'),
-        (b'{"metadata":{"name":"x","creationTimestamp":"soon"}}', 'Pod "x": metadata.creationTimestamp: expected an RFC 3339 time'),
+        (b'{"metadata":{"name":"x","labels":{"a":1}}}', 'Pod "x": metadata.labels["a"]: expected a string, got an integer (1)'),  # noqa: E501
+        (b'{"metadata":{"name":"x","creationTimestamp":"soon"}}', 'Pod "x": metadata.creationTimestamp: expected an RFC 3339 time'),  # noqa: E501
         (b'{"metadata":{"name":"x","name":"y"}}', 'Pod "y": metadata.name: the key "name" appears twice'),
-        (b'{"spec":{"containers":[{"name":"a"},{"image":"b","image":"c"}]}}', 'Pod: spec.containers[1].image: the key "image" appears twice'),
+        (b'{"spec":{"containers":[{"name":"a"},{"image":"b","image":"c"}]}}', 'Pod: spec.containers[1].image: the key "image" appears twice'),  # noqa: E501
         (b'{"spec": {}, "spec": {}}', 'Pod: spec: the key "spec" appears twice'),
         (b"[" * 200_000, "Pod: nested too deeply"),
         (b'{"spec":' * 50_000 + b"1" + b"}" * 50_000, "Pod: nested too deeply"),

@@ -34,8 +34,8 @@ def test_new_takes_types_and_dicts_with_either_names() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Pod.new("x", spec={"contianers": []}), 'spec: PodSpec has no field "contianers"; did you mean "containers"'),
-        (lambda: Pod.new("x", spec={"containers": [{"name": 3}]}), "spec.containers[0].name: expected a string, got an integer (3)"),
+        (lambda: Pod.new("x", spec={"contianers": []}), 'spec: PodSpec has no field "contianers"; did you mean "containers"'),  # noqa: E501
+        (lambda: Pod.new("x", spec={"containers": [{"name": 3}]}), "spec.containers[0].name: expected a string, got an integer (3)"),  # noqa: E501
         (lambda: Pod.new("x", spec={"containers": {"name": "a"}}), "spec.containers: expected a list, got an object"),
         (lambda: Pod(spec=3), "spec: expected an object (PodSpec), got an integer (3)"),  # type: ignore[arg-type]
         (lambda: PodSpec(host_network="yes"), "hostNetwork: expected true or false, got a string ('yes')"),  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from masthead.errors import ArgumentError
     [
         ("v1", GroupVersion("", "v1"), "/api/v1"),
         ("apps/v1", GroupVersion("apps", "v1"), "/apis/apps/v1"),
-        ("stable.example.com/v1beta1", GroupVersion("stable.example.com", "v1beta1"), "/apis/stable.example.com/v1beta1"),
+        ("stable.example.com/v1beta1", GroupVersion("stable.example.com", "v1beta1"), "/apis/stable.example.com/v1beta1"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_an_api_version_is_read_printed_and_located(text: str, expected: GroupVersion, path: str) -> None:

@@ -33,7 +33,7 @@ def test_a_list_is_split_where_its_items_begin(tail: bytes) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{}", b'{"items":[]}', b'{"items":null}', b'{"items":[1]}', b'{"items":[{}],"kind":"x"}', b'{"items": [{}]}', b"}]}"],
+    [b"", b"{}", b'{"items":[]}', b'{"items":null}', b'{"items":[1]}', b'{"items":[{}],"kind":"x"}', b'{"items": [{}]}', b"}]}"],  # noqa: E501
 )  # fmt: skip
 def test_text_without_the_form_of_a_servers_list_is_not_split(data: bytes) -> None:
     assert split_list(data) is None

@@ -79,7 +79,7 @@ def test_lists_printed_by_kubectl_are_decoded() -> None:
 
 
 def test_a_broken_item_is_named_and_can_be_set_aside() -> None:
-    data = b'{"items":[{"metadata":{"name":"ok"}},{"metadata":{"name":"bad","generation":"x"}},{"metadata":{"name":"fine"}}]}'
+    data = b'{"items":[{"metadata":{"name":"ok"}},{"metadata":{"name":"bad","generation":"x"}},{"metadata":{"name":"fine"}}]}'  # noqa: E501
     with pytest.raises(DecodeError) as caught:
         PodList.from_json(data)
     assert str(caught.value).startswith('Pod "bad": items[1].metadata.generation: expected an integer')

@@ -48,10 +48,10 @@ def test_a_kind_may_name_a_type_that_is_defined_further_down() -> None:
         (b"{", "Container: not JSON: the text ends too early"),
         ("\ud800", "Container: not text: it has lone surrogates"),
         (b"[]", "Container: expected an object (Container), got a list"),
-        (b'{"env":[{"valueFrom":{"fieldRef":[]}}]}', "Container: env[0].valueFrom.fieldRef: expected an object (ObjectFieldSelector), got a list"),
+        (b'{"env":[{"valueFrom":{"fieldRef":[]}}]}', "Container: env[0].valueFrom.fieldRef: expected an object (ObjectFieldSelector), got a list"),  # noqa: E501
         (b'{"resources":{"limits":[]}}', "Container: resources.limits: expected an object, got a list"),
         (b'{"tty":1}', "Container: tty: expected true or false, got an integer (1)"),
-        (b'{"startupProbe":{"initialDelaySeconds":1.5}}', "Container: startupProbe.initialDelaySeconds: expected an integer, got a number (1.5)"),
+        (b'{"startupProbe":{"initialDelaySeconds":1.5}}', "Container: startupProbe.initialDelaySeconds: expected an integer, got a number (1.5)"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_a_nested_type_reads_json_by_itself_and_says_what_is_wrong(data: bytes | str, message: str) -> None:

@@ -107,7 +107,7 @@ def test_documents_are_read_one_by_one_and_empty_ones_left_out() -> None:
         ("[" * 100_000, "Pod: nested too deeply"),
         ("[" * 300 + "]" * 300, "nested too deeply"),
         ("a: &a [*a]", "nested too deeply"),
-        ("\n".join(["a0: &a0 [x,x]", *(f"a{i}: &a{i} [*a{i - 1},*a{i - 1},*a{i - 1}]" for i in range(1, 30))]), "expand to over"),
+        ("\n".join(["a0: &a0 [x,x]", *(f"a{i}: &a{i} [*a{i - 1},*a{i - 1},*a{i - 1}]" for i in range(1, 30))]), "expand to over"),  # noqa: E501
     ],
 )  # fmt: skip
 def test_bad_yaml_gives_a_clear_error_of_ours(text: str, message: str) -> None:

@@ -173,7 +173,8 @@ def test_a_notebook_shows_rows_and_columns_and_no_markup_of_objects() -> None:
 
     assert shown == (
         "<table><tr><th>NAMESPACE</th><th>NAME</th><th>READY</th><th>STATUS</th><th>RESTARTS</th><th>AGE</th></tr>"
-        "<tr><td>shop</td><td>&lt;b&gt;web&lt;/b&gt;</td><td>1/1</td><td>Running</td><td>2 (5m ago)</td><td>3h2m</td></tr>"
+        "<tr><td>shop</td><td>&lt;b&gt;web&lt;/b&gt;</td><td>1/1</td><td>Running</td><td>2 (5m ago)</td>"
+        "<td>3h2m</td></tr>"
         "</table>"
     )
 

@@ -18,8 +18,9 @@ SCRIPTS = [
     json.loads(line)
     for line in (Path(__file__).parents[2] / "data/events/client_go_correlator.jsonl").read_text().splitlines()
 ]
-"""Random sequences of occurrences, with a fake clock: seconds since the one before, object, type, reason and message; and
-what client-go 1.36's ``EventCorrelator`` has decided: nothing to write, or count, message and seconds of the first one."""
+"""Random sequences of occurrences, with a fake clock: seconds since the one before, object, type, reason and message;
+and
+what client-go 1.36's ``EventCorrelator`` has decided: nothing to write, or count, message and seconds of the first one."""  # noqa: E501
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SITE = EventReference("v1", "ConfigMap", "default", "site", "7", "1")

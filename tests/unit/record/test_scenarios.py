@@ -146,7 +146,8 @@ class Scenario:
         return found
 
     def created(self) -> dict[str, list[int]]:
-        """The times in the names of the Events that were sent to be created, by object, in the order of the requests."""
+        """The times in the names of the Events that were sent to be created, by object, in the order of the
+        requests."""
         found: dict[str, list[int]] = {}
         for request in self._it.requests():
             if request.method == "POST":

@@ -274,7 +274,7 @@ def test_the_managed_fields_entry_of_the_objects_version_is_used() -> None:
 
 
 def test_what_the_server_leaves_out_because_it_is_zero_is_still_applied() -> None:
-    fields: dict[str, Any] = {"f:spec": {"f:paused": {}, "f:minReadySeconds": {}, "f:replicas": {}, "f:template": {"f:spec": {
+    fields: dict[str, Any] = {"f:spec": {"f:paused": {}, "f:minReadySeconds": {}, "f:replicas": {}, "f:template": {"f:spec": {  # noqa: E501
         "f:hostNetwork": {}, "f:subdomain": {}, "f:tolerations": {}, "f:nodeSelector": {}, "f:affinity": {},
         "f:newField": {},
     }}}}  # fmt: skip

@@ -127,7 +127,7 @@ def test_a_schema_that_nests_too_deeply_is_refused() -> None:
         schema = {"type": "array", "items": schema}
     found = [str(definition_error) for definition_error in definition_errors(definition(object_of(a=schema)))]
     assert found == [
-        f'spec.validation.openAPIV3Schema: Invalid value: "": must not be nested more than {MAX_SCHEMA_DEPTH} levels deep'
+        f'spec.validation.openAPIV3Schema: Invalid value: "": must not be nested more than {MAX_SCHEMA_DEPTH} levels deep'  # noqa: E501
     ]
 
 

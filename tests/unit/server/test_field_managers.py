@@ -1,4 +1,5 @@
-"""Field managers: entries in and out, and what a write makes of them; the expectations are answers of kube-apiserver 1.36."""
+"""Field managers: entries in and out, and what a write makes of them; the expectations are answers of kube-apiserver
+1.36."""
 
 from __future__ import annotations
 

@@ -233,7 +233,8 @@ class TestReentry:
 
 
 class InterruptAt:
-    """Raises KeyboardInterrupt in this thread, as Python does for a signal, at the nth line of the module under test."""
+    """Raises KeyboardInterrupt in this thread, as Python does for a signal, at the nth line of the module under
+    test."""
 
     def __init__(self, line: int) -> None:
         self._left = line

@@ -217,7 +217,7 @@ def test_importing_the_clientset_imports_no_group_and_no_types() -> None:
     script = (
         "import sys\n"
         "import masthead._client.clientset, masthead._sync.clientset\n"
-        "print([name for name in sys.modules if name.startswith('masthead.api.') or '.clientset.' in name and '_v' in name])"
+        "print([name for name in sys.modules if name.startswith('masthead.api.') or '.clientset.' in name and '_v' in name])"  # noqa: E501
     )
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -305,7 +305,7 @@ def test_docstrings_do_not_mention_await() -> None:
     found = next(each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef))
 
     assert ast.get_docstring(found) == (
-        "Get it. Belongs to any thread.\n\n::\n\n    with thing as other:\n        for each in other:\n            each.get()"
+        "Get it. Belongs to any thread.\n\n::\n\n    with thing as other:\n        for each in other:\n            each.get()"  # noqa: E501
     )
 
 

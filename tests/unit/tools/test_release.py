@@ -241,7 +241,7 @@ def test_an_sbom_is_the_same_each_time_and_another_one_for_another_release() -> 
     assert json.loads(first)["serialNumber"] != json.loads(other)["serialNumber"]
 
 
-CHANGES = "# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-01-31\n\n### Added\n\n- Sails.\n\n## 1.1.0 - 2026-01-01\n\n- Oars.\n"
+CHANGES = "# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-01-31\n\n### Added\n\n- Sails.\n\n## 1.1.0 - 2026-01-01\n\n- Oars.\n"  # noqa: E501
 
 
 def test_a_changelog_has_a_dated_section_for_the_release() -> None:

@@ -1,7 +1,8 @@
 """Frames of WebSockets (RFC 6455), from the server's side.
 
-Written here rather than taken from `websockets`, which the client uses, so that no bug hides on both sides; only masks are
-applied by its C code. It is stricter than most: lengths must have their shortest form, frames must be masked, and no extension is negotiated.
+Written here rather than taken from `websockets`, which the client uses, so that no bug hides on both sides; only masks
+are applied by its C code. It is stricter than most: lengths must have their shortest form, frames must be masked, and
+no extension is negotiated.
 """
 
 from __future__ import annotations
