@@ -50,8 +50,10 @@ def _program(name: str, module: str, summary: str) -> click.Command:
 
     def call(arguments: tuple[str, ...]) -> int:
         state = click.get_current_context().ensure_object(State)
+        # Programs have no such option; the variable reaches their child processes, too.
         if state.no_color:
             os.environ["NO_COLOR"] = "1"
+        # The output of `run` and `serve` is that of a user's program.
         with unguarded_streams():
             return run_program(module, [*_handed_on(state), *arguments], name)
 
@@ -138,6 +140,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _invoke(arguments: Sequence[str], state: State) -> object:
+    # Click completes within main(), and reads the words from the environment.
     if COMPLETION in os.environ:
         return app.main([], prog_name="masthead", complete_var=COMPLETION)
     # Not app.main(), which handles interrupts and broken pipes differently.

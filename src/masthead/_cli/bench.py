@@ -77,6 +77,7 @@ class Meter:
 
     def latency(self, title: str, samples: int, call: Callable[[], object]) -> Latency:
         """Call something several times; the first call, which connects, does not count."""
+        # Connection, TLS handshake and discovery belong to the first call.
         call()
         found: list[float] = []
         for _ in range(samples):
@@ -130,6 +131,7 @@ def _measure_sync(resource: masthead.ResourceClient[Any], plan: BenchPlan, meter
     """Run an informer until it is synced."""
     from masthead._sync.informer import SharedInformer
 
+    # Memory that the informer reuses from earlier garbage would not count as growth.
     gc.collect()
     before = meter.memory()
     begin, cpu = meter.wall(), meter.cpu()
@@ -154,6 +156,7 @@ def _changes(client: masthead.Client, plan: BenchPlan, meter: Meter) -> Latency:
     arrived: queue.SimpleQueue[str] = queue.SimpleQueue()
     informer = SharedInformer(maps, field_selector=f"metadata.name={name}")
     informer.add_event_handler(on_update=lambda _, obj: arrived.put(obj.data.get("number", "")))
+    # Created before the informer starts, so that only patches are updates.
     maps.create(ConfigMap.new(name, data={"number": "none"}))
     try:
         with informer:
@@ -171,6 +174,7 @@ def _changes(client: masthead.Client, plan: BenchPlan, meter: Meter) -> Latency:
 
 def _wait_for(number: str, arrived: queue.SimpleQueue[str], timeout: float) -> None:
     try:
+        # Earlier changes may arrive late: each number is waited for by its value.
         while arrived.get(timeout=timeout) != number:
             pass
     except queue.Empty:

@@ -78,6 +78,7 @@ def percentile(values: Sequence[float], share: float) -> float:
         values: At least one.
         share: Between 0, for the least, and 1, for the most.
     """
+    # The nearest rank: every figure of the report was measured, and none is interpolated.
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
@@ -99,6 +100,7 @@ def _synced_lines(synced: Synced) -> list[str]:
         if synced.grown is None
         else f"{synced.grown / _MEGA:,.1f} MB{_each(synced.grown, synced.objects, 'bytes')}"
     )
+    # An empty kind has no rate, and a coarse clock may measure zero seconds.
     rate = f", {synced.objects / synced.wall:,.0f} objects a second" if synced.objects and synced.wall else ""
     return [
         f"An informer, {synced.hold}: {synced.objects:,} {'object' if synced.objects == 1 else 'objects'}",

@@ -65,6 +65,7 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
     """Return kinds, ``KIND/NAME``, or the names of objects after a kind."""
 
     def find() -> Iterable[str]:
+        # Click puts the arguments before the cursor into the parameters, even though the command does not run.
         before = [str(argument) for argument in ctx.params.get(param.name or "") or ()]
         with _connect(ctx) as client:
             kind, slash, _ = incomplete.partition("/")
@@ -72,6 +73,7 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
                 return [f"{kind}/{name}" for name in _names_of_kind(client, _state(ctx), kind)]
             if before and "/" not in before[0]:
                 return _names_of_kind(client, _state(ctx), before[0])
+            # Kinds after a comma complete, too: "deploy,sv".
             done, comma, _ = incomplete.rpartition(",")
             return [f"{done}{comma}{kind}" for kind in _kinds(client)]
 
@@ -96,6 +98,7 @@ def _kinds(client: masthead.Client) -> list[str]:
         for preferred_resource in client.discovery.preferred_resources()
         if "list" in preferred_resource.verbs
     ]
+    # Two groups may have a kind of the same plural (events, ingresses): those need their group.
     names = [resource.name for resource in served]
     return [
         resource.gvr.group_resource if names.count(resource.name) > 1 and resource.gvr.group else resource.name
@@ -121,6 +124,7 @@ def _state(ctx: click.Context) -> State:
     contexts = [ctx]
     while contexts[-1].parent is not None:
         contexts.append(contexts[-1].parent)
+    # From the group to the command, so that the later option wins, as when the command runs.
     for context in reversed(contexts):
         for name in State.__dataclass_fields__:
             if (value := context.params.get(name)) is not None:
@@ -130,6 +134,7 @@ def _state(ctx: click.Context) -> State:
 
 def _connect(ctx: click.Context) -> masthead.Client:
     state = _state(ctx)
+    # Logs and warnings would be mixed with the candidates on the prompt.
     state.debug = False
     state.request_timeout = _TIMEOUT
     return state.connect(prints_warnings=False)

@@ -42,6 +42,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead crds") -> int:
         made = crds(*sources)
     except (TargetError, BrokenTargetError, CustomResourceError) as error:
         problem: BaseException = error
+        # A wrong class fails when its module is imported; its own message is better than that of the import.
         if isinstance(error, BrokenTargetError) and isinstance(error.__cause__, CustomResourceError):
             problem = error.__cause__
         raise CommandError(" ".join(str(problem).split()), code=ExitCode.USAGE) from None
@@ -59,6 +60,7 @@ def _act(
         _write(made, chosen.out)
     if chosen.install:
         _install(sources, chosen)
+    # Definitions are printed only if there is nowhere else to put them.
     if chosen.out is None and not chosen.install:
         write("---\n".join(map(render_definition, made)))
     return 0
@@ -88,6 +90,7 @@ def _check(made: list[CustomResourceDefinition], folder: Path) -> int:
     stale = [
         path
         for definition in made
+        # A missing file is out of date, too.
         if _read(path := folder / f"{definition.metadata.name}.yaml") != render_definition(definition)
     ]
     for path in stale:

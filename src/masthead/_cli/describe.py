@@ -108,6 +108,7 @@ def _metadata(obj: Plain, now: datetime) -> list[Line]:
             ("generation", _generation(obj)),
         ]
     )
+    # The annotation repeats the whole object as JSON.
     annotations = {key: value for key, value in part(metadata, "annotations").items() if key != _LAST_APPLIED}
     for name, values in (("labels", part(metadata, "labels")), ("annotations", annotations)):
         if values:
@@ -132,6 +133,7 @@ def _owner(reference: Plain) -> str:
 
 def _generation(obj: Plain) -> str:
     wanted, seen = part(obj, "metadata").get("generation"), part(obj, "status").get("observedGeneration")
+    # Equal numbers are the normal case, and many kinds have no `observedGeneration`.
     if wanted is None or seen is None or wanted == seen:
         return ""
     return f"{wanted}, of which its controller has seen {seen}"
@@ -144,6 +146,7 @@ def _body(obj: Plain, now: datetime) -> list[list[Line]]:
     if text(obj, "kind") == "Secret" and text(obj, "apiVersion") == "v1":
         return [_secret(obj)]
     template = part(obj, "spec", "template")
+    # Recognised by its shape rather than by its kind, so that custom workloads are described as well.
     if part(template, "spec").get("containers"):
         return [_workload(obj), *template_sections(template), _rest_of_status(obj)]
     return _generic(obj)
@@ -162,22 +165,24 @@ def _workload(obj: Plain) -> list[Line]:
 
 def _rest_of_status(obj: Plain) -> list[Line]:
     known = {"conditions", "observedGeneration", *(key for _, where, key in _REPLICAS if where == "status")}
-    return _add_title("Status", {key: each for key, each in part(obj, "status").items() if key not in known})
+    return _add_title("Status", {key: value for key, value in part(obj, "status").items() if key not in known})
 
 
 def _secret(obj: Plain) -> list[Line]:
     """The keys of a Secret, and how long their values are, but never the values."""
     encoded = {**part(obj, "data")}
+    # From the length of the base64 text: no value is decoded.
     sizes = [(key, counted(len(str(value).rstrip("=")) * 3 // 4, "byte")) for key, value in encoded.items()]
     return [heading("Data"), *fields([("type", text(obj, "type"))]), *fields(sizes)]
 
 
 def _generic(obj: Plain) -> list[list[Line]]:
     """Every field but the metadata."""
+    # Objects without a spec, such as ConfigMaps and RBAC roles, have their fields at the top.
     rest = {key: value for key, value in obj.items() if key not in _HEAD and value not in (None, {}, [])}
     spec = rest.pop("spec", None)
     plain = {key: value for key, value in rest.items() if not isinstance(value, dict | list)}
-    status = {key: each for key, each in part(obj, "status").items() if key != "conditions"}
+    status = {key: value for key, value in part(obj, "status").items() if key != "conditions"}
     return [
         _add_title("Fields", plain),
         _add_title("Spec", spec),
@@ -243,5 +248,6 @@ _EVENT: Final = ("TYPE", "REASON", "AGE", "TIMES", "FROM", "MESSAGE")
 
 
 def _count(event: Plain) -> str:
+    # New events count in `series`; those of the core API in `count`.
     count = integer(part(event, "series"), "count") or integer(event, "count")
     return str(count) if count > 1 else ""

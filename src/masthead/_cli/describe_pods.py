@@ -55,6 +55,7 @@ def pod_sections(pod: Plain, now: datetime) -> list[list[Line]]:
     )
     sections = [[heading("Pod"), *facts]]
     for names, statuses, kind in _KINDS:
+        # Matched by name: the statuses may be in another order, and are missing before the kubelet's first report.
         states = {text(entry, "name"): entry for entry in entries(status, statuses)}
         lines = [
             one
@@ -94,6 +95,7 @@ def _node(spec: Plain, status: Plain) -> str:
 
 def _priority(spec: Plain) -> str:
     number, name = spec.get("priority"), text(spec, "priorityClassName")
+    # Priority 0 is the default of pods without a class.
     return f"{name} ({number})" if name else str(number or "")
 
 
@@ -128,6 +130,7 @@ def _status(status: Plain, now: datetime) -> list[tuple[str, object]]:
     is_ready = "true" if flag(status, "ready") else "false"
     restarts = integer(status, "restartCount")
     return [
+        # The first word only: the rest is a duration or a message.
         ("state", (state, status_style(state.partition(" ")[0].rstrip(",")))),
         ("last state", _state(part(status, "lastState"), now)),
         ("ready", (is_ready, status_style(is_ready))),
@@ -136,6 +139,7 @@ def _status(status: Plain, now: datetime) -> list[tuple[str, object]]:
 
 
 def _state(state: Plain, now: datetime) -> str:
+    # The API sets at most one of the three states, and none before the container is created.
     if running := part(state, "running"):
         return f"Running for {age(running.get('startedAt'), now)}"
     if waiting := part(state, "waiting"):
@@ -182,6 +186,7 @@ def _probe(probe: Plain) -> str:
 def _variable(variable: Plain) -> str:
     """A variable and its value, or where the value comes from."""
     name, source = text(variable, "name"), part(variable, "valueFrom")
+    # A secret's name and key, but never its value.
     for key, word in (("secretKeyRef", "secret"), ("configMapKeyRef", "configmap")):
         if reference := part(source, key):
             return f"{name} from {word} {text(reference, 'name')}/{text(reference, 'key')}"
@@ -211,6 +216,7 @@ def _volumes(spec: Plain) -> list[Line]:
 
 def _volume(volume: Plain) -> str:
     for kind, source in volume.items():
+        # Apart from its name, a volume has one field: its source.
         if kind == "name" or not isinstance(source, dict):
             continue
         reference = next(

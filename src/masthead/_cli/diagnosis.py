@@ -73,6 +73,7 @@ def judge_expiry(check: str, what: str, expires: datetime | None, now: datetime,
     facts = {"expires": expires.isoformat()}
     left = expires - now
     when = human_duration(abs(left.total_seconds()))
+    # RFC 5280 writes "no expiration date" as the year 9999.
     if left > _FOR_EVER:
         return Diagnosis(check, "ok", f"{what} does not expire", "", facts)
     if left <= timedelta():
@@ -134,6 +135,7 @@ def judge_latency(seconds: Sequence[float]) -> Diagnosis:
     Args:
         seconds: How long some small requests took, one after the other.
     """
+    # The median: a single slow answer may be chance.
     middle, worst = sorted(seconds)[len(seconds) // 2], max(seconds)
     facts = {"medianMs": round(1000 * middle, 1), "maxMs": round(1000 * worst, 1), "samples": len(seconds)}
     line = f"{1000 * middle:.1f} ms for a small request; {1000 * worst:.1f} ms for the slowest of {len(seconds)}"

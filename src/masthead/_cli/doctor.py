@@ -95,6 +95,7 @@ async def examine(state: State, on_check: Callable[[str], object]) -> AsyncItera
         state: The shared options.
         on_check: Is called with the name of each check before it runs.
     """
+    # Without a configuration there is no address to check, so that all other checks are skipped.
     on_check("configuration")
     try:
         config = state.config()
@@ -106,10 +107,12 @@ async def examine(state: State, on_check: Callable[[str], object]) -> AsyncItera
         return
     yield _configuration(config)
     now = datetime.now(UTC)
+    # In a thread, because it reads files.
     for finding in await asyncio.to_thread(check_credentials, config, now):
         yield finding
     async for finding in _network(config, on_check):
         yield finding
+        # DNS, TCP, TLS and HTTP build on each other; a second failure would only repeat the first.
         if finding.mark == "fail":
             for name in CHECKS[CHECKS.index(finding.check) + 1 :]:
                 yield _skip_check(name, finding.check)
@@ -164,6 +167,7 @@ async def _server(state: State, on_check: Callable[[str], object]) -> AsyncItera
             recorders.append(CheckRecorder(inner))
             return recorders[-1]
 
+        # Below retries and authentication, so that the recorder counts the 429s that retries hide.
         client.rest.wrap_transport(wrap)
         visit = _Visit(client, recorders[0])
         failed: dict[str, str] = {}
@@ -191,6 +195,7 @@ class _Visit:
         """Whether an API server answers."""
         try:
             version = await self._client.discovery.server_version()
+        # A refusal is an answer, too: credentials and permissions are the subject of later checks.
         except UnauthorizedError:
             return Diagnosis("http", "ok", "an API server answers, and does not know the user")
         except ForbiddenError:
@@ -211,6 +216,7 @@ class _Visit:
         user = review.status.user_info
         name, groups = user.username or "nobody", list(user.groups)
         line = f"{name} ({', '.join(groups)})" if groups else name
+        # Without credentials many servers answer as anonymous instead of refusing with a 401.
         if name == "system:anonymous":
             hint = "the configuration has no credentials that count: log in, or check the user of the context"
             return Diagnosis("identity", "warn", line, hint)
@@ -228,6 +234,7 @@ class _Visit:
 
     async def check_discovery(self) -> Diagnosis:
         """Whether all groups of the API can be discovered."""
+        # The cache on disk would hide that an aggregated API is down now.
         self._client.discovery.invalidate()
         found = await self._client.discovery.resources()
         facts = {"resources": len(found), "groups": len(found.groups)}
@@ -267,6 +274,7 @@ class _Visit:
             "group": group,
             "resource": plural,
             "subresource": subresource,
+            # Nodes are cluster-scoped: a namespace would bring in RoleBindings, which never apply to them.
             "namespace": "" if plural == "nodes" else self._client.namespace,
         }
         asked = SelfSubjectAccessReview.from_dict({"spec": {"resourceAttributes": attributes}})
@@ -287,7 +295,9 @@ class _Visit:
         begin = time.perf_counter()
         try:
             async with (
+                # Half of the check's time, so that silence is reported as such, and not as a slow check.
                 asyncio.timeout(_PATIENCE / 2),
+                # Metadata only, since no field is read.
                 self._client.metadata("v1", "pods", namespace=self._client.namespace).watch(bookmarks=True) as events,
             ):
                 await anext(events)

@@ -41,6 +41,7 @@ def _certificate(config: Config, now: datetime) -> list[Diagnosis]:
     if path is None and not config.client_certificate_data:
         return []
     where = f"client certificate {path}" if path else "client certificate"
+    # Certificates are part of the TLS handshake.
     if config.speaks_plain_http:
         hint = "use https, or another credential"
         return [Diagnosis(_CHECK, "warn", f"{where} is not used without TLS", hint)]
@@ -57,6 +58,7 @@ def _tokens(config: Config, now: datetime) -> list[Diagnosis]:
         try:
             token = Secret(_text(config.token_file).strip())
         except (OSError, ValueError) as error:
+            # The loader prefers the file, and falls back to the inline token.
             if config.token:
                 return [_token("token", config.token, now)]
             return [Diagnosis(_CHECK, "fail", f"{where} cannot be read: {error}", "check the file")]
@@ -84,6 +86,7 @@ def _others(config: Config, now: datetime) -> list[Diagnosis]:
             return [Diagnosis(_CHECK, "ok", f"OpenID Connect of {config.oidc.issuer}, without a token yet")]
         renews = bool(config.oidc.refresh_token)
         found = _token("ID token of OpenID Connect", config.oidc.id_token, now)
+        # An expired ID token is normal: the client gets a new one by the refresh token.
         if renews and found.mark == "fail":
             return [Diagnosis(_CHECK, "ok", f"{found.line}, and is renewed", "", found.facts)]
         return [found]

@@ -25,6 +25,7 @@ _PORTS: Final = {"https": 443, "http": 80, "socks5": 1080, "socks5h": 1080}
 
 def _first_hop(config: Config) -> tuple[Address, str]:
     """The peer of the connection: the server, or the proxy in front of it."""
+    # With a proxy, the name of the server may be known to the proxy only.
     if config.proxy_url:
         return split_address(config.proxy_url), "the proxy "
     return split_address(config.server), ""
@@ -79,6 +80,7 @@ async def check_tls(config: Config) -> Diagnosis:
         if server.is_loopback:
             return Diagnosis("tls", "skip", "plain HTTP to this machine")
         return Diagnosis("tls", "warn", "plain HTTP: credentials can be read on the way", "use https")
+    # The handshake with the server runs inside a tunnel, which the check of HTTP opens.
     if config.proxy_url:
         return Diagnosis("tls", "skip", "behind a proxy; http covers it")
     name = config.tls_server_name or server.host
@@ -96,6 +98,7 @@ async def check_tls(config: Config) -> Diagnosis:
     writer.close()
     what = f"{version}, the server's certificate"
     renewal = "renew the certificate of the API server"
+    # After the handshake: even without verification, its version is reported.
     if config.insecure:
         return Diagnosis("tls", "warn", f"{version}, but certificates are not verified", "give the CA certificate")
     return diagnosis.judge_expiry("tls", what, expiry_of_der(shown), datetime.now(UTC), renewal=renewal)

@@ -30,7 +30,7 @@ _TEXT_LINES: Final = 12
 """The maximum number of lines of a text."""
 _CELL: Final = 400
 """The maximum number of characters of one value."""
-_DEEPEST: Final = 20
+_MAX_DEPTH: Final = 20
 
 
 def line(*spans: str | Span, indent: int = 0) -> Line:
@@ -53,6 +53,7 @@ def heading(title: str) -> Line:
 def clean(text: str) -> str:
     """One line of bounded length, without control sequences."""
     shown = printable(text).replace("\n", " ")
+    # A ConfigMap's value may be a megabyte; the terminal would scroll past everything else.
     return shown if len(shown) <= _CELL else f"{shown[:_CELL]}..."
 
 
@@ -102,7 +103,7 @@ def outline(value: object, *, indent: int = 1, limit: int = 300) -> list[Line]:
         indent: How deep it is indented.
         limit: The maximum number of lines.
     """
-    lines = _outline(value, indent, _DEEPEST)
+    lines = _outline(value, indent, _MAX_DEPTH)
     if len(lines) <= limit:
         return lines
     return [
@@ -111,25 +112,26 @@ def outline(value: object, *, indent: int = 1, limit: int = 300) -> list[Line]:
     ]
 
 
-def _outline(value: object, indent: int, deepest: int) -> list[Line]:
-    if deepest == 0:
+def _outline(value: object, indent: int, depth_left: int) -> list[Line]:
+    # Custom resources without a schema may nest without end.
+    if depth_left == 0:
         return [line(("...", "dim"), indent=indent)]
     if isinstance(value, dict):
         found: list[Line] = []
-        for key, each in cast("dict[object, object]", value).items():
-            found += _entry(str(key), each, indent, deepest)
+        for key, entry in cast("dict[object, object]", value).items():
+            found += _entry(str(key), entry, indent, depth_left)
         return found
     if isinstance(value, list):
-        return _items(cast("list[object]", value), indent, deepest)
+        return _items(cast("list[object]", value), indent, depth_left)
     return _text_lines(_scalar(value), indent)
 
 
-def _entry(key: str, value: object, indent: int, deepest: int) -> list[Line]:
+def _entry(key: str, value: object, indent: int, depth_left: int) -> list[Line]:
     label = (f"{key}: ", "cyan")
     inline = _inline(value)
     if inline is not None:
         return [line(label, inline, indent=indent)]
-    return [line((f"{key}:", "cyan"), indent=indent), *_outline(value, indent + 1, deepest - 1)]
+    return [line((f"{key}:", "cyan"), indent=indent), *_outline(value, indent + 1, depth_left - 1)]
 
 
 def _inline(value: object) -> str | None:
@@ -147,10 +149,10 @@ def _inline(value: object) -> str | None:
     return joined if len(joined) <= _INLINE and "\n" not in joined else None
 
 
-def _items(items: list[object], indent: int, deepest: int) -> list[Line]:
+def _items(items: list[object], indent: int, depth_left: int) -> list[Line]:
     found: list[Line] = []
     for item in items:
-        inner = _outline(item, 0, deepest - 1) or [line("{}")]
+        inner = _outline(item, 0, depth_left - 1) or [line("{}")]
         for at, one in enumerate(inner):
             found.append(((_STEP * indent, ""), ("- " if at == 0 else "  ", "dim"), *one))
     return found

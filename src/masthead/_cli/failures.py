@@ -186,6 +186,7 @@ def _explain_status(error: StatusError) -> ExplainedFailure:
         return ExplainedFailure(line, hint, ExitCode.FAILED)
     if isinstance(error, UnprocessableError):
         return ExplainedFailure(line, "fix the fields that the message names", ExitCode.FAILED)
+    # The client has already retried as long as the server asked.
     if isinstance(error, TooManyRequestsError):
         return ExplainedFailure(line, "wait a little, then try again", ExitCode.FAILED)
     return ExplainedFailure(line, _advice(error), ExitCode.FAILED)

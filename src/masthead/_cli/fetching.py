@@ -78,13 +78,16 @@ def fetch_table(
             label_selector=selection.labels,
             field_selector=selection.fields,
             objects=with_objects,
+            # Only a list of all namespaces needs the column; a cluster-scoped kind has none.
             namespaces=selected.resource.namespaced and selected.namespace is None,
         )
         return found
+    # One request per name: a field selector has no "or".
     for name in selected.names:
         try:
             one = _row(client, selected, name, with_objects=with_objects)
         except NotFoundError:
+            # The other names are still fetched and printed, as kubectl does.
             found.errors.append(missing(client, selected, name))
             continue
         before = found.table
@@ -109,6 +112,7 @@ def _row(client: masthead.Client, selected: Selected, name: str, *, with_objects
 def _path(selected: Selected, name: str) -> str:
     gvr = selected.resource.gvr
     root = f"/apis/{gvr.group}" if gvr.group else "/api"
+    # Names come from the user, and could otherwise add segments to the path.
     place = f"/namespaces/{quote(selected.namespace, safe='')}" if selected.namespace else ""
     return f"{root}/{gvr.version}{place}/{gvr.resource}/{quote(name, safe='')}"
 

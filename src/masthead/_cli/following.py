@@ -42,7 +42,7 @@ class GrowingTable:
     def __init__(self, columns: Sequence[Column], options: TableOptions, *, namespaces: bool) -> None:
         self._options = options
         self._namespaces = namespaces
-        self._shown = [at for at, each in enumerate(columns) if options.wide or each.priority == 0]
+        self._shown = [at for at, column in enumerate(columns) if options.wide or column.priority == 0]
         self._head = [
             *(["NAMESPACE"] if namespaces else []),
             *(columns[at].name.upper() for at in self._shown),
@@ -61,6 +61,7 @@ class GrowingTable:
             styles.insert(0, ["bold" if self._options.color else ""] * len(self._head))
         for line in lines:
             for at, cell in enumerate(line):
+                # kubectl's widths: at least six characters, three of them padding.
                 self._widths[at] = max(self._widths[at], _NARROWEST, len(cell) + _PADDING)
         return "".join(f"{self._line(line, style_)}\n" for line, style_ in zip(lines, styles, strict=True))
 

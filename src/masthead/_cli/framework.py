@@ -29,6 +29,7 @@ def shared_options() -> list[click.Parameter]:
     """The options of all commands. None means that an option is not given here."""
 
     def option(*names: str, **facts: Any) -> click.Option:  # noqa: ANN401 - as click declares them
+        # None rather than a flag's False: an option before the command's name must survive its absence after it.
         return click.Option(names, default=None, **facts)
 
     return [
@@ -99,6 +100,7 @@ class ClusterCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and those of all commands behind them."""
+        # By name, since click makes new objects for each command.
         shared = {shared_option.name for shared_option in shared_options()}
         own: list[tuple[str, str]] = []
         others: list[tuple[str, str]] = []
@@ -114,8 +116,10 @@ class ClusterCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the function returns
         """Move the shared options into the state, and call the function without them."""
         state = merge_shared(ctx)
+        # Given before the command's name, -A has passed the parser.
         if state.all_namespaces and not self.takes_all_namespaces:
             raise click.UsageError("-A is not for this command", ctx)
+        # As in kubectl, -A wins over -n.
         if state.all_namespaces and state.namespace:
             state.namespace = None
         return super().invoke(ctx)
@@ -146,6 +150,7 @@ def cluster_command(
     """
 
     def decorate(function: Callable[..., int | None]) -> ClusterCommand:
+        # Click's default is --help alone; kubectl has -h.
         settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         made = click.command(name, cls=ClusterCommand, **settings)(function)
         made.takes_all_namespaces = all_namespaces

@@ -83,6 +83,7 @@ class Mirror:
         """
         from masthead._sync.informer import SharedInformer
 
+        # By field selector instead of by name, so that table and informer have the same scope.
         everything = replace(self._selected, names=())
         found = fetch_table(self._client, everything, selection=self._selection).table
         assert found is not None
@@ -101,6 +102,7 @@ class Mirror:
             on_delete=lambda obj: self._changes.put(RowChange("deleted", obj)),
         )
         self._informer.start()
+        # `as_of` reads the indexer as soon as the block begins.
         self._informer.wait_for_cache_sync(timeout=_START_TIMEOUT)
         return self
 
@@ -128,6 +130,7 @@ class Mirror:
         except queue.Empty:
             return None
         known = self._known.get(change.key)
+        # The informer's first list announces all objects; only those newer than the table are changes.
         if change.type == "added" and known is not None and _version(known) == _version_of(change.obj):
             return self.next(0)  # it was in the table
         return change
@@ -141,6 +144,7 @@ class Mirror:
         """
         if self._printer is not None:
             return row_of(self._printer, change.obj, now)
+        # The server prints no row for an object that no longer exists.
         if change.type != "deleted":
             self._known[change.key] = self._fetch_row(change)
         return self._known.get(change.key) or PrintedRow((change.obj.metadata.name,), change.obj)
@@ -153,6 +157,7 @@ class Mirror:
             now: The time that ages refer to.
         """
         key = f"{row.namespace}/{row.name}" if row.namespace else row.name
+        # Without a printer here, only the age of the server's row can be updated.
         obj = self._informer.indexer.get_by_key(key) if self._printer is not None else None
         if self._printer is not None and obj is not None:
             return row_of(self._printer, obj, now)
@@ -164,6 +169,7 @@ class Mirror:
         one = replace(self._selected, names=(change.obj.metadata.name,), namespace=namespace)
         try:
             table = fetch_table(self._client, one).table
+        # A row that is out of date is better than none; the connection's problem is reported elsewhere.
         except MastheadError:
             table = None
         if table is not None and table.rows:
@@ -198,6 +204,7 @@ def _with_name(selection: ObjectSelection, names: Sequence[str]) -> ObjectSelect
 
 def _printer_with(columns: Sequence[Column], client: masthead.Client, resource: ServedResource) -> Printer | None:
     """What makes the same columns as the server here; None if nothing does."""
+    # Compared by name: a newer server or another CRD version has columns that would be mislabelled here.
     wanted = [column.name for column in columns]
     for printer in (printer_for(resource.gvk.group, resource.kind), _custom_printer(client, resource)):
         if printer is not None and [column.name for column in printer.columns] == wanted:
@@ -211,6 +218,7 @@ def _custom_printer(client: masthead.Client, resource: ServedResource) -> Printe
 
     definitions = client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
     try:
+        # Not a custom resource, or not readable: the server is then asked for each row.
         found = definitions.get(resource.gvr.group_resource).to_dict()
     except MastheadError:
         return None

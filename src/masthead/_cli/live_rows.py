@@ -76,12 +76,13 @@ class LiveRows:
         if change.type == "deleted":
             made.gone_at = now
         else:
+            # An object created again within the highlight of its deletion is new.
             made.is_new = old is None or old.gone_at is not None
         self._rows[change.key] = made
 
     def visible(self, now: float) -> list[LiveRow]:
         """Return the rows in the order of their keys, without rows that were deleted some time ago."""
-        faded = [key for key, each in self._rows.items() if each.gone_at is not None and now - each.gone_at >= FRESH]
+        faded = [key for key, row in self._rows.items() if row.gone_at is not None and now - row.gone_at >= FRESH]
         for key in faded:
             del self._rows[key]
         return [self._rows[key] for key in sorted(self._rows)]
@@ -104,6 +105,7 @@ def columns_that_fit(heads: Sequence[str], widths: Sequence[int], width: int) ->
     taken = 0
     for at in order:
         needed = widths[at] + (_BETWEEN if chosen else 0)
+        # A narrower column further on may still fit.
         if chosen and taken + needed > width:
             continue
         chosen.append(at)

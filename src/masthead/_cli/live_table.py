@@ -67,13 +67,16 @@ def render_frame(frame: Frame, *, width: int, height: int) -> RenderableType:
         width: The terminal's width.
         height: The terminal's height.
     """
+    # At least one row, however low the terminal is.
     shown = frame.rows[: max(1, height - _BELOW - 1)]
     heads, lines = _texts(frame, [row for _, row in shown])
     widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+    # Rich would shrink all columns; leaving some out keeps the others readable.
     fitting = columns_that_fit(heads, widths, width - _MARK)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     table.add_column("", width=1, no_wrap=True)
     for at in fitting:
+        # A few characters of each column remain readable before the ellipsis.
         table.add_column(heads[at], no_wrap=True, overflow="ellipsis", min_width=min(widths[at], 4))
     for (live, _), line in zip(shown, lines, strict=True):
         state = live.state(frame.now)
@@ -86,7 +89,7 @@ def render_frame(frame: Frame, *, width: int, height: int) -> RenderableType:
 
 def _texts(frame: Frame, rows: Sequence[PrintedRow]) -> tuple[list[str], list[list[str]]]:
     """The headings and the cells, as text."""
-    at_all = [at for at, each in enumerate(frame.columns) if frame.wide or each.priority == 0]
+    at_all = [at for at, column in enumerate(frame.columns) if frame.wide or column.priority == 0]
     heads = [
         *(["NAMESPACE"] if frame.namespaces else []),
         *(frame.columns[at].name.upper() for at in at_all),
@@ -95,6 +98,7 @@ def _texts(frame: Frame, rows: Sequence[PrintedRow]) -> tuple[list[str], list[li
     lines = [
         [
             *([row.namespace] if frame.namespaces else []),
+            # A row of another version of the CRD may have fewer cells.
             *(cell_text(row.cells[at]) if at < len(row.cells) else "" for at in at_all),
             *([format_labels(row.labels)] if frame.labels else []),
         ]
@@ -125,6 +129,7 @@ def status_line(what: str, objects: int, changes: int, health: masthead.cache.In
     else:
         line.append("watching", style="green")
         times = counted(health.reconnects + health.relists, "time")
+        # The first connection is not counted, and reconnects are normal: servers end watches every few minutes.
         again = f", connected again {times}" if health.relists else ""
         line.append(f" {what} ({counts}{again}); Ctrl-C ends", style="dim")
     line.truncate(width, overflow="ellipsis")

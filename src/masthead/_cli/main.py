@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_standard_streams()
     try:
         code = _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        # Here, so that a closed pipe raises in this block, and not at exit.
         sys.stdout.flush()
     except KeyboardInterrupt:
         from masthead._cli.terminal import after_interrupt
@@ -62,6 +63,7 @@ def _open_standard_streams() -> None:
 
 def _dispatch(given: Sequence[str]) -> int:
     first = given[0] if given else ""
+    # A completion has its words in the environment, and no arguments.
     if _is_completing():
         return _run_framework(given)
     if first == "help" and given[1:2] and given[1] in CATALOG:
@@ -73,6 +75,7 @@ def _dispatch(given: Sequence[str]) -> int:
         sys.stdout.write(f"masthead {__version__}\n")
         return 0
     entry = CATALOG.get(first)
+    # Programs need neither click nor rich, which are extras.
     if entry is not None and entry.program:
         return run_program(entry.program, given[1:], first)
     if entry is None and not first.startswith("-"):
@@ -102,6 +105,7 @@ def run_program(module: str, arguments: Sequence[str], command: str) -> int:
         return program(arguments, name=name)
     except BrokenPipeError:  # not an error of the command
         raise
+    # The server is a separate distribution; every other missing module is a bug or a broken installation.
     except ModuleNotFoundError as error:
         if error.name != "masthead_server":
             raise
@@ -117,6 +121,7 @@ def _run_framework(arguments: Sequence[str]) -> int:
     # They are not imported here, because few commands need rich.
     missing = [name for name in ("click", "rich") if find_spec(name) is None]
     if missing:
+        # Completion runs at each Tab: a message would tear the prompt.
         if not _is_completing():
             sys.stderr.write(f"masthead: this command needs {missing[0]}; install it with {EXTRA}\n")
         return _FAILED

@@ -25,6 +25,7 @@ class StandardInput:
         text: The text.
     """
 
+    # The library names open files in messages by this attribute.
     name: Final = "standard input"
 
     def __init__(self, text: str) -> None:
@@ -67,6 +68,7 @@ class _DryRun(click.Choice[str]):
     """What ``--dry-run`` takes; that of kubectl without the server is refused with advice."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - as click declares it
+        # The merge happens on the server, so that nothing can be tried out without it.
         if value == "client":
             raise CommandError(
                 "--dry-run=client is not supported",
@@ -99,6 +101,7 @@ def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | Sta
 def _source(name: str) -> Path | StandardInput:
     if name == "-":
         return _read_standard_input()
+    # Nothing is downloaded: manifests from the network should be read before they are applied.
     if name.startswith(("http://", "https://")):
         raise CommandError(
             f"{name}: addresses are not supported",
@@ -106,6 +109,7 @@ def _source(name: str) -> Path | StandardInput:
             code=ExitCode.USAGE,
         )
     path = Path(name)
+    # Before anything is sent: a typo in the last of several files must not leave half of them applied.
     if not path.exists():
         raise CommandError(f"{name} does not exist", code=ExitCode.USAGE)
     if path.is_dir():
@@ -126,6 +130,7 @@ def _read_standard_input() -> StandardInput:
         text = sys.stdin.read()
     except UnicodeDecodeError:
         raise CommandError("the standard input is not text in UTF-8", code=ExitCode.USAGE) from None
+    # An upstream command of the pipe has probably failed.
     if not text.strip():
         raise CommandError("the standard input is empty", code=ExitCode.USAGE)
     return StandardInput(text)

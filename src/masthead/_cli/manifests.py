@@ -46,6 +46,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead manifests") -> int:
         target = parse_target(chosen.target)
         files = _files(load_manager(target), target, chosen)
     except BrokenTargetError as error:
+        # The traceback helps the author of the program; a message alone rarely does.
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
         raise CommandError(str(error)) from None
@@ -59,6 +60,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead manifests") -> int:
 
 def _files(manager: Manager, target: Target, chosen: argparse.Namespace) -> dict[str, str]:
     """The files by name, in the order in which they are applied."""
+    # A Dockerfile is no YAML document, and so never shares the output with manifests.
     if chosen.dockerfile and chosen.out is None:
         return {_DOCKERFILE: DOCKERFILE}
     options = manager.options
@@ -79,6 +81,7 @@ def _files(manager: Manager, target: Target, chosen: argparse.Namespace) -> dict
 
 def _write(files: Mapping[str, str], folder: Path, *, is_check: bool) -> int:
     """Write the files that differ; with `is_check`, only say so."""
+    # Unchanged files keep their modification time, for make and for --reload.
     changed = [name for name, text in files.items() if _read(folder / name) != text]
     if not is_check:
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,6 +126,7 @@ def _parser(name: str) -> ArgumentParser:
 
 
 def _count(text: str) -> int:
+    # int() would accept "-1", "1_0" and digits of other scripts.
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of replicas")
     return int(text)

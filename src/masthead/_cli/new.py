@@ -37,6 +37,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead new") -> int:
     try:
         project = Project.named(chosen.name, chosen.kind, chosen.group)
         folder = chosen.dir or Path(project.name)
+        # A file of the user is never overwritten.
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ConfigError(f"{folder} exists already; name another folder with --dir")
     except ConfigError as error:

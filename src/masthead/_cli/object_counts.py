@@ -59,6 +59,7 @@ class ConnectionMonitor:
         except TransportError as error:
             self.connection_error = explain(error).line
             raise
+        # A 5xx response may come from a load balancer whose server is down.
         self.connection_error = f"the server answers with {response.status}" if response.status >= _UNAVAILABLE else ""
         return response
 
@@ -128,6 +129,7 @@ class Census:
         async with asyncio.TaskGroup() as group:
             for kind in kinds:
                 group.create_task(count_one(kind))
+        # One readable kind is enough to show; many users may not list all kinds.
         if self._refusal is not None and not self._versions:
             raise CommandError(
                 f"none of {counted(len(kinds), 'kind')} could be counted: {self._refusal.line}",
@@ -144,11 +146,13 @@ class Census:
                 response = await self._client.rest.get(path, query=query)
                 page = _decode(response.body, name)
                 found.objects += len(page.items or ())
+                # The size of the raw JSON: objects are never decoded.
                 found.size += sum(len(bytes(item)) for item in page.items or ())
                 self._versions[name] = page.metadata.resource_version
                 if not page.metadata.continue_:
                     return
                 query = {"limit": _PAGE, "continue": page.metadata.continue_}
+        # Continue tokens expire with the server's history, after about five minutes.
         except ExpiredError:
             found.note = "changed too fast to be counted to the end"
         except MastheadError as error:
@@ -162,7 +166,8 @@ class Census:
             kinds: The kinds that were counted.
         """
         listed = [kind for kind in kinds if kind.gvr.group_resource in self._versions]
-        listed.sort(key=lambda each: -self.stats[each.gvr.group_resource].objects)
+        listed.sort(key=lambda kind: -self.stats[kind.gvr.group_resource].objects)
+        # A bound on the connections; kinds with many objects change most.
         watched = [resource for resource in listed if "watch" in resource.verbs][:_WATCHES]
         for name in {resource.gvr.group_resource for resource in listed if resource not in watched}:
             self.stats[name].note = "not watched"

@@ -43,6 +43,7 @@ def about(kind: str, name: str, namespace: str = "") -> str:
 def last_seen(event: Mapping[str, object]) -> datetime:
     """When an event occurred last."""
     found = cast("Plain", event)
+    # Recorders fill different fields: series by events.k8s.io, lastTimestamp by the core API, the others as fallbacks.
     for stamp in (
         part(found, "series").get("lastObservedTime"),
         found.get("lastTimestamp"),

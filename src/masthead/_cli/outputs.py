@@ -69,6 +69,7 @@ def _yaml(obj: Plain) -> str:
 
 def _json(obj: Plain) -> str:
     text = json.dumps(obj, indent=4, sort_keys=True, ensure_ascii=False)
+    # json.dumps with ensure_ascii would escape all of Chinese and Arabic as well.
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 

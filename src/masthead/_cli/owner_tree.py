@@ -92,7 +92,7 @@ def member_of(metadata: ObjectMeta, resource: ServedResource) -> FamilyMember:
         resource: The resource that serves it.
     """
     # The first owner is followed upwards; of several, the controller is the one that manages the object.
-    owners = sorted(metadata.owner_references, key=lambda each: not each.controller)
+    owners = sorted(metadata.owner_references, key=lambda reference: not reference.controller)
     return FamilyMember(
         metadata.uid,
         resource.kind,
@@ -118,6 +118,7 @@ class Family:
         self._members = {root.uid: root}
         self._dependents: dict[str, set[str]] = {}
         self.is_full = False
+        # With this link, `remove` keeps a deleted owner of the root as missing.
         self._link(root)
 
     def __contains__(self, uid: str) -> bool:
@@ -195,8 +196,8 @@ class Family:
     def leaves(self) -> Iterator[Leaf]:
         """The tree, line by line: the owners of the root above it, and all its dependents below it."""
         path = self.path()
-        for at, each in enumerate(path):
-            yield Leaf(each, (True,) * at)
+        for at, member in enumerate(path):
+            yield Leaf(member, (True,) * at)
         yield from self._below(self.root, (True,) * (len(path) - 1), {member.uid for member in path})
 
     def _below(self, uid: str, places: tuple[bool, ...], seen: set[str]) -> Iterator[Leaf]:
@@ -204,13 +205,13 @@ class Family:
         if len(places) >= _MAX_DEPTH:
             return
         dependents = [self._members[dependent] for dependent in self._dependents.get(uid, ()) if dependent not in seen]
-        dependents.sort(key=lambda each: (each.kind, each.namespace, each.name))
+        dependents.sort(key=lambda member: (member.kind, member.namespace, member.name))
         # Before the recursion: an object with two owners in the tree is drawn below the first only.
         seen.update(dependent.uid for dependent in dependents)
-        for at, each in enumerate(dependents):
+        for at, member in enumerate(dependents):
             place = (*places, at == len(dependents) - 1)
-            yield Leaf(each, place)
-            yield from self._below(each.uid, place, seen)
+            yield Leaf(member, place)
+            yield from self._below(member.uid, place, seen)
 
     def _link(self, member: FamilyMember) -> None:
         for owner in member.owners:
@@ -222,6 +223,7 @@ class Family:
             dependents.discard(member.uid)
             if not dependents:
                 self._dependents.pop(owner.uid, None)
+                # The placeholder of a missing owner is of no use without dependents.
                 kept = self._members.get(owner.uid)
                 if kept is not None and kept.is_missing and kept.uid != self.root:
                     del self._members[owner.uid]
@@ -234,8 +236,9 @@ def vitals_of(columns: Sequence[Column], row: PrintedRow) -> Vitals:
         columns: The columns of the server's table.
         row: Its row.
     """
-    cells = {each.name.upper(): cell_text(cell) for each, cell in zip(columns, row.cells, strict=False)}
+    cells = {column.name.upper(): cell_text(cell) for column, cell in zip(columns, row.cells, strict=False)}
     ready = cells.get("READY") or cells.get("COMPLETIONS") or cells.get("AVAILABLE") or ""
+    # DaemonSets and ReplicaSets print bare numbers in separate columns; Deployments print "2/3".
     if ready.isdigit() and (wanted := cells.get("DESIRED") or cells.get("REPLICAS")):
         ready = f"{ready}/{wanted}"
     status = cells.get("STATUS") or cells.get("PHASE") or cells.get("STATE") or ""
@@ -265,6 +268,7 @@ def tree_rows(
     rows: list[list[str | Span]] = []
     for leaf in leaves:
         member, known = leaf.member, vitals.get(leaf.member.uid, Vitals())
+        # Most kinds do not print that they are being deleted.
         status = "gone" if member.is_missing else "Terminating" if member.is_deleting else known.status
         age = "" if member.created is None else human_duration((now - member.created).total_seconds())
         name = f"{_branches(leaf.is_last, lines)}{_title(member, family.namespace)}"

@@ -89,6 +89,7 @@ class FamilySearch:
         """Get an owner; return None if it does not exist, or cannot be read."""
         try:
             resource = await self._client.mapper.find(reference.kind, api_version=reference.api_version)
+            # An owner is in the namespace of its dependent, or cluster-scoped; references have no namespace.
             namespace = member.namespace if resource.namespaced else None
             found = await self._client.metadata(resource.gvr, namespace=namespace).get(reference.name)
         except (NotFoundError, UnknownKindError):
@@ -112,6 +113,7 @@ class FamilySearch:
             resource
             for resource in served
             if "list" in resource.verbs
+            # Events name their object in `involvedObject`, have no owners, and are the largest lists of many clusters.
             and resource.kind != "Event"
             and (resource.namespaced or not self._resource.namespaced)
         ]
@@ -140,6 +142,7 @@ class FamilySearch:
                 for item in page.items:
                     if self.family.add(member_of(item.metadata, resource)):
                         self._with_owners[str(resource.gvr)] = resource
+        # A kind that may not be listed must not hide the others; the command names it at the end.
         except MastheadError as error:
             self.problems[resource.gvr.group_resource] = explain(error).line
 
@@ -188,6 +191,7 @@ class FamilySearch:
 
         async with asyncio.TaskGroup() as group:
             for found in kinds.values():
+                # A list has all objects of the kind in the namespace, which is too much for a few rows.
                 for some in [[member] for member in found] if len(found) <= _FEW else [found]:
                     group.create_task(look_at(some))
 
@@ -203,6 +207,7 @@ class FamilySearch:
         except MastheadError:
             return  # the last known row stays until the server answers again
         for row in table.rows:
+            # The list has the other objects of the namespace as well.
             if row.name in uids:
                 self.vitals[uids[row.name]] = vitals_of(table.columns, row)
 
@@ -218,6 +223,7 @@ class FamilySearch:
         members = [leaf.member.resource for leaf in self.family.leaves()]
         wanted = {str(member.gvr): member for member in members if member is not None} | self._with_owners
         wanted |= {str(kind.gvr): kind for kind in kinds if kind.name in _OFTEN}
+        # A bound on the connections to the server: a watch per kind, in clusters with hundreds of CRDs.
         watched = [resource for resource in wanted.values() if "watch" in resource.verbs][:_WATCHES]
         async with AsyncExitStack() as stack:
             for resource in watched:
@@ -236,6 +242,7 @@ class FamilySearch:
                 self.family.replace_root(member)
             elif not self.family.add(member):
                 return
+            # The informer's first list repeats what the search found.
             if known is None or known.version != member.version:
                 self.changed.add(member.uid)
                 self.changes += 1

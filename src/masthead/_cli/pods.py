@@ -44,6 +44,7 @@ def find_target(client: masthead.Client, state: State, reference: str) -> Select
         CommandError: If it does not name one object.
         MastheadError: As any call.
     """
+    # As in kubectl, a name without a kind is a pod.
     full = reference if "/" in reference else f"pods/{reference}"
     found = resolve(client, state, parse_references([full]))
     if len(found) != 1:
@@ -87,6 +88,7 @@ def one_pod(client: masthead.Client, state: State, reference: str) -> Selected:
     target = find_target(client, state, reference)
     if _is_pod(target):
         return target
+    # Only its resource and namespace count; the name is replaced below.
     pods = find_target(client, state, "pods/any")
     return replace(pods, names=(_running_pod(client, target, _selected_pods(client, target)),))
 
@@ -101,6 +103,7 @@ def _running_pod(client: masthead.Client, target: Selected, selector: str) -> st
     try:
         return choose_pod([view_of(pod, PodState) for pod in found], title).metadata.name
     except PortForwardError as error:
+        # The chooser belongs to port-forward, and its errors begin with that word.
         line, _, hint = str(error).removeprefix("port-forward ").partition("; ")
         raise CommandError(line, hint=hint) from None
 
@@ -112,6 +115,7 @@ def refuse_missing(client: masthead.Client, target: Selected) -> None:
         CommandError: If it does not.
         MastheadError: As any call.
     """
+    # The 404 may also come from the kubelet, about a container.
     try:
         client.metadata(target.resource.gvr, namespace=target.namespace).get(target.names[0])
     except NotFoundError:

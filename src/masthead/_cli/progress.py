@@ -63,6 +63,7 @@ class Work:
             if self._progress is None:
                 write(f"{text}\n")
             else:
+                # Printed through rich: it moves the bar down, which a plain write would overwrite.
                 print_above(self._progress.console, text)
 
     def advance(self, detail: str = "") -> None:
@@ -85,6 +86,7 @@ class Work:
         room = width - _BESIDE - len(self._title)
         if room < _LEAST_DETAIL:
             return ""
+        # Before measuring: an escaped character is longer than the original.
         shown = escape_controls(detail)
         return shown if len(shown) <= room else f"{shown[: room - 3]}..."
 

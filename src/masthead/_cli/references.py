@@ -200,6 +200,7 @@ def refuse_missing_namespace(client: masthead.Client, namespace: str) -> None:
     """
     try:
         client.metadata("v1", "namespaces").get(namespace)
+    # Users without the right to read namespaces keep the error that they have.
     except NotFoundError:
         known = _names(client.metadata("v1", "namespaces"))
         hint = nearest(namespace, known) or "masthead get namespaces lists them"

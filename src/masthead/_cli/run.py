@@ -51,6 +51,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
     try:
         overrides = _overrides(chosen)
         target = parse_target(chosen.target)
+        # Before the import: the parent process never runs the user's code, so that it survives its errors.
         if chosen.reload:
             return _reload(arguments, target, chosen.reload_dir)
         manager = _load(target, overrides)
@@ -77,6 +78,7 @@ def _run(manager: Manager, overrides: RunOverrides) -> int:
         # It sets up logging again, if its own options have more to configure.
         manager.run(config, **overrides)
     except (ManagerStateError, ConfigError) as error:  # it has nothing to run, or a port is taken
+        # Messages of the library have the problem first and the advice after a semicolon.
         line, _, advice = str(error).partition("; ")
         raise CommandError(line, hint=advice, code=ExitCode.USAGE) from None
     except StopTimeoutError as error:
@@ -100,6 +102,7 @@ def _reload(arguments: Sequence[str], target: Target, folders: Sequence[Path]) -
             next(remaining)
         elif task != "--reload" and not task.startswith("--reload-dir="):
             rest.append(task)
+    # As `load_module` does in the child, so that the folders of the program are found.
     sys.path.insert(0, str(Path.cwd()))
     return reload_forever(rest, [*source_folders(target), *(folder.resolve() for folder in folders)])
 
@@ -115,11 +118,13 @@ def _overrides(chosen: argparse.Namespace) -> RunOverrides:
     }
     if chosen.namespace:
         given["namespaces"] = parse_namespaces(",".join(chosen.namespace))
+    # After the names: -A overrides namespaces, as for kubectl.
     if chosen.all_namespaces:
         given["namespaces"] = ()
     if chosen.verbose:
         given["log_level"] = "DEBUG"
     overrides: RunOverrides = given  # type: ignore[assignment]
+    # Validated here, so that a bad argument is a usage error before the program is imported.
     RunOptions().overridden(**overrides)
     return overrides
 

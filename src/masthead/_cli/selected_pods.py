@@ -110,6 +110,7 @@ def selected_pods_section(obj: Plain, selected: SelectedPods | None, now: dateti
     columns = _COLUMNS_ON_NODE if _is_node(obj) else _COLUMNS
     rows = [_row(pod, now, columns) for pod in ordered[:_SHOWN]]
     lines = [title, *_summary(obj, selected), *table([column.upper() for column in columns], rows)]
+    # The first page of a large list: the exact number would need all pages.
     hidden = len(ordered) - _SHOWN
     if hidden > 0 or selected.has_more:
         count = f"at least {max(hidden, 0) + 1}" if selected.has_more else str(hidden)
@@ -138,10 +139,12 @@ def _is_ready(pod: Plain) -> bool:
     is_ready = any(
         text(condition, "type") == "Ready" and text(condition, "status") == "True" for condition in conditions
     )
+    # Endpoints leave out terminating pods, though they may still report Ready.
     return is_ready and "deletionTimestamp" not in part(pod, "metadata")
 
 
 def _is_fine(pod: Plain) -> bool:
+    # A finished pod of a Job is never ready.
     return _is_ready(pod) or text(part(pod, "status"), "phase") == "Succeeded"
 
 

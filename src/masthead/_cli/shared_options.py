@@ -62,6 +62,7 @@ class State:
         from masthead._config.loader import load
 
         self._refuse_bad_options()
+        # A token of the current context must not reach a server that merely was typed.
         if self.server is not None and self.kubeconfig is None and self.context is None:
             return self._config_of_options(self.server)
         return load(
@@ -88,6 +89,7 @@ class State:
         if self.namespace and (problem := problem_with_dns1123_label(self.namespace)):
             raise CommandError(f"-n: {quote(self.namespace)} {problem}", code=ExitCode.USAGE)
         try:
+            # The configuration's own check, so that the message blames the option rather than the file.
             Config(server=self.server or "https://localhost")
         except ConfigError as error:
             problem = str(error).partition(" server: ")[2]
@@ -175,6 +177,7 @@ class State:
         if self.debug:
             logging.basicConfig(level=logging.DEBUG, format="%(asctime)s %(name)s %(levelname)s %(message)s")
         else:
+            # Without a handler, Python's handler of last resort prints warnings to the error output.
             logging.getLogger("masthead").addHandler(logging.NullHandler())
 
 

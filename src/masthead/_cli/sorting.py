@@ -33,7 +33,7 @@ def sorted_by(path: str, things: Iterable[T], data_of: Callable[[T], object]) ->
     """
     try:
         parsed = parse_path_argument(path)
-        return sorted(things, key=lambda each: sort_key(next(iter(parsed.find(data_of(each))), None)))
+        return sorted(things, key=lambda thing: sort_key(next(iter(parsed.find(data_of(thing))), None)))
     except JsonPathError as error:
         raise CommandError(f"--sort-by: {error}", code=ExitCode.USAGE) from None
 

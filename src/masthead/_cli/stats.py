@@ -63,10 +63,10 @@ class KindStats:
 
 
 ORDERS: Final[dict[str, Callable[[KindStats], tuple[float, float, str]]]] = {
-    "changes": lambda each: (-each.changes, -each.size, each.kind),
-    "bytes": lambda each: (-each.size, -each.changes, each.kind),
-    "objects": lambda each: (-each.objects, -each.size, each.kind),
-    "name": lambda each: (0, 0, each.kind),
+    "changes": lambda stats: (-stats.changes, -stats.size, stats.kind),
+    "bytes": lambda stats: (-stats.size, -stats.changes, stats.kind),
+    "objects": lambda stats: (-stats.objects, -stats.size, stats.kind),
+    "name": lambda stats: (0, 0, stats.kind),
 }
 """How kinds can be sorted."""
 
@@ -80,9 +80,11 @@ def stats_lines(found: Iterable[KindStats], seconds: float, *, order: str, most:
         order: The order, one of `ORDERS`.
         most: The maximum number of kinds; None for all.
     """
+    # Most kinds of a cluster have no objects.
     kinds = sorted((stats for stats in found if stats.objects or stats.changes or stats.note), key=ORDERS[order])
     shown = kinds[:most]
     rows = [_row(stats, seconds) for stats in shown]
+    # The sum counts hidden kinds as well.
     total = KindStats(
         counted(len(kinds), "kind"),
         sum(stats.objects for stats in kinds),
@@ -124,7 +126,7 @@ def _right_aligned(rows: Sequence[Sequence[str | Span]]) -> tuple[list[str], lis
     def placed(at: int, text: str) -> str:
         return text.rjust(widths[at]) if at in widths and text else text
 
-    head = [placed(at, each) for at, each in enumerate(_HEAD)]
+    head = [placed(at, title) for at, title in enumerate(_HEAD)]
     return head, [[(placed(at, text), name) for at, (text, name) in enumerate(row)] for row in spans]
 
 

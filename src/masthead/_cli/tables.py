@@ -73,15 +73,18 @@ def render(tables: Sequence[PrintedTable], options: TableOptions) -> str:
         for table in tables
         if table.rows
     ]
+    # Columns are found by their headings; without headings nothing can be coloured.
     if options.color and options.headers:
         texts = [paint(text) for text in texts]
+    # kubectl separates tables by a blank line only if they have headings.
     between = "\n\n" if options.headers else "\n"
     return between.join(texts) + "\n" if texts else ""
 
 
 def with_prefix(table: PrintedTable, title: str) -> PrintedTable:
     """The table with ``title/`` before each name."""
-    at = next((index for index, each in enumerate(table.columns) if each.format == "name"), 0)
+    # The server marks the name column by its format; it need not be the first.
+    at = next((index for index, column in enumerate(table.columns) if column.format == "name"), 0)
 
     def named(row: PrintedRow) -> PrintedRow:
         cells = list(row.cells)
@@ -94,6 +97,7 @@ def with_prefix(table: PrintedTable, title: str) -> PrintedTable:
 
 def with_label_columns(table: PrintedTable, keys: Sequence[str]) -> PrintedTable:
     """The table with a column for each of some labels."""
+    # As kubectl: the column of "example.com/tier" is called "tier".
     columns = [Column(key.rpartition("/")[2], "string", "", 0, "") for key in keys]
     rows = [replace(row, cells=(*row.cells, *(row.labels.get(key, "") for key in keys))) for row in table.rows]
     return replace(table, columns=(*table.columns, *columns), rows=tuple(rows))
@@ -108,11 +112,12 @@ def data_of(row: PrintedRow) -> object:
 def paint(text: str) -> str:
     """Colour a table that is laid out: its heading, and the cells that say how an object is."""
     head, *lines = text.split("\n")
+    # Headings are separated by two blanks or more, and may contain single ones.
     headings = list(_HEADING.finditer(head))
     places = [
-        (each.start(), headings[at + 1].start() if at + 1 < len(headings) else None)
-        for at, each in enumerate(headings)
-        if each[0] in COLORED
+        (heading.start(), headings[at + 1].start() if at + 1 < len(headings) else None)
+        for at, heading in enumerate(headings)
+        if heading[0] in COLORED
     ]
     return "\n".join([style(head, "bold"), *(_paint(line, places) for line in lines)])
 
@@ -131,7 +136,9 @@ def status_style(cell: str) -> str:
     word = cell.strip().lower()
     if fraction := _FRACTION.fullmatch(word):
         return "green" if fraction[1] == fraction[2] else "yellow"
+    # Nodes have several states: "Ready,SchedulingDisabled".
     words = set(word.split(","))
+    # Waiting before good: a cordoned node is ready as well, and yellow.
     if words & _WAITING or word.startswith("init:"):
         return "red" if _BAD.search(word) else "yellow"
     if words & _GOOD:

@@ -119,6 +119,7 @@ def load_module(target: Target) -> ModuleType:
         TargetError: If there is no such module.
         BrokenTargetError: If it raises when it is imported.
     """
+    # In front, as for `python app.py`: the user's modules win over installed ones.
     sys.path.insert(0, str(target.root or Path.cwd()))
     try:
         return _import(target)
@@ -131,6 +132,7 @@ def load_module(target: Target) -> ModuleType:
         raise _broken(target, error) from error
     except (KeyboardInterrupt, TargetError):
         raise
+    # BaseException, since a module may call sys.exit() when it is imported.
     except BaseException as error:
         raise _broken(target, error) from error
 
@@ -153,6 +155,7 @@ def _import(target: Target) -> ModuleType:
     if spec is None or spec.loader is None:
         raise TargetError(f"{target.file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
+    # Before it runs: dataclasses and pickle look their module up there.
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
@@ -189,6 +192,7 @@ def _find_manager(module: ModuleType, target: Target) -> Manager:
     if isinstance(default, Manager):
         return default
     managers = _managers(module)
+    # By identity: `app = manager = Manager()` is one manager with two names.
     if len({id(manager) for manager in managers.values()}) == 1:
         return next(iter(managers.values()))
     if managers:

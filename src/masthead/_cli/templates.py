@@ -61,6 +61,7 @@ class Template:
         Raises:
             JsonPathError: If it is invalid.
         """
+        # kubectl accepts a bare path as well.
         if "{" not in text:
             return cls((_Value(parse_path_argument(text)),))
         open_ranges: list[tuple[JsonPath, list[_Part]]] = []
@@ -81,6 +82,7 @@ class Template:
                 parts = []
             else:
                 parts.append(_value_or_text(action))
+        # An unclosed range would silently drop its body.
         if open_ranges:
             raise JsonPathError("{range} without {end}")
         return cls((*parts, *_plain(text[end:])))
@@ -91,6 +93,7 @@ class Template:
         Raises:
             JsonPathError: If a path does not fit the data.
         """
+        # One limit for the whole template: nested ranges multiply.
         return _render(self._parts, obj, VisitLimit(_MAX_VALUES))
 
 
@@ -104,6 +107,7 @@ def _value_or_text(action: str) -> _Part:
     quoted = _QUOTED.fullmatch(action)
     if quoted is None:
         return _Value(compile_path(action))
+    # An unmatched group is None; an empty string in double quotes is a match.
     inside = quoted[1] if quoted[1] is not None else quoted[2]
     return _Text(re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), inside))
 

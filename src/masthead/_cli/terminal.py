@@ -76,6 +76,7 @@ def is_live(stream: TextIO | None = None, environ: Mapping[str, str] | None = No
     """
     output = stream or sys.stdout
     environ = os.environ if environ is None else environ
+    # Terminals without a known TERM (some CI systems, shells in editors) would show escape sequences as text.
     return output.isatty() and environ.get("TERM", "") not in {"", "dumb", "unknown"}
 
 
@@ -103,15 +104,18 @@ def keep_colors(text: str, *, color: bool) -> str:
         text: The text.
         color: Whether the output is coloured; otherwise the colours are removed.
     """
+    # Without an escape in the text there is nothing to reset at its end.
     if not color or "\x1b" not in text:
         return _COLORS.sub("", text)
     kept = _COLORS.sub(rf"{_MARK}\1m", text)
+    # The reset comes before the line feed, since a coloured line feed paints the rest of the row.
     line = kept.rstrip("\n")
     return f"{line}{_MARK}0m{kept[len(line) :]}"
 
 
 def render(text: str) -> str:
     """Return the output form of a text: control characters are visible, and styles are escape sequences."""
+    # Escaping comes first: only marks of this process become escape sequences after it.
     return _MARKED.sub("\x1b[\\1m", escape_controls(text))
 
 
@@ -155,6 +159,7 @@ class _GuardedStream:
 
 
 def _unwrap(stream: TextIO) -> TextIO:
+    # Text is rendered once; a second pass would escape the sequences of the first.
     return stream.stream if isinstance(stream, _GuardedStream) else stream
 
 
@@ -184,6 +189,7 @@ def _replaced_streams(stdout: TextIO, stderr: TextIO) -> Generator[None]:
 
 def say_beside(text: str) -> None:
     """Write a line to the error output, above a live display on the same terminal. Any thread may call it."""
+    # Rich owns the lines below its cursor: a plain write would be overwritten by the next frame.
     if _drawn and sys.stderr.isatty():
         print_above(_drawn[-1], text)
     else:
@@ -214,6 +220,7 @@ def report(command: str, failure: ExplainedFailure) -> None:
         command: The command, such as ``masthead get``.
         failure: What to say about it.
     """
+    # There is no other place to report a closed error output.
     with suppress(OSError):
         say(f"{command}: {failure.line}")
         if failure.hint:
@@ -232,6 +239,7 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
         file=stream,
         force_terminal=is_live(stream),
         no_color=not has_color(no_color=no_color, stream=stream),
+        # Names with brackets or colons are neither rich's markup nor emoji.
         highlight=False,
         markup=False,
         emoji=False,
@@ -266,6 +274,7 @@ def live_display(screen: Console, *, transient: bool = False) -> Generator[Live]
 
     made = Live(
         console=screen,
+        # The command itself draws; a thread of rich would draw while tables change.
         auto_refresh=False,
         transient=transient,
         vertical_overflow="crop",
@@ -292,4 +301,5 @@ def discard_output() -> None:
             stream.flush()
         except (OSError, ValueError):
             with suppress(OSError, ValueError):
+                # Not close(): Python's flush at exit would raise for a closed descriptor.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

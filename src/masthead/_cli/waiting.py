@@ -38,12 +38,13 @@ def parse_conditions(texts: Sequence[str]) -> list[WaitCondition[Object]]:
     Raises:
         CommandError: If one of them is not a condition.
     """
-    ordered = sorted(texts, key=lambda each: each.casefold() != "create")
-    last_delete = max((at for at, each in enumerate(ordered) if each.casefold() == "delete"), default=-1)
+    # The sort is stable: the other conditions keep the order of the user.
+    ordered = sorted(texts, key=lambda text: text.casefold() != "create")
+    last_delete = max((at for at, text in enumerate(ordered) if text.casefold() == "delete"), default=-1)
     parsed = [parse_condition(text) for text in ordered]
     return [
-        each | deleted() if at < last_delete and ordered[at].casefold() not in {"create", "delete"} else each
-        for at, each in enumerate(parsed)
+        condition | deleted() if at < last_delete and ordered[at].casefold() not in {"create", "delete"} else condition
+        for at, condition in enumerate(parsed)
     ]
 
 
@@ -62,6 +63,7 @@ def parse_condition(text: str) -> WaitCondition[Object]:
         case "create" if not rest:
             return exists()
         case "condition" if rest:
+            # As in kubectl: `condition=Ready` means that its status is True.
             type_, _, status = rest.partition("=")
             return condition_is(type_, status or "True")
         case "jsonpath" if rest:
@@ -77,6 +79,7 @@ def parse_condition(text: str) -> WaitCondition[Object]:
 
 def _split_jsonpath(text: str) -> tuple[str, str | None]:
     """The path, with or without braces, and its value; None for any."""
+    # The brace separates path and value, whatever equals signs a filter contains.
     if "}=" in text:
         path, _, wanted = text.rpartition("}=")
         return f"{path}}}", wanted
@@ -87,6 +90,7 @@ def _split_jsonpath(text: str) -> tuple[str, str | None]:
 def _jsonpath_is(text: str) -> ObjectWaitCondition[Object]:
     """A path has a value, or any value if none is given."""
     path_text, value = _split_jsonpath(text)
+    # As in kubectl, quotes around the value are not part of it.
     wanted = "" if value is None else value.strip("'\"").strip()
     if value is not None and not wanted:
         raise CommandError("--for=jsonpath: there is no value behind the =", code=ExitCode.USAGE)
@@ -143,6 +147,7 @@ def wait_for_each(
     """
     end = clock() + timeout
     for condition in conditions:
+        # Rounded, because messages show the seconds.
         left = round(max(end - clock(), 0.0), 3)
         wait_for(client, source, condition, total=total, timeout=left, no_color=no_color, gone="condition met")
 
@@ -182,6 +187,7 @@ def wait_for(
             raise _timed_out(error) from None
         except ObjectFailedError as error:
             raise CommandError(str(error), hint="masthead get ... -o yaml shows its status") from None
+        # The test of a deleted object gets None, and so has no label to print.
         for label in watched.unmet if gone else ():
             work.line(f"{label} {gone}")
 
@@ -214,6 +220,7 @@ class _Watched:
             return holds
         label = label_of(obj)
         key = (label, obj.metadata.namespace)
+        # Every event of an object tests the condition again; its line is printed once.
         if not holds:
             self._unmet[key] = label
             self._work.detail(f"{label}: {self._condition.says(obj)}")
@@ -234,5 +241,6 @@ def label_of(obj: Unstructured) -> str:
 
 def _timed_out(error: MastheadError) -> CommandError:
     head, *rest = str(error).splitlines()
+    # The indented lines list the objects; the advice after them is for programs.
     lines = [head, *(f"  {line.strip()}" for line in rest if line.startswith(" "))]
     return CommandError("\n".join(lines), hint="wait longer with --timeout", code=ExitCode.TIMEOUT)

@@ -157,6 +157,7 @@ def _apply(
         try:
             done = client.apply_manifests(sources, namespace=state.namespace, on_applied=tell, **asdict(how))
         except ManifestError as error:
+            # The server reports a missing namespace as a missing object.
             if state.namespace and isinstance(error.__cause__, NotFoundError):
                 refuse_missing_namespace(client, state.namespace)
             raise
@@ -164,6 +165,7 @@ def _apply(
             work.line(f"{label_of(pruned)} pruned{suffix}")
         for skipped in done.skipped:
             work.line(f"{skipped} not checked: its kind or namespace does not exist yet{suffix}")
+    # An empty folder or a wrong glob would otherwise look like success.
     if not (done or done.pruned or done.skipped):
         raise CommandError("there are no objects in the manifests", code=ExitCode.USAGE)
     return done

@@ -79,6 +79,7 @@ def command(state: State, source: str, target: str, container: str | None, no_pr
 def _place(text: str) -> _Place:
     """Read an argument. Paths with a colon are in a pod, unless they begin like a local one."""
     pod, colon, path = text.partition(":")
+    # As in scp, "./a:b" and "/a:b" are local.
     if not colon or text.startswith((".", "/")):
         return _Place(text)
     namespace, slash, name = pod.rpartition("/")

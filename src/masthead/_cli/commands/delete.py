@@ -87,6 +87,7 @@ def command(
     masthead delete pods -l app=web --no-wait
     """
     sources = read_sources(files, kustomize)
+    # Manifests and names exclude each other; a selector or --all needs a kind as well.
     if bool(sources) == bool(references):
         raise CommandError("name objects, or manifests with -f", code=ExitCode.USAGE)
     how = _How(_CASCADES[cascade], _grace(grace_period, now=now, force=force), is_dry_run(dry_run))
@@ -100,6 +101,7 @@ def command(
             if not targets:
                 write("No resources found\n")
             deleted = _delete_named(client, state, targets, how)
+        # Without its uid, an object is indistinguishable from a successor of the same name.
         remaining = [obj for obj in deleted if obj["metadata"].get("uid")]
         if waits and not how.is_dry and remaining:
             _wait_until_gone(client, state, remaining, timeout)
@@ -129,6 +131,7 @@ def _grace(seconds: int, *, now: bool, force: bool) -> int | None:
         raise CommandError("--force and a grace period above 0 exclude each other", code=ExitCode.USAGE)
     if force:
         return 0
+    # As in kubectl, 0 alone becomes 1: 0 removes a pod without waiting for the kubelet.
     if now or seconds == 0:
         return 1
     return seconds if seconds > 0 else None
@@ -188,6 +191,7 @@ def _delete_named(client: masthead.Client, state: State, targets: Sequence[Plain
                     metadata["name"],
                     grace_period_seconds=how.grace,
                     propagation_policy=how.propagation,
+                    # An object that was created again under this name is not deleted.
                     uid=metadata.get("uid"),
                     dry_run=how.is_dry,
                 )

@@ -73,6 +73,7 @@ async def _examine(state: State, *, is_printed: bool) -> list[Diagnosis]:
     with Work("checking", no_color=state.no_color) as work:
         async for diagnosis in examine(state, work.detail):
             found.append(diagnosis)
+            # Checks that depend on a failed one share a single line at the end.
             if is_printed and "needs" not in diagnosis.facts:
                 work.line(as_text(lines_of(diagnosis, signs=signs), color=color).rstrip("\n"))
     unchecked = [diagnosis.check for diagnosis in found if "needs" in diagnosis.facts]

@@ -69,6 +69,7 @@ def command(
 
     with state.connect() as client:
         fields, namespace = _about(client, state, for_)
+        # Field selectors have no "or": both types together are no filter.
         fields += [f"type={type_}" for type_ in types] if len(set(types)) == 1 else []
         selection = ObjectSelection(fields=",".join(fields) or None)
         options = TableOptions(wide=output == "wide", headers=not no_headers, color=has_color(no_color=state.no_color))
@@ -98,8 +99,10 @@ def _print(client: masthead.Client, namespace: str | None, selection: ObjectSele
     from masthead._cli.object_events import newest_last
     from masthead._cli.references import refuse_missing_namespace
 
+    # The core API: events.k8s.io has the same objects with other field names.
     found = client.dynamic("v1", "events", namespace=namespace).list(field_selector=selection.fields)
     write(table.add(_rows(newest_last(found))))
+    # An empty list does not say whether the namespace exists.
     if not found.items:
         if namespace is not None:
             refuse_missing_namespace(client, namespace)

@@ -47,6 +47,7 @@ def command(state: State, pod: str, words: tuple[str, ...], container: str | Non
         target = one_pod(client, state, pod)
         pods = client.core_v1.pods(target.namespace)
         name = target.names[0]
+        # A terminal is one stream in raw mode; without it, stdout and stderr stay separate.
         try:
             if tty:
                 return pods.exec_interactive(name, list(words), container=container)
@@ -73,13 +74,16 @@ def _relay(process: masthead.streams.RemoteProcess, *, is_fed: bool) -> int:
         beside.start(lambda: _feed(process), daemon=True)
     code = 0
     try:
+        # The caller's thread copies stdout, so that Ctrl-C interrupts the copy.
         _copy(process.stdout, sys.stdout.buffer)
         code = process.wait()
     except MastheadError:
+        # Closing the process after a failed copy causes this error.
         if beside.failure is None:
             raise
     finally:
         process.close()
+        # Not the thread of stdin: a read from a terminal cannot be interrupted.
         errors.join()
     if beside.failure is not None:
         raise beside.failure
@@ -120,6 +124,7 @@ def _copy(source: Iterable[bytes], target: BinaryIO) -> None:
     try:
         for piece in source:
             target.write(piece)
+            # Flushed immediately: output of a running process must not wait for a full buffer.
             target.flush()
     except MastheadError:
         return  # waiting for the end of the process raises the error
@@ -129,8 +134,10 @@ def _feed(process: masthead.streams.RemoteProcess) -> None:
     from masthead.errors import MastheadError
 
     try:
+        # os.read returns the available bytes; a buffered read would wait for a whole block.
         while piece := os.read(sys.stdin.fileno(), _PIECE):
             process.stdin.write(piece)
+        # Programs such as cat end only when their input does.
         process.stdin.close()
     except MastheadError:
         return  # the process has ended

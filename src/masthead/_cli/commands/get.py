@@ -96,6 +96,7 @@ def command(
             headers=not no_headers,
             color=has_color(no_color=state.no_color),
         ),
+        # "-L app,tier" and "-L app -L tier" are the same, as for kubectl.
         tuple(key for label_column in label_columns for key in label_column.split(",")),
         sort_by,
         show_kind,
@@ -125,6 +126,7 @@ def _print_tables(client: masthead.Client, chosen: Sequence[Selected], asked: _A
         fetch_table(client, selected, selection=asked.selection, with_objects=bool(asked.sort_by))
         for selected in chosen
     ]
+    # Two kinds may have objects of the same name, so that rows of several kinds need a prefix.
     prefixed = asked.show_kind or len(chosen) > 1
     tables = [
         _arrange(fetched.table, fetched.selected, asked, prefixed=prefixed)
@@ -133,6 +135,7 @@ def _print_tables(client: masthead.Client, chosen: Sequence[Selected], asked: _A
     ]
     text = render(tables, asked.options)
     write(text)
+    # Errors are reported by name, and "No resources found" would contradict them.
     if not text and not any(fetched.errors for fetched in found):
         _say_nothing_found(client, chosen)
     return _raise_errors(found)
@@ -189,6 +192,7 @@ def _print_objects(client: masthead.Client, chosen: Sequence[Selected], asked: _
         from masthead._cli.sorting import sorted_by
 
         objects = sorted_by(asked.sort_by, objects, lambda obj: obj)
+    # As kubectl: one name prints the object itself, everything else a List, even of one object.
     is_one = len(chosen) == 1 and len(chosen[0].names) == 1
     put = write_data if asked.output.is_data else write
     if is_one and objects:
@@ -203,6 +207,7 @@ def _raise_errors(found: Sequence[Fetched]) -> int:
     errors = [error for fetched in found for error in fetched.errors]
     if not errors:
         return ExitCode.OK
+    # The last error ends the command, and is printed by the caller.
     for error in errors[:-1]:
         say(f"masthead get: {error.line}")
         if error.hint:

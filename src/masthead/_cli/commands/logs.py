@@ -83,8 +83,10 @@ def command(
     from masthead._cli.log_output import LogFormat
     from masthead._cli.pods import PodSource, find_pods
 
+    # Without both there is no target; with both, two different ones.
     if bool(pod) == bool(selector):
         raise CommandError("name a pod, a workload, or a selector with -l", code=ExitCode.USAGE)
+    # The server's `sinceSeconds` is a whole number above zero.
     if since is not None and since < 1:
         raise CommandError("--since has to be a second at least", code=ExitCode.USAGE)
     asked = _Asked(container, all_containers, follow, previous, None if since is None else int(since), tail)
@@ -123,10 +125,12 @@ def _print_one(client: masthead.Client, name: str, asked: _Asked, form: LogForma
     try:
         with stream as lines:
             for text in lines:
+                # The server puts the time before each line; LogLine keeps the two apart.
                 time, _, rest = text.partition(" ") if form.timestamps else ("", "", text)
                 line = LogLine(client.namespace, name, asked.container or "", rest, time)
                 _put(form.format(line), is_followed=asked.follow)
     except NotFoundError:
+        # A mistyped pod gets the nearest names; a missing container keeps the server's message.
         refuse_missing(client, Selected(client.mapper.find("pods"), (name,), client.namespace))
         raise
 
@@ -158,5 +162,6 @@ def _print_many(
 
 def _put(text: str, *, is_followed: bool) -> None:
     write_data(text)
+    # Followed lines are few, and a reader of the pipe waits for them; a whole log is written in blocks.
     if is_followed:
         sys.stdout.flush()

@@ -75,10 +75,12 @@ class _Stats:
             kinds = await census.kinds()
             with Work("counting", no_color=self._state.no_color, total=len(kinds)) as work:
                 await census.count(kinds, lambda done: work.advance(done.name))
+            # The time of the count does not belong to the rates.
             self._began = time.monotonic()
             async with asyncio.TaskGroup() as group:
                 following = group.create_task(census.follow(kinds))
                 await self._show(census, is_drawn=is_live() and not is_json)
+                # Read before the cancellation, which may take a moment.
                 passed = self._passed
                 following.cancel()
         if is_json:

@@ -63,6 +63,7 @@ def command(state: State, references: tuple[str, ...], watch: bool, limit: int) 
         chosen = resolve(client, state, parsed)
         if len(chosen) != 1 or len(chosen[0].names) != 1:
             raise CommandError("name one object: KIND NAME, or KIND/NAME", code=ExitCode.USAGE)
+        # Checked before the long search, with the blocking client that `missing` needs for its hints.
         _refuse_missing(client, chosen[0])
     asyncio.run(_Tree(state, chosen[0], limit).run(is_followed=watch))
 
@@ -109,6 +110,7 @@ class _Tree:
         kinds = await search.kinds()
         with Work("searching", no_color=self._state.no_color, total=len(kinds)) as work:
             await search.search(kinds, lambda done: work.advance(done.name))
+            # Of huge trees, only the visible members are looked at.
             shown = itertools.islice(search.family.leaves(), self._limit)
             await search.look(leaf.member for leaf in shown)
         return kinds

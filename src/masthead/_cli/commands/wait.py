@@ -83,6 +83,7 @@ def command(
             else []
         )
         if references and not named:
+            # Deleted objects have met the condition.
             if "delete" in forms:
                 return ExitCode.OK
             raise CommandError("no object was found to wait for", code=ExitCode.NOT_FOUND)

@@ -69,6 +69,7 @@ def command(
         if len(chosen) != 1 or len(chosen[0].names) > 1:
             raise CommandError("one kind can be watched, or one object of it", code=ExitCode.USAGE)
         selection = ObjectSelection(selector, field_selector)
+        # Pipes and dumb terminals get lines, which scripts can read.
         if not is_live():
             follow(client, chosen[0], selection, options)
         _show(console(no_color=state.no_color), client, chosen[0], selection, options)
@@ -90,6 +91,7 @@ def _show(
         live_display(screen) as live,
     ):
         rows = LiveRows()
+        # The first rows are not marked as new.
         rows.begin(mirror.first.rows)
         while True:
             live.update(_frame(screen, mirror, rows, selected, options), refresh=True)
@@ -104,6 +106,7 @@ def _take_changes(mirror: Mirror, rows: LiveRows) -> None:
         change = mirror.next(left)
         if change is not None:
             rows.apply(change, mirror.row(change, datetime.now(UTC)), time.monotonic())
+            # After a change, the frame is due soon, but further changes up to then share it.
             wait = _FRAME
 
 
@@ -117,7 +120,7 @@ def _frame(
     place = f" in {selected.namespace}" if selected.namespace else ""
     # Only the rows that fit are redrawn.
     visible = rows.visible(now)
-    current = [(each, mirror.as_of(each.row, moment) if at < height else each.row) for at, each in enumerate(visible)]
+    current = [(live, mirror.as_of(live.row, moment) if at < height else live.row) for at, live in enumerate(visible)]
     frame = Frame(
         mirror.columns,
         current,
