@@ -81,9 +81,11 @@ def _list_problems(schema: Schema, path: str) -> Iterator[_Problem]:
             field = items.properties.get(key)
             if field is None:
                 yield _Problem(path, f"list_map_keys: the items have no field {key!r}")
+            # Items without the key could not be identified, and defaults are applied before the merge.
             elif key not in items.required and not field.has_default:
                 yield _Problem(path, f"list_map_keys: {key!r} must be required, or have a default")
     elif items is not None and schema.list_type == "set":
+        # Sets compare whole items, so that parts of an item cannot have owners.
         is_whole = items.map_type == "atomic" or (items.type == "array" and items.list_type in {None, "atomic"})
         if items.type in {"object", "array"} and not is_whole:
             yield _Problem(path, 'list_type="set": the items of a set must be scalars, or atomic')
@@ -113,6 +115,7 @@ def _rule_problems(schema: Schema) -> Iterator[_Problem]:
 
     problems = list(_of_errors(rule_problems(schema, _ROOT)))
     yield from problems
+    # Rules of an invalid schema cannot be compiled, so that defaults are not tested against them.
     waiting = [] if problems else [(_ROOT, schema)]
     while waiting:
         path, nested = waiting.pop()

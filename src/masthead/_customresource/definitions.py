@@ -59,7 +59,8 @@ def definition_of(versions: Sequence[tuple[Options, Schema]]) -> CustomResourceD
     Raises:
         CustomResourceError: If the versions are inconsistent.
     """
-    ordered = sorted(versions, key=lambda each: (precedence(each[0].version), each[0].version), reverse=True)
+    # Independent of the order of the classes, so that generated files do not change.
+    ordered = sorted(versions, key=lambda pair: (precedence(pair[0].version), pair[0].version), reverse=True)
     found = [options for options, _ in ordered]
     _check_versions(found)
     first = found[0]
@@ -77,6 +78,7 @@ def definition_of(versions: Sequence[tuple[Options, Schema]]) -> CustomResourceD
         "scope": "Namespaced" if first.namespaced else "Cluster",
         "versions": [_version(options, schema) for options, schema in ordered],
     }
+    # Conversion belongs to the kind; any class may declare it.
     webhooks = [options.conversion for options, _ in ordered if options.conversion is not None]
     if webhooks:
         spec["conversion"] = webhooks[0].to_plain()
@@ -149,6 +151,7 @@ def _version(options: Options, schema: Schema) -> dict[str, Any]:
         "storage": options.storage,
         **({"deprecated": True} if options.deprecated else {}),
         **({"deprecationWarning": options.deprecation_warning} if options.deprecation_warning else {}),
+        # Encoding omits unset fields, and uses the names of the API.
         "schema": {"openAPIV3Schema": msgspec.json.decode(msgspec.json.encode(schema))},
     }
     subresources: dict[str, Any] = {"status": {}} if options.has_status else {}

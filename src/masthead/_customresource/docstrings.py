@@ -64,6 +64,7 @@ def _classes_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, dict[str, str
             yield name, _strings_of(child)
             yield from _classes_in(child, f"{name}.")
         elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            # The qualified name of a class in a function, as in tests.
             yield from _classes_in(child, f"{prefix}{child.name}.<locals>.")
         else:
             yield from _classes_in(child, prefix)
@@ -101,6 +102,7 @@ def _entries(lines: list[str]) -> dict[str, str]:
             if name:
                 entries[name].append("")
             continue
+        # Text at the margin ends the section.
         if indent == 0:
             is_inside = False
             continue

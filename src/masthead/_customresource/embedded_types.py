@@ -90,8 +90,8 @@ def _inline(schema: Schema, path: str, around: tuple[str, ...]) -> Schema:
         return ANYTHING
     extra = schema.additional_properties
     properties = {
-        name: _field(each, f"{path}.{name}", around, is_required=name in schema.required)
-        for name, each in schema.properties.items()
+        name: _field(property_, f"{path}.{name}", around, is_required=name in schema.required)
+        for name, property_ in schema.properties.items()
     }
     items = None if schema.items is None else _inline(schema.items, f"{path}[]", around)
     made = Schema(
@@ -105,6 +105,7 @@ def _inline(schema: Schema, path: str, around: tuple[str, ...]) -> Schema:
         list_map_keys=schema.list_map_keys,
         map_type=schema.map_type,
     )
+    # A whole object inside another one, such as a PodTemplate, has its own kind and metadata.
     if schema.kinds and "metadata" in properties:
         return _as_resource(made)
     is_free = schema.type == "object" and not properties and not made.is_map
@@ -129,6 +130,7 @@ def _with_possible_keys(made: Schema) -> Schema:
     if made.list_type != "map" or made.items is None:
         return made
     fields, needed = made.items.properties, made.items.required
+    # Some built-in lists have optional keys, which the server refuses in definitions.
     if all(key in needed or (key in fields and fields[key].has_default) for key in made.list_map_keys):
         return made
     return replace(made, list_type="atomic", list_map_keys=())

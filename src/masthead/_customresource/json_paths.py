@@ -51,6 +51,7 @@ def column_type(name: str, column: PrinterColumn, schema: Schema, path: str) -> 
     # kubectl renders a date as an age.
     if found.format in {"date-time", "date"}:
         return "date"
+    # The API has no column types for objects and lists.
     return found.type if found.type in _SCALARS else "string"
 
 

@@ -52,8 +52,8 @@ def _check_names(options: Options, path: str) -> None:
         "kind": options.kind.lower(),
         "plural": options.plural,
         "singular": options.singular,
-        **{f"short name {index}": each for index, each in enumerate(options.short_names)},
-        **{f"category {index}": each for index, each in enumerate(options.categories)},
+        **{f"short name {index}": name for index, name in enumerate(options.short_names)},
+        **{f"category {index}": name for index, name in enumerate(options.categories)},
     }
     for what, value in labels.items():
         if problem := names.problem_with_dns1035_label(value):

@@ -131,6 +131,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     def resource(self) -> Resource:
         """Return the resource that serves the kind."""
+        # The status has the kind of the object; the scale is an object of autoscaling/v1.
         found = {"status": self.gvk} if self.has_status else {}
         if self.scale is not None:
             found["scale"] = _SCALE
@@ -147,7 +148,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def columns_of(given: Columns) -> dict[str, PrinterColumn]:
     """Return columns; a text is the path of a column."""
-    return {name: PrinterColumn(each) if isinstance(each, str) else each for name, each in given.items()}
+    return {name: PrinterColumn(column) if isinstance(column, str) else column for name, column in given.items()}
 
 
 def scale_of(given: ScaleSubresource | Sequence[str] | None) -> ScaleSubresource | None:
@@ -160,4 +161,5 @@ def scale_of(given: ScaleSubresource | Sequence[str] | None) -> ScaleSubresource
 
 def dotted(path: str) -> str:
     """Return a path with a leading dot."""
+    # The path of the selector is optional.
     return path if not path or path.startswith((".", "[")) else f".{path}"

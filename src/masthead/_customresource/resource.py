@@ -80,6 +80,7 @@ class CustomResourceType(ObjectType):
             categories=_texts(categories, "categories", name),
             namespaced=namespaced,
             columns=columns_of(columns or {}),
+            # Without the subresource, everyone who may write the object could write its status.
             has_status=_STATUS in fields if status_subresource is None else status_subresource,
             scale=scale_of(scale),
             served=served,
@@ -98,6 +99,7 @@ class CustomResourceType(ObjectType):
 
 
 def _texts(given: Sequence[str], what: str, name: str) -> tuple[str, ...]:
+    # A string is a sequence of strings, too: its letters would become short names.
     if isinstance(given, str):
         raise CustomResourceError(f"{what} is a list of strings, not a string: [{given!r}]", path=name)
     return tuple(given)
@@ -109,6 +111,7 @@ def _fields_of(base: type) -> tuple[str, ...]:
 
 def _check_bases(name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
     for base in bases:
+        # An instance of the subclass would pass as an object of the base's kind.
         if issubclass(base, Object) and base.GVK.kind:
             raise CustomResourceError(
                 f"{base.__name__} is a kind already; have what they share in a base class without a group",
@@ -142,6 +145,7 @@ def options_of(cls: type[CustomResource]) -> Options:
     Raises:
         CustomResourceError: If the class has no group and version, as a base of other classes.
     """
+    # On the declared class itself: an inherited value would be that of another kind.
     found = vars(cls.api_type).get("_options")
     if found is None:
         raise CustomResourceError("the class has no group and version, so that it defines nothing", path=cls.__name__)

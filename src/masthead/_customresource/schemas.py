@@ -116,9 +116,11 @@ class _Builder:
 
     def of(self, annotation: object, path: str) -> Schema:
         """Return the schema of a type without metadata."""
+        # Optional fields have the schema of their value: absence is not null.
         annotation = _without_none(annotation)
         if (scalar := scalar_schema(annotation, path)) is not None:
             return scalar
+        # `JSON` is Any for type checkers, and has to allow everything.
         if annotation is Any or annotation is object:
             return ANYTHING
         if isinstance(annotation, ApiType):
@@ -149,6 +151,7 @@ class _Builder:
         key, value = arguments
         if _unwrap(key)[0] is not str:
             raise CustomResourceError("the keys of a map are strings: use dict[str, ...]", path=path)
+        # Pruning would empty a map whose values have no schema.
         if value is Any or value is object:
             return Schema(type="object", preserve_unknown=True)
         return Schema(type="object", additional_properties=self.value(value, f"{path}[*]"))
@@ -172,6 +175,7 @@ class _FieldSchema:
         """Whether the field has no default, or is declared as required."""
         said = [field.required for field in self._fields if field.required is not None]
         if said:
+            # The last declaration wins: the field's own follows that of a shared alias.
             return said[-1]
         return self._given is MISSING and not any(field.default is not UNSET for field in self._fields)
 
@@ -244,6 +248,7 @@ def _without_none(annotation: object) -> object:
 
 def _keep_rule(wire: str, path: str) -> Rule:
     name = escape(wire)
+    # CEL cannot name some fields, such as those with the names of its keywords.
     if name is None:
         raise CustomResourceError(f"{wire} has no name in rules, so that it cannot be immutable", path=path)
     return Rule(f"!has(oldSelf.{name}) || has(self.{name})", message=f"{wire} is immutable and cannot be removed")

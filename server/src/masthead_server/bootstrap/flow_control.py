@@ -106,6 +106,7 @@ def flow_schemas(now: str) -> Iterator[Plain]:
     """
     for name, precedence, (level, method), subjects, resources, urls in _FLOW_SCHEMAS:
         spec: Plain = {"priorityLevelConfiguration": {"name": level}, "matchingPrecedence": precedence}
+        # Exempt requests are not queued, and so have no separate flows.
         if method:
             spec["distinguisherMethod"] = {"type": method}
         spec["rules"] = [_rule(subjects, resources, urls)]
@@ -148,6 +149,7 @@ def _resource_rule(written: str) -> Plain:
     }
     if scope:
         rule["clusterScope"] = True
+    # Go writes the field for every rule; only "*" occurs in the defaults.
     rule["namespaces"] = ["*"]
     return rule
 

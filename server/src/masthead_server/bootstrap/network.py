@@ -55,6 +55,7 @@ class ApiServerAddress:
     def endpoints(self) -> Plain:
         """Return the Endpoints of the Service."""
         return {
+            # The slice below exists already; the mirroring controller would create a second one.
             "metadata": {"name": _NAME, "namespace": _NAMESPACE, "labels": {_SKIP_MIRROR: "true"}},
             "subsets": [
                 {

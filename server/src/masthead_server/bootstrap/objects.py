@@ -63,6 +63,7 @@ class BootstrapObject(NamedTuple):
             status = {"status": self.content["status"]}
             entry = own_entry(status, self.status_manager, version, now, operation="Apply", subresource="status")
             applied.append(entry)
+        # The aggregation controller owns the rules of such roles; the server only creates them.
         if "aggregationRule" in main:
             rules = {"rules": main.pop("rules")}
             applied.append(own_entry(rules, AGGREGATION_MANAGER, version, now, operation="Apply"))

@@ -137,7 +137,8 @@ def role_bindings() -> Iterator[Plain]:
 def _aggregated_rules(name: str) -> list[str]:
     """The rules of the roles that are aggregated to this one, in the order of their names, each once."""
     rules: dict[str, None] = {}
-    for role in sorted(each for each, target in _AGGREGATED_TO.items() if target == name):
+    for role in sorted(role for role, target in _AGGREGATED_TO.items() if target == name):
+        # "edit" and "admin" aggregate roles that are aggregated themselves.
         rules.update(dict.fromkeys(CLUSTER_ROLES.get(role) or _aggregated_rules(role)))
     return list(rules)
 
@@ -160,6 +161,7 @@ def _metadata_at(key: str) -> Plain:
 
 def _rule(written: str) -> Plain:
     """Parse a rule; see `cluster_roles` for the format."""
+    # Rules about URLs have an "@" instead of groups and resources.
     verbs, _, urls = written.partition(" @ ")
     if urls:
         return {"verbs": verbs.split(), "nonResourceURLs": urls.split()}
@@ -184,5 +186,6 @@ def _binding(metadata: Plain, kind: str, role: str, subjects: tuple[str, ...]) -
 def _subject(written: str) -> Plain:
     kind, _, name = written.partition(" ")
     if kind == "ServiceAccount":
+        # All service accounts of the defaults are in this namespace.
         return {"kind": kind, "name": name, "namespace": "kube-system"}
     return {"kind": kind, "apiGroup": _GROUP, "name": name}

@@ -83,7 +83,9 @@ class FailingCluster:
 
     def restart(self) -> None:
         """Stop the server, which ends every watch, and start it again with other faults."""
+        # Hits are lost with the server's faults, so that they are copied before it stops.
         self._before = [*self.faults_so_far(), _RESTART]
+        # The informers know this address only.
         port = urlsplit(self.server.url).port or 0
         self._running.close()
         self.server = self._start(port)

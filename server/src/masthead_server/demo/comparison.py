@@ -19,6 +19,7 @@ def differences(what: str, copy: Mapping[str, T], server: Mapping[str, T]) -> It
             yield f"{what} lacks {key}"
         elif key not in server:
             yield f"{what} still has {key}"
+        # Whole objects, and not versions alone: a cache could have the right version with wrong content.
         elif copy[key] != server[key]:
             mine, theirs = (objects[key].metadata.resource_version for objects in (copy, server))
             yield f"{what} has {key} at version {mine}, and the server at {theirs}"

@@ -27,9 +27,11 @@ def manager_for(cluster: FailingCluster, log: Callable[[str], None]) -> masthead
         """Give each pod the ready node with the fewest pods, and start it."""
         if pod.metadata.deletion_timestamp or pod.status.phase != "Pending":
             return
+        # A bound pod comes here again if the start of its containers failed.
         if not pod.spec.node_name:
             node = _emptiest(ctx.list(Node), ctx.list(Pod))
             if node is None:
+                # No event announces that nodes have room; the queue retries instead.
                 raise masthead.TemporaryError("no node is ready", delay=1)
             ctx.client.core_v1.pods("default").bind(pod.metadata.name or "", node)
         cluster.server.kubelet.start(pod)
@@ -41,6 +43,7 @@ def manager_for(cluster: FailingCluster, log: Callable[[str], None]) -> masthead
             return
         pods = [pod for pod in ctx.list(Pod) if pod.spec.node_name == node.metadata.name]
         for pod in pods:
+            # Without a grace period: the kubelet of a failed node never confirms the end of a pod.
             ctx.client.core_v1.pods("default").delete(pod.metadata.name or "", grace_period_seconds=0)
         if pods:
             log(f"the controller evicts {counted(len(pods), 'pod')} from {node.metadata.name}")
@@ -58,6 +61,7 @@ def wanted_budget(deployment: Deployment) -> PodDisruptionBudget:
     return PodDisruptionBudget.new(
         deployment.metadata.name,
         spec={
+            # A Deployment of one pod gets 0, or a drain of its node would never end.
             "minAvailable": max(0, (deployment.spec.replicas or 0) - 1),
             "selector": deployment.spec.selector,
         },
@@ -74,4 +78,5 @@ def _emptiest(nodes: Iterable[Node], pods: Iterable[Pod]) -> str | None:
     for pod in pods:
         if pod.spec.node_name in counts:
             counts[pod.spec.node_name] += 1
+    # By name among equals, so that runs with the same seed agree.
     return min(counts, key=lambda name: (counts[name], name)) if counts else None

@@ -41,6 +41,7 @@ class EventLog:
 
     def __call__(self, text: str) -> None:
         """Add a line."""
+        # Under one lock, so that no other line separates faults from their consequence.
         with self._lock:
             for fault in self.faults():
                 self._write(f"x {fault}")

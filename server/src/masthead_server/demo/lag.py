@@ -50,8 +50,10 @@ class LagMeter:
         version = obj.metadata.resource_version or ""
         with self._lock:
             if version in others:
+                # Both orders occur: the watch may deliver a write before its response arrives.
                 self._lags.append(abs(at - others.pop(version)))
                 return
             own[version] = at
+            # Changes by controllers have no counterpart here, and would accumulate.
             if len(own) > _KEPT:
                 del own[next(iter(own))]

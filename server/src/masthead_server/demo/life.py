@@ -56,6 +56,7 @@ class ClusterLife:
         for name in _APPS:
             labels = {"app": name}
             containers = [{"name": "main", "image": f"registry.example/{name}:1"}]
+            # Terminating pods would otherwise fill the picture for half a minute.
             spec = {"containers": containers, "terminationGracePeriodSeconds": 1}
             template = {"metadata": {"labels": labels}, "spec": spec}
             replicas = self._random.randint(2, 4)
@@ -64,6 +65,7 @@ class ClusterLife:
 
     def step(self) -> None:
         """Make one change. While the server restarts, nothing happens."""
+        # A pod or budget may be deleted by a controller between its list and its deletion.
         with suppress(TransportError, NotFoundError):
             self._fail_node(next(self._steps) % (_NODE_STEPS[1] + 10))
             [action] = self._random.choices(list(self._actions), list(self._actions.values()))

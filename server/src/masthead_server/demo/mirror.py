@@ -66,6 +66,7 @@ class EventReporter(masthead.EventHandler[T]):
 
     def _has(self, obj: T) -> bool:
         found = self.objects.get(obj.key)
+        # Resource versions are numbers on this server, and grow.
         return found is not None and int(found.metadata.resource_version or 0) >= int(
             obj.metadata.resource_version or 0
         )

@@ -46,8 +46,8 @@ _WRITES_A_SECOND: Final = 4
 _FRAMES_PER_WRITE: Final = 2
 _TIMEOUT: Final = 60
 """Seconds to wait for what should happen within a few."""
-_LEAST_COLUMNS: Final = 50
-_LEAST_LINES: Final = 12
+_MIN_COLUMNS: Final = 50
+_MIN_LINES: Final = 12
 """Of a smaller terminal, a picture would not show much: lines do."""
 _LEGEND: Final = (
     "= existed, + added, ~ updated, - deleted; x a fault was injected, ! a list or watch failed and is retried"
@@ -78,7 +78,7 @@ def is_drawable(output: TextIO, term: str, size: os.terminal_size) -> bool:
         term: The variable ``TERM``.
         size: Columns and lines.
     """
-    is_large = size.columns >= _LEAST_COLUMNS and size.lines >= _LEAST_LINES
+    is_large = size.columns >= _MIN_COLUMNS and size.lines >= _MIN_LINES
     return is_large and output.isatty() and term not in {"", "dumb", "unknown"}
 
 
@@ -151,6 +151,7 @@ class Show:
         self._log("no more faults; everything catches up")
         self._cluster.stop_faults()
         self._life.end()
+        # An idle watch cannot prove that it delivers, so that every round makes a write.
         for _ in range(_TIMEOUT * _WRITES_A_SECOND):
             if _is_watching(mirror, runtime) and self._is_settled(runtime):
                 break
@@ -180,6 +181,7 @@ class Show:
         return is_quiet and len(pods) == wanted and runtime.is_idle
 
     def _wait(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> None:
+        # Checked here, because the handlers of events run in other threads, and cannot end the demo.
         if self._log.is_broken:
             raise BrokenPipeError
         for _ in range(_FRAMES_PER_WRITE):
@@ -196,6 +198,7 @@ class Show:
         figures = Figures(
             queue_depth=sum(len(loop.requests.queue.keys) for loop in loops),
             reconciles=sum(sum(loop.requests.metrics.counts.values()) for loop in loops),
+            # The newest fault is not survived before all watches are open again.
             survived=hit if is_watching else max(0, hit - 1),
             is_failing=not is_watching,
         )
@@ -256,6 +259,7 @@ class _LogHandler(logging.Handler):
 def _logging_to(log: EventLog) -> Generator[None]:
     logger, handler = logging.getLogger("masthead"), _LogHandler(log)
     logger.addHandler(handler)
+    # The root logger would print over the picture.
     before, logger.propagate = logger.propagate, False
     try:
         yield
@@ -287,6 +291,7 @@ def _duration(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
+    # NaN fails both comparisons, and is refused as well.
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return seconds

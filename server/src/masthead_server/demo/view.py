@@ -45,8 +45,8 @@ _BAR: Final = "■"
 _STEADY: Final = " Running "
 _WORDS: Final = {r"\bRunning\b": "green", r"\bPending\b": "yellow", r"\bTerminating\b": "magenta"}
 _MAX_HEIGHT: Final = 40
-_LEAST_HEIGHT: Final = 10
-_LEAST_PODS: Final = 6
+_MIN_HEIGHT: Final = 10
+_MIN_PODS: Final = 6
 """The minimum number of rows for pods: a border, the heading, two pods, and the number of hidden pods."""
 _BORDERS: Final = 2
 _SIDES: Final = 4
@@ -104,7 +104,8 @@ class LiveView:
 
     def picture(self, nodes: Iterable[masthead.Object], figures: Figures) -> RenderableType:
         """The picture of this moment, no higher than the terminal."""
-        height = max(_LEAST_HEIGHT, min(self._console.height - 1, _MAX_HEIGHT))
+        # One line less than the terminal: the cursor below would scroll the picture.
+        height = max(_MIN_HEIGHT, min(self._console.height - 1, _MAX_HEIGHT))
         header = self._header(figures)
         # In a narrow terminal, the figures take two lines, and go on to do so when they become shorter.
         width = self._console.width
@@ -149,7 +150,8 @@ class LiveView:
             ("pods by node, from an index", self._bars(nodes)),
         ):
             size = len(lines) + _BORDERS
-            if height - size >= _LEAST_PODS:
+            # Pods are the point of the picture: the other panels go first in a low terminal.
+            if height - size >= _MIN_PODS:
                 panels.append(_panel(title, lines))
                 height -= size
         pods = _as_kubectl(self._mirror.pods.cached(), height - _BORDERS)
@@ -171,6 +173,7 @@ class LiveView:
 
     def _events(self, height: int) -> RenderableType:
         shown = list(self._log.lines)[-height:]
+        # Cut before rich measures the line: a log record may be very long.
         return _panel("what happens", [Text(line[:200], _style(line)) for line in shown])
 
 

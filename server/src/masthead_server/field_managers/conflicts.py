@@ -22,7 +22,7 @@ __all__ = ["refused_conflicts"]
 def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
     """Return the error of an apply that would change fields of other managers: 409 with a cause for each field."""
     # kube-apiserver sorts the managers in the message, but not the causes.
-    ordered = sorted(conflicts, key=lambda each: each.key)
+    ordered = sorted(conflicts, key=lambda conflict: conflict.key)
     causes: list[Plain] = []
     lines: list[str] = []
     left, last = MAX_TEXT, None

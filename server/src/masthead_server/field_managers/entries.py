@@ -74,6 +74,7 @@ def read_entries(entries: Sequence[Plain]) -> ManagedFields:
     for entry in entries:
         _check(entry)
         plain: object = entry.get("fieldsV1")
+        # Any JSON may come from a client; FieldSet expects a mapping.
         if plain is not None and not isinstance(plain, dict):
             raise _invalid("fieldsV1 must be an object")
         _add(found, entry, FieldSet.from_fields_v1(cast("Plain", plain) if plain else {}))
@@ -84,6 +85,7 @@ def read_stored(entries: Sequence[Plain]) -> ManagedFields:
     """Read the entries of a stored object, which the server itself has written."""
     found = ManagedFields.none()
     for entry in entries:
+        # Trusted: the server has written it sorted, so that it is not parsed again.
         key = _add(found, entry, FieldSet(entry["fieldsV1"], is_sorted=True))
         found.stored[key] = (found.managers[key], entry)
     return found
@@ -103,12 +105,13 @@ def merge_oldest(fields: ManagedFields) -> None:
     if surplus <= 0:
         return
     first: dict[str, ManagerKey] = {}
-    for key in sorted(updaters, key=lambda each: (times.get(each) or _EPOCH, _identifier(each))):
+    for key in sorted(updaters, key=lambda key: (times.get(key) or _EPOCH, _identifier(key))):
         version = managers[key].api_version
         if version not in first:
             first[version] = key
             continue
         merged = ManagerKey(_OLD_UPDATES, UPDATE, version, "")
+        # A single old entry keeps its manager; a second one turns both into ancient changes.
         if merged not in managers:
             managers[merged] = managers.pop(first[version])
         managers[merged] = ManagedSet(managers[merged].fields | managers[key].fields, version)
@@ -148,6 +151,7 @@ def _entry(fields: ManagedFields, key: ManagerKey) -> Plain:
     managed, time = fields.managers[key], fields.times.get(key)
     if key in fields.stored:
         before, entry = fields.stored[key]
+        # An unchanged set is written back without encoding, which is the costly part of a status update.
         if managed.fields is before.fields and time and "time" in entry:
             return entry if entry["time"] == time else {**entry, "time": time}
     entry = {

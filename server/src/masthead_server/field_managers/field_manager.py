@@ -97,6 +97,7 @@ class FieldManager:
             return
         try:
             fields = self._update_entries(live, new, sent, manager, now)
+        # As in kube-apiserver: a write does not fail because its fields cannot be tracked.
         except (ArgumentError, StatusFailure, UnidentifiedItemError):
             return
         _set_entries(meta, write_entries(fields))
@@ -123,6 +124,7 @@ class FieldManager:
         """
         old = self._old(live)
         fields = read_stored(_entries_of(live))
+        # Fields of objects from before the first apply need an owner, or apply could never conflict with them.
         if not fields.managers:
             fields = self._track_changes(self._blank, old, fields, _FIRST, now)
         key = ManagerKey(manager, APPLY, "", self._subresource)
@@ -178,6 +180,7 @@ class FieldManager:
 
     def _before(self, stored: list[Plain], sent: list[Plain] | None) -> ManagedFields:
         """Return the managers before a write: those of the request, if the verb allows that and they are valid."""
+        # Subresources cannot change managedFields, whatever a client sends.
         if self._subresource or sent is None or sent == stored:
             return read_stored(stored)
         if is_reset(sent):
@@ -189,6 +192,7 @@ class FieldManager:
 
     def _track_changes(self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str) -> ManagedFields:
         current = self._key(_CURRENT)
+        # Only entries of the server itself, under types that never change, are known to fit the schema.
         is_reconciled = before.is_stored and self.versions.is_fixed
         managers = self._updater.update(old, new, before.managers, current, is_reconciled=is_reconciled)
         after = before._replace(managers=managers, times=dict(before.times))

@@ -59,6 +59,7 @@ def with_last_applied(found: Plain, config: Plain) -> Plain:
     annotations = {**before, _LAST_APPLIED: _encode_config(config)}
     if annotations == before:
         return found
+    # The limit of all annotations together; the object would be refused as a whole.
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > _ANNOTATIONS_LIMIT:
         del annotations[_LAST_APPLIED]
@@ -68,7 +69,7 @@ def with_last_applied(found: Plain, config: Plain) -> Plain:
 def _encode_config(config: Plain) -> str:
     """Write a configuration as Go's encoder does, without the annotation itself."""
     meta = part(config, "metadata")
-    annotations = {key: each for key, each in part(meta, "annotations").items() if key != _LAST_APPLIED}
+    annotations = {key: value for key, value in part(meta, "annotations").items() if key != _LAST_APPLIED}
     if "annotations" in meta:
         config = {**config, "metadata": {**meta, "annotations": annotations}}
     written = msgspec.json.encode(with_integers(config), order="sorted").decode()

@@ -75,6 +75,7 @@ def _fields(owner: Plain, path: str) -> Plain:
         # An applied condition has no empty fields.
         if below not in _NOT_OWNED and (value != "" or not path.startswith("status.")):
             found[f"f:{name}"] = _field(value, below)
+    # An empty struct has no owner: Go writes it even without a value.
     return {name: fields for name, fields in found.items() if fields or name not in {"f:metadata", "f:spec"}}
 
 

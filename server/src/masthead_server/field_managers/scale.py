@@ -53,6 +53,7 @@ class ScaleEntries:
         for key, managed in self._fields.managers.items():
             path = self._paths.get(managed.api_version)
             if path is not None and path in managed.fields:
+                # Apply entries have no version in their identity.
                 version = _SCALE.api_version if key.operation == UPDATE else ""
                 scale_key = key._replace(api_version=version)
                 found.managers[scale_key] = ManagedSet(FieldSet.of(_REPLICAS), _SCALE.api_version)
@@ -71,6 +72,7 @@ class ScaleEntries:
         scale = read_stored(scale_entries).managers
         after = ManagedFields.none()
         for key, managed in self._fields.managers.items():
+            # An entry of a version that the definition no longer has cannot be translated.
             if managed.api_version not in self._paths:
                 continue
             path = self._paths[managed.api_version]

@@ -89,6 +89,7 @@ class BuiltinVersions:
 
     def from_storage(self, found: Plain) -> Plain:
         """Return a stored object in the version of the request."""
+        # Most versions have the form of storage, and need no conversion.
         if not self._served.has_own_shape:
             return {**self._head, **found}
         return {**self._head, **self._served.codec.decode(self._served.from_storage(found))[0]}
@@ -112,6 +113,7 @@ class BuiltinVersions:
             return None
         conversions = self._served.behavior.conversions
         found = _without_head(value)
+        # By way of the stored form: versions are converted to it and from it, never directly.
         if (known := conversions.get(GroupVersion.parse(source).version)) is not None:
             found = known.to_storage(found)
         if (known := conversions.get(target.version)) is not None:
@@ -152,6 +154,7 @@ class CustomVersions:
             ArgumentError: If a value does not have the type that the schema declares.
         """
         value = {**self._head, **found}
+        # Stored objects may have duplicates from before the schema forbade them.
         _check(value, self.type_of(self.gvk.api_version), allow_duplicates=True)
         return value
 
@@ -181,6 +184,7 @@ class CustomVersions:
         found = self._types.get(api_version)
         if found is None:
             version = self._definition.versions[GroupVersion.parse(api_version).version]
+            # A definition without a schema has the type of unstructured data.
             schema = version.schema if version.schema != Schema() else None
             found = self._types[api_version] = _TYPES.of(custom_object(schema, version.gvk))
         return found

@@ -125,6 +125,7 @@ def refuse_long_numbers(body: bytes) -> None:
     Raises:
         LongNumberError: If there is one, which is the message.
     """
+    # Two passes of C code find nearly all bodies harmless; the pattern in Python is slow.
     if len(body) < _MAX_DIGITS or b"0" * _MAX_DIGITS not in body.translate(_DIGITS):
         return
     for found in _STRING_OR_NUMBER.finditer(body):
@@ -135,6 +136,7 @@ def refuse_long_numbers(body: bytes) -> None:
 def may_nest_too_deeply(body: bytes) -> bool:
     """Tell whether JSON has so many objects and arrays that it could nest too deeply; empty objects hold nothing."""
     openings = body.count(b"{") + body.count(b"[")
+    # Each level of nesting takes a bracket: most bodies need no visit of their values.
     return openings > MAX_DEPTH and openings - body.count(b"{}") >= MAX_DEPTH
 
 

@@ -45,6 +45,7 @@ def pairs_of(data: bytes, decoded: object) -> Pairs | None:
         text = data.decode("utf-8", "replace")
         found = json.loads(text, object_pairs_hook=Pairs, parse_int=_integer)
         return found if isinstance(found, Pairs) and next(_find_repeated_keys(found), None) else None
+    # Not JSON for Python, or too deep: such a body is refused elsewhere.
     except (ValueError, RecursionError):
         return None
 
@@ -96,17 +97,17 @@ def _normal(data: bytes) -> bytes:
 def _find_repeated_keys(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
     if isinstance(value, Pairs):
         seen: set[str] = set()
-        for key, each in value:
+        for key, member in value:
             if key in seen:
                 yield (steps, key)
             seen.add(key)
             # Objects are pairs in a list here, so that this includes them.
-            if isinstance(each, list):
-                yield from _find_repeated_keys(cast("object", each), (steps, key))
+            if isinstance(member, list):
+                yield from _find_repeated_keys(cast("object", member), (steps, key))
     elif isinstance(value, list):
-        for index, each in enumerate(cast("list[object]", value)):
-            if isinstance(each, list):
-                yield from _find_repeated_keys(cast("object", each), (steps, index))
+        for index, member in enumerate(cast("list[object]", value)):
+            if isinstance(member, list):
+                yield from _find_repeated_keys(cast("object", member), (steps, index))
 
 
 def _written_path(steps: _Steps | None) -> str:

@@ -72,6 +72,7 @@ def decode(data: bytes) -> object:
 
 def _problem_with_body(data: bytes, error: Exception) -> str:
     """Return Go's message about a document; empty if Go would decode it."""
+    # The scanner in Python is slow; a hostile body must not occupy the server for long.
     if len(data) <= _MAX_SCANNED_BYTES and count_values(data) <= _MAX_SCANNED_VALUES:
         problem = problem_with(data)
     elif isinstance(error, RecursionError):
@@ -105,6 +106,7 @@ def type_name(value: object) -> str:
     """Return Go's name for the type of a JSON value; empty for null, which has every type."""
     if value is None:
         return ""
+    # Before the table: bool is a subclass of int.
     if isinstance(value, bool):
         return "bool"
     return _TYPE_NAMES.get(type(value), "number")
@@ -136,7 +138,7 @@ def _repair_surrogates(value: object) -> object:
         return [_repair_surrogates(item) for item in cast("list[object]", value)]
     if isinstance(value, dict):
         found = cast("dict[str, object]", value)
-        return {cast("str", _repair_surrogates(key)): _repair_surrogates(each) for key, each in found.items()}
+        return {cast("str", _repair_surrogates(key)): _repair_surrogates(member) for key, member in found.items()}
     return value
 
 
@@ -286,6 +288,7 @@ def wrong_name(document: Plain) -> str:
 
 
 def _field_value(document: Plain, name: str) -> str:
+    # Go's decoder matches names case-insensitively, and a later duplicate wins.
     actual = [value for key, value in document.items() if key.lower() == name.lower() and value is not None]
     return actual[-1] if actual else ""
 
@@ -318,6 +321,7 @@ def _mistaken(actual: GroupVersionKind, expected: GroupVersionKind, body: bytes)
     is_options = expected.kind == _OPTIONS
     if not actual.version:
         problem = f"Object 'apiVersion' is missing in '{body.decode('utf-8', 'replace')}'"
+    # DeleteOptions are registered in every group and version.
     elif is_options and actual.kind == _OPTIONS:
         return None
     elif not _is_known(actual, expected):
@@ -342,10 +346,12 @@ def _is_known(actual: GroupVersionKind, expected: GroupVersionKind) -> bool:
         return True
     if expected.kind == _OPTIONS:
         return actual.kind in (_IN_META if actual.group == "meta.k8s.io" else _OPTIONS_EVERYWHERE)
+    # The servers inside kube-apiserver have separate schemes, and do not know each other's kinds.
     if _SCHEMES.get(actual.group) != _SCHEMES.get(expected.group):
         return False
     if actual.kind in _IN_EVERY_VERSION or actual == _ANY_LIST:
         return bool(scheme.kinds_in(actual.group, actual.version))
+    # Kinds of removed versions are known, but not served.
     if actual.group == expected.group and actual.version in _FORMER.get(actual.group, ()):
         actual = GroupVersionKind(actual.group, expected.version, actual.kind)
     return scheme.is_registered(actual)

@@ -44,6 +44,7 @@ _NUMBER: Final = re.compile(rb"-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]*)?")
 def _whole_values() -> bytes:
     """A pattern of valid values with the usual depth; it never backtracks over a byte."""
     string = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+    # The sign after a number is required, so that "1.5.2" is left to the exact scanner.
     number = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?=[ \t\r\n,\]}])"
     blank = rb"[ \t\r\n]*+"
     value = rb"(?:%b|%b|true|false|null|\{%b\}|\[%b\])" % (string, number, blank, blank)
@@ -117,6 +118,7 @@ class _Scanner:
         """
         data, state, skipped = self._data, _VALUE, _skipped()
         while True:
+            # Whole values in one match of C code; the scanner in Python sees only the rest.
             if state in skipped:
                 self._skip(skipped[state])
             if (start := self._skip(_SPACE)) >= len(data):
@@ -148,6 +150,7 @@ class _Scanner:
         if sign in _OPENED:
             state, after = _OPENED[sign]
             self._after.append(after)
+            # The scanner keeps a list instead of recursing, so that only this limit bounds the depth.
             if len(self._after) > MAX_DEPTH:
                 self._refuse(self._at, "exceeded max depth")
             self._at += 1
@@ -169,6 +172,7 @@ class _Scanner:
             self._at = plain.end()
             return
         end = self._skip(_STRING)
+        # The end is the blank that was added, so that the string is not closed.
         if end == len(data):
             raise JsonError("unexpected end of JSON input")
         if data[end : end + 2] == b"\\u":
@@ -193,6 +197,7 @@ class _Scanner:
             self._refuse(match.end(3), "in exponent of numeric literal")
 
     def _literal(self, word: str) -> None:
+        # Go names the first wrong character, and not the word.
         for offset, expected in enumerate(word):
             if self._data[self._at + offset] != ord(expected):
                 self._refuse(self._at + offset, f"in literal {word} (expecting '{expected}')")

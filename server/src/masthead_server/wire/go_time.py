@@ -44,6 +44,7 @@ class TimeLayout:
         Raises:
             ValueError: If the text is no time; the message is Go's.
         """
+        # The fast path: nearly all times are written by servers and Go clients, in this form.
         if not self._has_micros and _USUAL.fullmatch(text):
             try:
                 is_zero = datetime.fromisoformat(text) == _ZERO
@@ -87,6 +88,7 @@ class TimeLayout:
         try:
             return datetime(year, month, day, hour, minute, second, micros, tzinfo=UTC), offset
         except ValueError:
+            # Go checks the day last, against the length of its month.
             raise _problem(text, "day out of range") from None
 
     def _fraction(self, text: str, rest: str) -> tuple[int, str]:
@@ -104,6 +106,7 @@ class TimeLayout:
         if found[0] == "Z":
             return timedelta(), rest[1:]
         hours, minutes = int(found[2]), int(found[3])
+        # Not 23 and 59: Go's parser has these bounds.
         if hours > 24:
             raise _problem(text, "time zone offset hour out of range")
         if minutes > 60:

@@ -53,7 +53,7 @@ def decode_yaml(body: bytes) -> YamlDocument:
 
 def _sort_keys(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _sort_keys(each) for key, each in sorted(cast("dict[str, object]", value).items())}
+        return {key: _sort_keys(member) for key, member in sorted(cast("dict[str, object]", value).items())}
     if isinstance(value, list):
         return [_sort_keys(item) for item in cast("list[object]", value)]
     return value
@@ -81,6 +81,7 @@ def _refuse_large_yaml(body: bytes) -> bool:
         if isinstance(error, DecodeError):
             raise
         return False  # the error is found when it is decoded
+    # The order of Go's checks: aliases before the size that they expand to.
     if _aliases_too_much(measured):
         raise JsonError("yaml: document contains excessive aliasing")
     if measured.size > MAX_BODY_BYTES:
@@ -95,6 +96,7 @@ def _aliases_too_much(measured: AliasExpansion) -> bool:
     fewest, most = 400_000, 4_000_000
     share = (min(max(measured.values, fewest), most) - fewest) / (most - fewest)
     allowed = 0.99 - 0.89 * share
+    # Small documents may alias as they like: the expansion cannot hurt.
     return measured.aliased > 100 and measured.values > 1000 and measured.aliased / measured.values > allowed
 
 

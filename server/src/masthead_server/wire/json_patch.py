@@ -208,6 +208,7 @@ class _Patched:
         action = self._actions.get(name) if isinstance(name, str) else None
         if action is None:
             raise _Inapplicable
+        # The spelling of a value is found by the number of its operation.
         self._at = index
         action(operation)
 
@@ -267,7 +268,7 @@ class _Patched:
             return (
                 theirs is not None
                 and mine.keys() == theirs.keys()
-                and all(self._equals(mine[key], bytes(each)) for key, each in theirs.items())
+                and all(self._equals(mine[key], bytes(raw_member)) for key, raw_member in theirs.items())
             )
         if isinstance(value, list):
             items = cast("list[object]", value)
@@ -342,6 +343,7 @@ def _index(key: str, length: int) -> int:
         raise _Inapplicable from None
     if not -length <= index < length:
         raise _Inapplicable
+    # An empty array has no valid index, so that the modulus is never zero.
     return index % length
 
 

@@ -75,6 +75,7 @@ def negotiate(
     Raises:
         StatusFailure: If no accepted media type can be served.
     """
+    # The header of nearly all clients, without parsing.
     if not accept or accept == JSON_TYPE:
         return _DEFAULT
     is_understood = False
@@ -90,6 +91,7 @@ def negotiate(
             return MediaTypeOptions(content_type)
         if converted := _conversion(content_type, parameters, has_table=has_table):
             return converted
+    # Two messages: the handler knows the type but not the conversion; the router does not know the type.
     if is_understood or not is_routed:
         raise _only_plain(_STREAMS if is_watch else _WRITABLE)
     available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE
@@ -116,6 +118,7 @@ def _preference(clause: tuple[str, dict[str, str]]) -> tuple[float, bool]:
         weight = float(parameters.get("q", "1"))
     except ValueError:
         weight = 0.0
+    # NaN would make the sort unstable.
     return (0.0 if math.isnan(weight) else -weight), media_type.endswith("*")
 
 

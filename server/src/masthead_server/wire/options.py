@@ -86,6 +86,7 @@ class CollectionOptions:
         options = cls(
             label_selector=request.first("labelSelector"),
             field_selector=request.first("fieldSelector"),
+            # A server without the gate ignores the parameter, as it ignores every unknown one.
             shard_selector=request.first("shardSelector") if gates.sharded_list_and_watch else "",
             is_watch=is_watch or read_flag(request, "watch") is True,
             wants_bookmarks=read_flag(request, "allowWatchBookmarks") is True,
@@ -179,6 +180,7 @@ class WriteOptions:
         return cls(
             is_dry_run=bool(dry_run),
             field_validation=validation or "Warn",
+            # Creates and updates ignore the parameter; for other patches it was refused above.
             is_forced=is_apply and read_flag(request, "force") is True,
             warnings=warnings,
         )
@@ -302,7 +304,7 @@ def _unprintable(text: str) -> Iterator[int]:
     for start in range(0, len(text), _PIECE):
         piece = text[start : start + _PIECE]
         if not piece.isprintable():
-            yield from (start + index for index, each in enumerate(piece) if not each.isprintable())
+            yield from (start + index for index, character in enumerate(piece) if not character.isprintable())
 
 
 def _dry_run_errors(values: tuple[str, ...]) -> list[FieldError]:

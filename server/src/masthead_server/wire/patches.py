@@ -77,6 +77,7 @@ def problem_with_kind(patched: Plain, kind: str, api_version: str) -> str:
     refusal = refused_kind(patched, b"", kind, api_version)
     if refusal is None:
         return ""
+    # Patches have another frame around the same problem.
     return refusal.message.partition(f"cannot be handled as a {kind}: ")[2] or refusal.message
 
 
@@ -99,6 +100,7 @@ def spelled(value: object) -> str:
 
 
 def _merge(target: object, patch: object) -> object:
+    # RFC 7386: a target that is no object counts as an empty one, and nulls of the patch have nothing to remove.
     if not isinstance(target, dict):
         return _prune_nulls(patch)
     if not isinstance(patch, dict):
@@ -115,7 +117,7 @@ def _merge(target: object, patch: object) -> object:
 def _prune_nulls(value: object) -> object:
     """Remove null members of objects at any depth; lists keep theirs."""
     if isinstance(value, dict):
-        return {key: _prune_nulls(each) for key, each in cast("Plain", value).items() if each is not None}
+        return {key: _prune_nulls(member) for key, member in cast("Plain", value).items() if member is not None}
     if isinstance(value, list):
         return [_prune_nulls(item) for item in cast("list[object]", value)]
     return value

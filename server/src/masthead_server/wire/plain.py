@@ -67,7 +67,7 @@ def with_floats(value: object) -> object:
     if isinstance(value, int) and not -_INT64 <= value < _INT64:
         return float(value)
     if isinstance(value, dict):
-        return {key: with_floats(each) for key, each in cast("Plain", value).items()}
+        return {key: with_floats(member) for key, member in cast("Plain", value).items()}
     return [with_floats(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 
@@ -76,5 +76,5 @@ def with_integers(value: object) -> object:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _INT64 else value
     if isinstance(value, dict):
-        return {key: with_integers(each) for key, each in cast("Plain", value).items()}
+        return {key: with_integers(member) for key, member in cast("Plain", value).items()}
     return [with_integers(item) for item in cast("list[object]", value)] if isinstance(value, list) else value

@@ -135,6 +135,7 @@ _budget: Final[ContextVar[_Budget]] = ContextVar("_budget")
 
 
 def _decode(message: memoryview, default: tuple[str, str]) -> Plain:
+    # As dict: of a repeated field the last one counts, as protobuf requires.
     envelope = dict(_parts(message))
     names = dict(_parts(_held(envelope, 1)))
     api_version = _text(_held(names, 1)) or default[0]
@@ -149,6 +150,7 @@ def _decode(message: memoryview, default: tuple[str, str]) -> Plain:
 def _message_of(api_version: str, kind: str) -> str:
     from masthead_server.wire.protobuf_table import KINDS
 
+    # Types such as Status and DeleteOptions are registered without a group for every version.
     for served in (api_version, ""):
         package, *kinds = KINDS.get(served, "").split(" ")
         if kind and kind in kinds:
@@ -193,6 +195,7 @@ def _varint(data: _Held, at: int) -> tuple[int, int]:
             byte = data[at]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
+                # Ten bytes hold 70 bits; Go drops those above 64.
                 return value & 0xFFFF_FFFF_FFFF_FFFF, at + 1
     except IndexError:
         raise ProtobufError(_TRUNCATED) from None
@@ -234,6 +237,7 @@ def _fill(made: Plain, name: str, data: _Held, depth: int) -> None:
             put(made, held, depth)
         elif tag >> 3 in message.numbers:
             raise ProtobufError(f"proto: wrong wireType = {tag & 7} for field {message.numbers[tag >> 3]}")
+        # No message has a field 0; it is a sign of data that is no protobuf.
         elif tag >> 3 == 0:
             raise ProtobufError(f"proto: {name.rpartition('.')[2]}: illegal tag 0 (wire type {tag & 7})")
 
@@ -293,6 +297,7 @@ def _put_item(field: str, read: _Read, made: Plain, held: int | _Held, depth: in
 
 
 def _put_packed(field: str, read: _Read, made: Plain, held: _Held, depth: int) -> None:
+    # Each byte may be a number, so that the length bounds the count before any is decoded.
     _budget.get().spend(len(held))
     at = 0
     while at < len(held):
@@ -313,10 +318,12 @@ def _put_inside(message: str, made: Plain, held: _Held, depth: int) -> None:
 
 
 def _text(held: _Held) -> str:
+    # Go keeps invalid UTF-8 in strings; JSON cannot.
     return str(held, "utf-8", "replace")
 
 
 def _int32(held: int) -> int:
+    # A negative int32 is sent with ten bytes, sign-extended to 64 bits.
     held &= 0xFFFF_FFFF
     return held - (1 << 32) if held >> 31 else held
 
@@ -339,6 +346,7 @@ def _base64(held: _Held) -> str:
 def _quantity(held: _Held) -> str:
     text = _text(_held(dict(_parts(held)), 1))
     try:
+        # The canonical form, as Go writes it: "1000m" becomes "1".
         return str(parse_text(text or "0"))
     except QuantityError:
         raise ProtobufError(_NO_QUANTITY) from None
@@ -350,6 +358,7 @@ def _int_or_string(held: _Held) -> int | str:
 
 
 def _moment(held: _Held) -> datetime | None:
+    # The zero time is an empty message, and null in JSON.
     if not held:
         return None
     parts = dict(_parts(held))

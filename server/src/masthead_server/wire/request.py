@@ -99,6 +99,7 @@ def status_response(failure: StatusFailure, warnings: Sequence[str] = ()) -> Api
 
 def warning_header(text: str) -> tuple[str, str]:
     """Make a Warning header."""
+    # A quoted string of RFC 9110: backslash first, or its escapes would be escaped again.
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return "Warning", f'299 - "{escaped}"'
 

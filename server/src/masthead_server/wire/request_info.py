@@ -91,6 +91,7 @@ def read_request_info(request: ApiRequest) -> RequestInfo:
     if path is None or not path.segments:
         return RequestInfo(request.method.lower())
     segments = path.segments
+    # The old form of watches, /api/v1/watch/pods, which kube-apiserver still serves.
     is_watch_path = segments[0] == "watch"
     if is_watch_path:
         segments = segments[1:]

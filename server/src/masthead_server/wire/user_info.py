@@ -98,4 +98,4 @@ def _go_list(values: tuple[str, ...]) -> str:
 def _go_map(values: Mapping[str, tuple[str, ...]]) -> str:
     if not values:
         return "map[string][]string(nil)"
-    return f"map[string][]string{{{', '.join(f'{quoted(key)}:{_go_list(each)}' for key, each in values.items())}}}"
+    return f"map[string][]string{{{', '.join(f'{quoted(key)}:{_go_list(items)}' for key, items in values.items())}}}"
