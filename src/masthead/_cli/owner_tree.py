@@ -193,6 +193,12 @@ class Family:
             found.append(self._members.get(owner.uid, missing))
         return found[::-1]
 
+    def with_missing_owner(self) -> FamilyMember | None:
+        """The highest known object above the root, or the root, if its owner is missing; None if nothing is missing."""
+        path = self.path()
+        # A deleted root is missing itself, and the only one in its path.
+        return path[1] if len(path) > 1 and path[0].is_missing else None
+
     def leaves(self) -> Iterator[Leaf]:
         """The tree, line by line: the owners of the root above it, and all its dependents below it."""
         path = self.path()

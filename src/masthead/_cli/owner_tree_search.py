@@ -79,9 +79,8 @@ class FamilySearch:
     async def _climb(self) -> None:
         """Get the owners above the root that are not known yet."""
         self._has_new_owners = False
-        while (highest := self.family.path()[0]).is_missing and highest.uid not in self.problems:
-            above = self.family.path()[1]
-            owner = await self._owner(above, above.owners[0])
+        while (member := self.family.with_missing_owner()) is not None:
+            owner = await self._owner(member, member.owners[0])
             if owner is None or not self.family.add(owner, is_known=True):
                 break
 

@@ -90,6 +90,23 @@ def test_changes_move_and_remove_members() -> None:
     family.remove("nothing")
 
 
+def test_only_an_owner_above_a_known_object_is_missing() -> None:
+    family = Family(member("b", "a"))
+
+    assert family.with_missing_owner() == member("b", "a")
+
+    family.add(member("a"), is_known=True)
+
+    assert family.with_missing_owner() is None
+
+
+def test_a_deleted_root_has_no_missing_owner() -> None:
+    family = Family(member("b", "a"))
+    family.remove("b")
+
+    assert family.with_missing_owner() is None
+
+
 def test_an_object_of_the_same_name_takes_the_place_of_the_root() -> None:
     family = Family(member("a"))
     family.add(member("child", "a"))

@@ -60,6 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the demo; returns 0 if everything is in sync in the end, and 1 otherwise."""
     chosen = _parse_arguments(arguments)
     is_terminal = is_drawable(sys.stdout, os.environ.get("TERM", ""), shutil.get_terminal_size())
+    # Rich is optional; without it, the demo prints lines.
     can_draw = is_terminal and not chosen.plain and importlib.util.find_spec("rich") is not None
     log = EventLog(is_printed=not can_draw)
     with ExitStack() as stack:
@@ -115,6 +116,7 @@ class Show:
         app = manager_for(self._cluster, self._log)
         with (
             ClusterMirror(self._client, self._log, self._lag) as mirror,
+            # Without fixed ports, so that a second demo or an operator can run on the same machine.
             app.running_in_thread(config, metrics_bind="0", probe_bind="0") as runtime,
         ):
             with self._drawing(mirror):
@@ -158,6 +160,7 @@ class Show:
             self._life.touch()
             self._wait(mirror, runtime)
         mirror.deployments.catch_up(self._life.touch())
+        # The watches are independent: the deployments' progress proves nothing about the pods.
         for pod in self._client.core_v1.pods("default").list():
             mirror.pods.catch_up(pod)
         is_watching = self._wait_for_open_watches(mirror, runtime)
