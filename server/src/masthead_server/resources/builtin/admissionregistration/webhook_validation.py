@@ -40,8 +40,10 @@ def configuration_errors(configuration: Plain) -> Errors:
     for index, hook in enumerate(configuration.get("webhooks") or []):
         path = f"webhooks[{index}]"
         errors += _hook_errors(hook, path)
+        # Review versions come last in the hook, as kube-apiserver validates them in the caller.
         errors += _version_errors(words(hook, "admissionReviewVersions"), f"{path}.admissionReviewVersions")
         name = text(hook, "name")
+        # A missing name is an error of its own; two of them are no duplicates.
         if name and name in seen:
             errors.append(duplicate(f"{path}.name", name))
         seen.add(name)
@@ -62,10 +64,12 @@ def _hook_errors(hook: Plain, path: str) -> Errors:
     elif effects not in _SIDE_EFFECTS:
         errors.append(unsupported(f"{path}.sideEffects", effects, _SIDE_EFFECTS))
     seconds = hook.get("timeoutSeconds")
+    # The API server waits for the webhook within a request, which itself has a deadline.
     if seconds is not None and not 1 <= seconds <= 30:
         why = "the timeout value must be between 1 and 30 seconds"
         errors.append(invalid(f"{path}.timeoutSeconds", seconds, why))
     for field in ("namespaceSelector", "objectSelector"):
+        # An absent selector matches everything, and is defaulted to an empty one.
         errors += label_selector(f"{path}.{field}", part(hook, field))
     policies = ("IfNeeded", "Never")
     errors += known_or_nothing(f"{path}.reinvocationPolicy", hook.get("reinvocationPolicy"), policies)
@@ -125,6 +129,7 @@ def _resource_errors(resources: list[str], path: str) -> Errors:
             # As in kube-apiserver, only the last one counts.
             has_plain = pattern != "*"
             continue
+        # Only patterns before this one count, as in kube-apiserver: "pods/log" before "pods/*" is accepted.
         if resource in whole:
             errors.append(invalid(at, pattern, f"if '{resource}/*' is present, must not specify {pattern}"))
         if subresource in everywhere:
@@ -164,6 +169,7 @@ def _condition_errors(hook: Plain, path: str) -> Errors:
     seen: set[str] = set()
     for at, condition in each_of(hook, "matchConditions", path):
         name = text(condition, "name")
+        # kube-apiserver trims the expression first, so that blank text counts as missing.
         if not text(condition, "expression").strip():
             errors.append(required(f"{at}.expression"))
         errors += follows(f"{at}.name", name, names.qualified_name) if name else [required(f"{at}.name")]
@@ -182,6 +188,7 @@ def _version_errors(versions: list[str], path: str) -> Errors:
             errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
         else:
             errors += follows(f"{path}[{index}]", version, names.LABEL_1035)
+    # A webhook may speak versions of the future, but also one that this server can send.
     if not set(versions) & set(_REVIEW_VERSIONS):
         why = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
         errors.append(invalid(path, versions, why))

@@ -51,6 +51,7 @@ def _fill_stateful_strategy(strategy: Plain) -> None:
 
 
 def _name_claim(claim: Plain) -> None:
+    # Templates are stored with type information, unlike all other objects within objects.
     claim["apiVersion"] = "v1"
     claim["kind"] = "PersistentVolumeClaim"
     CLAIM(claim)
@@ -117,6 +118,7 @@ def _with_claims(spec: Plain) -> Plain:
     """The template with the volumes that its claims will be, and without names that it will be given."""
     template = part(spec, "template")
     claimed = [text(part(claim, "metadata"), "name") for claim in items(spec, "volumeClaimTemplates")]
+    # The controller overwrites both with the set's service and the pod's name.
     pod = {key: value for key, value in part(template, "spec").items() if key not in {"subdomain", "hostname"}}
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claimed]
     # The volume of a claim replaces the template's volume of the same name.
@@ -129,6 +131,7 @@ def _stateful_strategy_errors(strategy: Plain) -> Errors:
     if kind == "OnDelete":
         if rolling is None:
             return []
+        # The message prints Go's struct, in which the partition is a number without omitempty.
         shown = {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
         why = "only allowed for updateStrategy 'RollingUpdate'"
         return [invalid(f"{path}.rollingUpdate", shown, why)]
@@ -182,6 +185,7 @@ def _claim_warnings(obj: Plain, tail: str) -> list[str]:
     return found
 
 
+# Only a warning, because a negative limit was accepted before and disables the cleanup.
 def _history(obj: Plain) -> list[str]:
     limit = part(obj, "spec").get("revisionHistoryLimit")
     if not isinstance(limit, int) or limit >= 0:
@@ -190,6 +194,7 @@ def _history(obj: Plain) -> list[str]:
     return [f"spec.revisionHistoryLimit: {why}"]
 
 
+# The gate of maxUnavailable is off, so that new values are dropped and stored ones kept.
 _MAX_UNAVAILABLE: Final = ("spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
 
 BEHAVIOR: Final = Behavior(

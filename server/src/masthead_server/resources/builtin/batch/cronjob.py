@@ -63,6 +63,7 @@ def problem_with_schedule(schedule: str) -> str:
     """Return why a schedule cannot be read; nothing if it can."""
     text = schedule
     if text.startswith(("TZ=", "CRON_TZ=")):
+        # Go's parser removes the zone before it looks at the rest; `_schedule_errors` refuses it afterwards.
         text = text.partition(" ")[2].strip()
     try:
         if text.startswith("@"):
@@ -86,6 +87,7 @@ def _read_descriptor(text: str) -> None:
 
 def _problem_with_duration(duration: str) -> str:
     """Return what Go finds wrong with a duration, in one pass from left to right; nothing if it can be read."""
+    # Go accepts a sign, and treats a bare 0 as a duration without a unit.
     unsigned = duration[1:] if duration[:1] in {"-", "+"} else duration
     if unsigned == "0":
         return ""
@@ -120,6 +122,7 @@ def _read_fields(fields: list[str]) -> None:
 
 
 def _read_range(expression: str, least: int, most: int, words: dict[str, int]) -> None:
+    # The checks stand in the order of the Go library, because the first problem is the message.
     span, *steps = expression.split("/")
     low, *highs = span.split("-")
     if low in {"*", "?"}:
@@ -131,6 +134,7 @@ def _read_range(expression: str, least: int, most: int, words: dict[str, int]) -
         end = _number(highs[0], words) if highs else start
     if len(steps) > 1:
         raise _Unreadable(f"too many slashes: {expression}")
+    # Steps have no names: "*/mon" is an error.
     step = _number(steps[0], {}) if steps else 1
     # "5/15" means from 5 up to the maximum, in steps of 15.
     if steps and not highs:
@@ -168,9 +172,11 @@ def cron_errors(cron_job: Plain) -> Errors:
     errors += _zone_errors(spec.get("timeZone"))
     policies = ("Allow", "Forbid", "Replace")
     errors += one_of("spec.concurrencyPolicy", spec.get("concurrencyPolicy"), policies)
+    # The template is validated like the spec of a Job, which the controller will create from it.
     job, path = part(part(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec"
     errors += spec_errors(job, path)
     if job.get("selector") is not None:
+        # The controller derives selector and labels of every job from its UID, which does not exist yet.
         errors.append(invalid(f"{path}.selector", job["selector"], "`selector` will be auto-generated"))
     if job.get("manualSelector"):
         errors.append(unsupported(f"{path}.manualSelector", True, ("nil", "false")))
@@ -191,6 +197,7 @@ def _schedule_errors(spec: Plain) -> Errors:
         return [too_long(path, _MAX_SCHEDULE_LENGTH)]
     problem = problem_with_schedule(schedule)
     errors = [invalid(path, schedule, problem)] if problem else []
+    # Anywhere in the text, as in kube-apiserver, so that no way to write the zone is missed.
     if "TZ" in schedule:
         why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         errors.append(invalid(path, schedule, why))
@@ -204,7 +211,9 @@ def _zone_errors(zone: object) -> Errors:
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
     unknown = [invalid(path, zone, f"unknown time zone {zone}")]
+    # An overlong name is refused before it reaches the file system.
     steps = zone.split("/") if len(zone) <= _MAX_ZONE_LENGTH else [".."]
+    # A zone is a path below the zone database: nothing may lead out of it.
     if any(step in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", step) for step in steps):
         return unknown
     # For Go, Local is the zone of the machine that runs the controller.
@@ -219,7 +228,9 @@ def _zone_errors(zone: object) -> Errors:
 
 def _problem_with_zone(zone: str) -> str:
     try:
+        # The zone database of this machine decides, as it does for kube-apiserver.
         ZoneInfo(zone)
+    # Go reads the file and reports its error; "America" alone is a folder.
     except IsADirectoryError:
         return "is a directory"
     except NotADirectoryError:

@@ -66,6 +66,7 @@ def request_errors(request: Plain) -> Errors:
     errors += _usage_errors(words(spec, "usages"))
     errors += _signer_errors(text(spec, "signerName"))
     seconds = spec.get("expirationSeconds")
+    # A signer may choose another duration; a request below ten minutes never reaches one.
     if seconds is not None and seconds < 600:
         why = "may not specify a duration less than 600 seconds (10 minutes)"
         errors.append(invalid("spec.expirationSeconds", seconds, why))
@@ -80,6 +81,7 @@ def _usage_errors(usages: list[str]) -> Errors:
         for index, usage in enumerate(usages)
         if usage not in _USAGES
     ]
+    # A second pass, because kube-apiserver lists all unknown usages before the duplicates.
     seen: set[str] = set()
     for index, usage in enumerate(usages):
         errors += unique(f"spec.usages[{index}]", usage, seen)
@@ -104,6 +106,7 @@ def _signer_errors(signer: str) -> Errors:
         why = "should be a domain with at least two segments separated by dots"
         errors.append(invalid(path, domain, why))
     errors += _label_errors(path, name, name.split("."), names.SUBDOMAIN)
+    # The limit is that of domain/namespace.name with a service account's name: 253 + 1 + 253 + 1 + 63.
     return [*errors, too_long(path, _MAX_SIGNER_LENGTH)] if len(signer) > _MAX_SIGNER_LENGTH else errors
 
 
@@ -127,6 +130,7 @@ def _condition_errors(status: Plain) -> Errors:
         kind, value = text(condition, "type"), text(condition, "status")
         if not kind:
             errors.append(required(f"{at}.type"))
+        # A verdict is final: it has no False to go back to.
         known = ("True",) if kind in _FINAL else ("False", "True", "Unknown")
         if not value:
             errors.append(required(f"{at}.status"))
@@ -162,8 +166,10 @@ def change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
     after, before = part(new, "status"), part(old, "status")
     errors = _condition_errors(after)
     certificate, known = text(after, "certificate"), text(before, "certificate")
+    # An unchanged certificate is not checked again, so that one accepted by an older server stays writable.
     if certificate and certificate != known:
         errors += _certificate_errors(certificate)
+    # Counts, not content: the prepare hooks have already restored the known verdicts.
     gone = [element for element in _FINAL if len(of_type(new, element)) < len(of_type(old, element))]
     errors += [forbidden(_CONDITIONS, f'updates may not remove a condition of type "{entry}"') for entry in gone]
     come = [verdict for verdict in VERDICTS if len(of_type(new, verdict)) > len(of_type(old, verdict))]
@@ -178,6 +184,7 @@ def change_errors(new: Plain, old: Plain, *, decides: bool) -> Errors:
 def _record_user(request: Plain, user: UserInfo) -> None:
     """Record the authenticated user, whatever the object contains."""
     spec = request.setdefault("spec", {})
+    # A client must not impersonate: what the authenticator leaves empty is removed, too.
     for field in ("uid", "extra"):
         spec.pop(field, None)
     spec.update(user.to_plain())
@@ -226,6 +233,7 @@ def _prepare_status(new: Plain, old: Plain, allocate: Allocator) -> None:
 
 def _merge_conditions(new: Plain, old: Plain) -> Plain:
     """``certificatesigningrequests/approval``: the conditions."""
+    # Only the conditions are taken: an approver must not issue the certificate by this way.
     status = {**part(old, "status")}
     status.pop("conditions", None)
     if conditions := part(new, "status").get("conditions"):

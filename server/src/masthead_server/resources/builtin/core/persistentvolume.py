@@ -47,6 +47,7 @@ DEFAULTS: Final[Fill] = shape(
 )
 
 _RECLAIM: Final = ("Delete", "Recycle", "Retain")
+# In kube-apiserver's order of checks, because the first source found is the valid one.
 _VOLUME_SOURCES: Final = (
     "hostPath",
     "gcePersistentDisk",
@@ -109,6 +110,7 @@ def _capacity_errors(capacity: Plain | None) -> Errors:
     # The message repeats the error of a missing capacity, as in kube-apiserver.
     if set(capacity or {}) != {"storage"}:
         errors.append(unsupported(path, shown_map(capacity), ("storage",)))
+    # Every quantity is checked, also of resources that are unsupported.
     for name, value in (capacity or {}).items():
         quantity = amount(value)
         # A negative quantity gets both errors.
@@ -125,10 +127,12 @@ def volume_changes(new: Plain, old: Plain) -> Errors:
     # kube-apiserver validates the volume twice, and reports errors twice.
     errors = volume_errors(new) + volume_errors(new)
     now, then = ({key: value for key, value in side.items() if key in _VOLUME_SOURCES} for side in (after, before))
+    # Only the source is immutable: claim, capacity and policies change during the life of a volume.
     if not same(now, then):
         changed = difference(inner("VolumeSource", then), inner("VolumeSource", now))
         why = f"spec.persistentvolumesource is immutable after creation\n{changed}"
         errors.append(forbidden("spec.persistentvolumesource", why))
+    # The path lacks its prefix in kube-apiserver, too.
     return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
 
 
@@ -171,6 +175,7 @@ def stamp_phase(new: Plain, old: Plain, allocate: Allocator) -> None:
         # A writer that sends another time knows better.
         if after.get(field) in {None, before.get(field)}:
             after[field] = allocate.now()
+    # A writer that does not know the field must not erase the time.
     elif after.get(field) is None and before.get(field) is not None:
         after[field] = before[field]
 

@@ -36,9 +36,11 @@ def secret_errors(secret: Plain) -> Errors:
     """Return the errors of a Secret."""
     data, kind = part(secret, "data"), text(secret, "type")
     errors = data_key_errors("data", data)
+    # Decoded values count, keys do not: kube-apiserver adds up the lengths of its byte slices.
     if sum(len(decoded_data(value)) for value in data.values()) > MEGABYTE:
         errors.append(too_long("data", MEGABYTE))
     errors += [required(f"data[{key}]") for key in _NEEDED.get(kind, ()) if key not in data]
+    # Both docker types hold JSON; the older one is the file of an old client version.
     if kind.startswith("kubernetes.io/dockerc"):
         errors += _json_errors(data, _NEEDED[kind][0])
     elif kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
@@ -48,6 +50,7 @@ def secret_errors(secret: Plain) -> Errors:
         errors.append(required("data[ssh-privatekey]"))
     elif kind == "kubernetes.io/service-account-token":
         key = "kubernetes.io/service-account.name"
+        # The token controller finds the account by this annotation, and deletes Secrets of missing accounts.
         if not part(metadata(secret), "annotations").get(key):
             errors.append(required(f"metadata.annotations[{key}]"))
     return errors
@@ -58,6 +61,7 @@ def _json_errors(data: Plain, key: str) -> Errors:
         return []
     content = decoded_data(data[key])
     why = problem_with(content) or _other_than_object(content.strip()[:1])
+    # The content stays out of the message: errors end up in logs.
     return [invalid(f"data[{key}]", "<secret contents redacted>", why)] if why else []
 
 
@@ -66,6 +70,7 @@ _STARTS: Final = {b"[": "array", b'"': "string", b"t": "bool", b"f": "bool"}
 
 
 def _other_than_object(start: bytes) -> str:
+    # Go decodes null into a map without an error.
     if start in {b"{", b"n"}:
         return ""
     kind = _STARTS.get(start, "number")
@@ -74,6 +79,7 @@ def _other_than_object(start: bytes) -> str:
 
 def secret_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a Secret."""
+    # A type cannot change, because controllers and kubelets rely on the keys that it guarantees.
     errors = immutable("type", new.get("type"), old.get("type"))
     return errors + immutable_errors(new, old, "data") + secret_errors(new)
 
@@ -100,6 +106,7 @@ def tls_warnings(obj: Plain) -> list[str]:
         return []
     data = part(obj, "data")
     certificates, keys = _blocks(text(data, "tls.crt")), _blocks(text(data, "tls.key"))
+    # Only the first problem is a warning, since it comes from a single call of tls.X509KeyPair.
     message = (
         _no_certificate([certificate.kind for certificate in certificates])
         or _no_key([key.kind for key in keys])
@@ -149,6 +156,7 @@ def _no_certificate(kinds: list[str]) -> str:
         return ""
     if not kinds:
         return "tls: failed to find any PEM data in certificate input"
+    # Exactly one block, or Go's hint about switched inputs does not apply.
     if len(kinds) == 1 and kinds[0].endswith(_KEY):
         return (
             "tls: failed to find certificate PEM data in certificate input, but did find a private key;"
@@ -188,10 +196,12 @@ def _set_defaults(secret: Plain) -> None:
     secret.pop("stringData", None)
     if texts:
         encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
+        # stringData overrides data, so that a client can send plain text for a key that exists.
         secret["data"] = {**part(secret, "data"), **encoded}
 
 
 def _carry_secret(new: Plain, old: Plain) -> None:
+    # As in kube-apiserver's strategy, although defaulting has usually set Opaque before.
     if not new.get("type"):
         new["type"] = old.get("type")
 

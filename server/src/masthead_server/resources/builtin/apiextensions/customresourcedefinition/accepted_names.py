@@ -48,6 +48,7 @@ class GroupNames:
 
     def set(self, definition: str, accepted: Plain) -> None:
         """Replace the names of a definition."""
+        # Old names are released first: a definition may swap its own names.
         self.remove(definition)
         self.definitions[definition] = accepted
         self._count(accepted, 1)
@@ -83,9 +84,11 @@ class AcceptedNames:
 
     def remove(self, name: str) -> None:
         """Take note of a definition that was deleted; its names are free again."""
+        # A deleted definition is known by name only; validation guarantees that the name is plural and group.
         group = name.partition(".")[2]
         if names := self._groups.get(group):
             names.remove(name)
+            # Groups come and go with their definitions; empty ones would leak.
             if not names.definitions:
                 del self._groups[group]
 
@@ -117,6 +120,7 @@ def names_status(definition: Plain, group: GroupNames, now: str) -> Plain | None
     wanted = part(part(definition, "spec"), "names")
     status = part(definition, "status")
     accepted = part(status, "acceptedNames")
+    # The condition may lag behind, but no name is at stake: kube-apiserver's controller does nothing then, either.
     if _set_names(wanted) == _set_names(accepted):
         return None
     granted, condition = _grant(wanted, accepted, group)
@@ -142,6 +146,7 @@ def _grant(wanted: Plain, accepted: Plain, group: GroupNames) -> tuple[Plain, Pl
     conflict: tuple[str, str] | None = None
     for field in _RESOURCES:
         if problem := _conflict(text(wanted, field), text(accepted, field), group.resources):
+            # Later conflicts overwrite earlier ones, as in kube-apiserver: the condition holds one message.
             conflict = (f"{field.capitalize()}Conflict", problem)
         else:
             names[field] = text(wanted, field)
@@ -154,6 +159,7 @@ def _grant(wanted: Plain, accepted: Plain, group: GroupNames) -> tuple[Plain, Pl
             conflict = (f"{field[:1].upper()}{field[1:]}Conflict", problem)
         else:
             names[field] = text(wanted, field)
+    # Categories are shared by design, and cannot conflict.
     names["categories"] = wanted.get("categories")
     # Plural and kind are written even if they are not granted.
     granted = {key: names.get(key) or "" for key in _ORDER if names.get(key) or key in ("plural", "kind")}
@@ -167,8 +173,10 @@ _ORDER: Final = ("plural", "singular", "shortNames", "kind", "listKind", "catego
 
 def _short_names_conflict(wanted: Plain, accepted: Plain, used: Counter[str]) -> str:
     own = accepted.get("shortNames") or ()
+    # Short names already granted to this definition are its own uses, not conflicts.
     found = [_conflict(short_name, "", used) for short_name in wanted.get("shortNames") or () if short_name not in own]
     problems = list(dict.fromkeys(filter(None, found)))
+    # Go's aggregate prints a single error bare, and several in brackets, without repetitions.
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
 
 

@@ -80,6 +80,7 @@ class InternalSpec:
         common = {
             name for name in _HOISTED if all(same(getattr(version, name), getattr(first, name)) for version in sent)
         }
+        # What is hoisted is cleared in the versions, or every error would be reported twice.
         empty: dict[str, Any] = {"schema": None, "subresources": None, "columns": [], "selectable": []}
         versions = [
             Version(
@@ -99,6 +100,7 @@ class InternalSpec:
     def schemas(self) -> Iterator[Plain]:
         """Yield the schema that is shared, or those of the versions."""
         for item in (self.shared, *self.versions):
+            # A hoisted schema leaves none in the versions, so that no schema is yielded twice.
             if item.schema is not None:
                 yield item.schema
 
@@ -131,6 +133,7 @@ def _version(plain: Plain) -> Version:
 
 def same(one: object, other: object) -> bool:
     """Tell whether two schemas, or other parts, are equal in Go, where empty equals unset."""
+    # Plain equality first: it is the common case, and much faster than the normalized comparison of large schemas.
     return one == other or _set_values(one) == _set_values(other)
 
 
@@ -171,8 +174,10 @@ _POINTERS: Final = frozenset(
 
 
 def _is_unset(key: str, value: object) -> bool:
+    # A pointer to an empty value differs from nil in Go.
     if value is None or key in _POINTERS:
         return value is None
+    # A zero number stays: minimum, maxLength and their like are pointers in Go.
     return value is False or value in ("", []) or (key == "properties" and value == {})
 
 
@@ -210,6 +215,7 @@ def children(schema: Plain) -> list[Plain]:
     if schema.keys().isdisjoint(_CONTAINERS):
         return []
     listed: object = schema.get("items")
+    # JSON schema allows a list of schemas for tuples; validation refuses it, but errors below it count.
     below = cast("list[object]", listed) if isinstance(listed, list) else [listed]
     for name in ("allOf", "anyOf", "oneOf"):
         below = [*below, *(schema.get(name) or ())]
@@ -295,6 +301,7 @@ _SCHEMA_FIELDS: Final[dict[str, tuple[str, object]]] = {
 def set_fields(schema: Plain) -> Iterator[str]:
     """Yield the Go names of the fields of a schema that are set, in their order."""
     for name, (key, zero) in _SCHEMA_FIELDS.items():
+        # An explicit zero value counts as unset, because Go cannot tell them apart for these fields.
         if schema.get(key, zero) != zero:
             yield name
 
@@ -308,6 +315,7 @@ def shown_schema(schema: Plain) -> Plain:
     for name in ("Properties", "PatternProperties", "Definitions"):
         if found[name] is not None:
             below = cast("dict[str, Plain]", found[name])
+            # Go's encoder sorts the keys of maps; fields of structs keep their order.
             found[name] = {key: shown_schema(below[key]) for key in sorted(below)}
     if isinstance(found["Not"], dict):
         found["Not"] = shown_schema(cast("Plain", found["Not"]))
@@ -322,6 +330,7 @@ def shown_schema(schema: Plain) -> Plain:
         found["ExternalDocs"] = {"Description": text(docs, "description"), "URL": text(docs, "url")}
     if found["XValidations"] is not None:
         found["XValidations"] = [shown_rule(entry) for entry in cast("list[Plain]", found["XValidations"])]
+    # Any JSON is held as decoded values, which Go writes with sorted keys at every level.
     for name in ("Default", "Enum", "Example"):
         found[name] = _sorted_keys(found[name])
     return found
@@ -331,6 +340,7 @@ def _shown_schema_or_bool(value: object) -> Plain | None:
     if value is None:
         return None
     schema = shown_schema(cast("Plain", value)) if isinstance(value, dict) else None
+    # Go's decoder sets Allows beside a schema.
     return {"Allows": schema is not None or value is True, "Schema": schema}
 
 
@@ -377,6 +387,7 @@ def _shown_version(version: Version) -> Plain:
         "DeprecationWarning": plain.get("deprecationWarning"),
         "Schema": None if version.schema is None else {"OpenAPIV3Schema": shown_schema(version.schema)},
         "Subresources": _shown_subresources(version.subresources),
+        # Go's nil slices are null in messages, not empty lists.
         "AdditionalPrinterColumns": [_shown_column(column) for column in version.columns] or None,
         "SelectableFields": [{"JSONPath": text(item, "jsonPath")} for item in version.selectable] or None,
     }

@@ -139,6 +139,7 @@ class SchemaValidation:
             is_set = value is not None if name in _SET_IF_PRESENT else bool(value)
             if is_set:
                 self.errors.append(forbidden(f"{path}.{name}", f"{name} is not supported"))
+        # Null is no type either, so that it gets two errors: an unsupported value above, and the advice here.
         if kind == "null":
             why = "type cannot be set to null, use nullable as an alternative"
             self.errors.append(forbidden(f"{path}.type", why))
@@ -170,6 +171,7 @@ class SchemaValidation:
             if is_object and name in _META_FIELDS:
                 below = below._replace(is_meta=True)
                 if is_root:
+                    # The server itself writes these fields, and a default would compete with it.
                     below = below._replace(no_default=f"in top-level {name}")
             self._check(field, f"{path}.properties[{name}]", below)
 
@@ -179,6 +181,7 @@ class SchemaValidation:
         for name in ("allOf", "oneOf", "anyOf"):
             for index, subschema in enumerate(items(schema, name)):
                 self._check(subschema, f"{path}.{name}[{index}]", scope)
+        # Definitions and dependencies are forbidden, but checked all the same: the user sees every error.
         for name, value in part(schema, "definitions").items():
             self._check(value, f"{path}.definitions[{name}]", scope)
         listed: Any = schema.get("items")
@@ -203,10 +206,12 @@ class SchemaValidation:
         list_type, keys = schema.get(_LIST_TYPE), schema.get(_LIST_KEYS) or ()
         if list_type is not None and schema.get("type") != "array":
             self._check_type(schema, path, "array", f"must be array if {_LIST_TYPE} is specified")
+        # A set compares items as wholes: a granular item could change and still be the same element.
         elif list_type == "set" and not self._allows_any_set:
             self.errors += _set_errors(schema, path)
         if list_type not in (None, "atomic", "set", "map"):
             self.errors.append(not_supported(f"{path}.{_LIST_TYPE}", list_type, ("atomic", "set", "map")))
+        # Keys have a meaning in a list of type map only.
         if keys and list_type != "map":
             why = f"must be map if {_LIST_KEYS} is non-empty"
             at = f"{path}.{_LIST_TYPE}"
@@ -227,6 +232,7 @@ class SchemaValidation:
         if not unsupported_problem(schema):
             from masthead._schema.rule_definitions import rule_form_problems
 
+            # The import is deferred, because it loads the CEL compiler, and most definitions have no rules.
             self.errors += rule_form_problems(tree_of(schema), path)
 
 
@@ -236,6 +242,7 @@ _SET_IF_PRESENT: Final = frozenset({"additionalItems", "dependencies", "$ref"})
 
 def _set_errors(schema: Plain, path: str) -> Errors:
     """Check that the items of a set are compared as a whole."""
+    # Without a type, or with a scalar one, an item is atomic by nature.
     each = part(schema, "items")
     why = f"must be atomic as item of a list with {_LIST_TYPE}=set"
     list_type = each.get(_LIST_TYPE)
@@ -260,6 +267,7 @@ def _map_errors(schema: Plain, path: str) -> Errors:
         why = f"must only have a single schema if {_LIST_TYPE} is map"
         return [*errors, invalid(f"{path}.items", shown_items(cast("object", listed)), why)]
     each = cast("Plain", listed)
+    # Merging by key needs objects; a further look at keys of other items would only repeat the error.
     if text(each, "type") != "object":
         why = f"must be object if parent array's {_LIST_TYPE} is map"
         return [*errors, invalid(f"{path}.items.type", text(each, "type"), why)]
@@ -292,6 +300,7 @@ def _key_errors(schema: Plain, path: str) -> Errors:
         return errors
     properties, needed = part(item, "properties"), item.get("required") or ()
     for key in schema.get(_LIST_KEYS) or ():
+        # The error about an unknown key comes from `_map_errors`.
         if key not in properties:
             continue
         at, field = f"{path}.items.properties[{key}]", properties[key]
@@ -318,7 +327,9 @@ def unsupported_problem(schema: Plain) -> str:
             "additionalItems",
             "definitions",
         ):
+            # A boolean false for additionalItems is set, too: in Go it is a pointer to a struct.
             if found.get(name) or (name == "additionalItems" and found.get(name) is not None):
+                # The message of Go writes 'schema', without the dollar sign of the field.
                 return f"OpenAPIV3Schema '{name.removeprefix('$') if name == '$schema' else name}' is not supported"
         if found.get(_PRESERVE) is False:
             return f"internal error: '{_PRESERVE}' must be true or undefined"
@@ -348,6 +359,7 @@ def has_invalid_type(schema: Plain) -> bool:
 
 def has_non_atomic_set(schema: Plain) -> bool:
     """Tell whether a schema is a set whose items are not compared as a whole."""
+    # The path is of no interest here, only whether there are errors.
     return schema.get(_LIST_TYPE) == "set" and bool(gather(lambda: _set_errors(schema, "")))
 
 

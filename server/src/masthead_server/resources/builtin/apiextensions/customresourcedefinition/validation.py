@@ -56,6 +56,7 @@ def definition_changes(new: Plain, old: Plain) -> Errors:
     if ratchet.is_established:
         fixed += immutable("spec.scope", text(spec, "scope"), text(before, "scope"))
         fixed += _immutable_name("kind", spec, before)
+    # Group and plural make up the definition's own name, and so are fixed from the start.
     fixed += immutable("spec.group", text(spec, "group"), text(before, "group"))
     fixed += _immutable_name("plural", spec, before)
     return _errors(new, InternalSpec.of(new), ratchet, fixed, old)
@@ -67,11 +68,13 @@ def _immutable_name(name: str, spec: Plain, before: Plain) -> Errors:
 
 def status_changes(new: Plain, _old: Plain) -> Errors:
     """Return the errors of a new status."""
+    # The controller writes acceptedNames; conditions and storedVersions of a status write are not validated.
     return _name_errors(part(part(new, "status"), "acceptedNames"), "status.acceptedNames")
 
 
 def _errors(definition: Plain, spec: InternalSpec, ratchet: Ratchet, fixed: Errors, old: Plain | None) -> Errors:
     status = part(definition, "status")
+    # The errors of immutable fields come after those of the spec, as kube-apiserver appends them.
     errors = [*_spec_errors(spec, ratchet), *fixed]
     errors += _name_errors(part(status, "acceptedNames"), "status.acceptedNames")
     errors += _stored_version_errors(status.get("storedVersions"), spec)
@@ -118,6 +121,7 @@ def _group_errors(group: str) -> Errors:
     if not group:
         return [required("spec.group")]
     if problems := names.SUBDOMAIN(group):
+        # All problems of a group are joined into one error, unlike those of most names.
         return [invalid("spec.group", group, ",".join(problems))]
     return [] if "." in group else [invalid("spec.group", group, "should be a domain with at least one dot")]
 
@@ -129,6 +133,7 @@ def _missing_schema_errors(spec: InternalSpec, ratchet: Ratchet) -> Errors:
     missing = [(index, version) for index, version in enumerate(spec.versions) if version.schema is None]
     if not ratchet.allows_missing_schema:
         return [required(f"spec.versions[{index}].schema.openAPIV3Schema") for index, _ in missing]
+    # An old definition that preserves unknown fields works without any schema.
     if spec.preserves_unknown:
         return []
     return [
@@ -145,6 +150,7 @@ def _version_errors(
     errors = deprecation_errors(version.plain, path)
     if version.schema is not None:
         # Subresources are hoisted as well, independently of the schema.
+        # A version that has its own subresources rules out hoisted ones.
         subresources = version.subresources if _has_own_subresources(spec) else spec.shared.subresources
         errors += schema_errors(
             version.schema,
@@ -152,6 +158,7 @@ def _version_errors(
             ratchet,
             has_status=_has_status(subresources),
             is_structural=is_structural,
+            # Ratcheting: the cost limit of a single rule is not applied to a schema that was accepted before.
             is_unchanged=ratchet.has_schema(version.name, version.schema),
         )
     errors += subresource_errors(version.subresources, f"{path}.subresources")
@@ -163,6 +170,7 @@ def _version_errors(
 
 def _selectable_errors(version: Version, spec: InternalSpec, path: str, ratchet: Ratchet) -> Errors:
     at = f"{path}.selectableFields"
+    # Ratcheting: a list of selectable fields that exceeds the maximum stays valid while it is unchanged.
     may_be_many = ratchet.has_selectable(version.name, version.selectable)
     is_shared = version is spec.shared
     if version.schema is None:
@@ -173,6 +181,7 @@ def _selectable_errors(version: Version, spec: InternalSpec, path: str, ratchet:
         return [invalid(at, "", why)]
     if problem := unsupported_problem(version.schema):
         error = invalid(f"{path}.schema.openAPIV3Schema", "", problem)
+        # Without a structural schema every path is unknown; kube-apiserver reports that, too.
         return [error, *selectable_errors(version.selectable, Schema(), at, may_be_many=may_be_many)]
     return selectable_errors(version.selectable, tree_of(version.schema), at, may_be_many=may_be_many)
 
@@ -186,6 +195,7 @@ def _shared_errors(spec: InternalSpec, ratchet: Ratchet, *, is_structural: bool)
             shared.schema,
             "spec.validation",
             ratchet,
+            # The schema is shared, but the status subresource may belong to a single version.
             has_status=any(_has_status(item.subresources) for item in (shared, *spec.versions)),
             is_structural=is_structural,
             is_unchanged=ratchet.has_schema(spec.versions[0].name, shared.schema),
@@ -221,12 +231,14 @@ def _versions_errors(spec: InternalSpec) -> Errors:
 
 def _stored_version_errors(stored: list[str] | None, spec: InternalSpec) -> Errors:
     path = "status.storedVersions"
+    # The server keeps this list itself; only a client of the status subresource can have emptied it.
     if not stored:
         return [invalid(path, stored, "must have at least one stored version")]
     # A version that may still be stored must stay readable.
     left = {name: index for index, name in enumerate(stored)}
     errors: Errors = []
     for version in spec.versions:
+        # The storage version is recorded before validation, in `stored_versions`; a mismatch is a client's doing.
         if version.plain.get("storage") and version.name not in left:
             errors.append(invalid(path, stored, f"must have the storage version {version.name}"))
         left.pop(version.name, None)
@@ -241,6 +253,7 @@ def _stored_version_errors(stored: list[str] | None, spec: InternalSpec) -> Erro
 
 
 def _required_name_errors(found: Plain) -> Errors:
+    # A status need not have these names yet; a spec must.
     wanted = ("plural", "singular", "kind", "listKind")
     return [required(f"spec.names.{item}") for item in wanted if not text(found, item)]
 
@@ -253,6 +266,7 @@ def _name_errors(found: Plain, path: str) -> Errors:
             errors += _label_errors(value, f"{path}.{name}")
     for name in ("kind", "listKind"):
         value = text(found, name)
+        # Kinds are camel case in Go and label-like otherwise, hence the comparison in lower case.
         if value and (problems := names.LABEL_1035(value.lower())):
             why = f"may have mixed case, but should otherwise match: {','.join(problems)}"
             errors.append(invalid(f"{path}.{name}", value, why))

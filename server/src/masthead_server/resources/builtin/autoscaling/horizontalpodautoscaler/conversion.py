@@ -21,6 +21,7 @@ _METRICS: Final = f"{_PREFIX}metrics"
 _BEHAVIOR: Final = f"{_PREFIX}behavior"
 _CONDITIONS: Final = f"{_PREFIX}conditions"
 _CURRENT: Final = f"{_PREFIX}current-metrics"
+# The conversion writes no tolerance annotations, as the behavior has them, but kube-apiserver drops them.
 _CARRIED: Final = frozenset(
     {
         _METRICS,
@@ -40,6 +41,7 @@ _ESCAPED: Final = str.maketrans({element: f"\\u{ord(element):04x}" for element i
 
 def without_v1_annotations(scaler: Plain) -> Plain:
     """Drop the annotations with a meaning in v1 only, which v2 never stores."""
+    # A client that read v1 and writes v2 sends them back, now stale.
     annotations = part(part(scaler, "metadata"), "annotations")
     return scaler if _CARRIED.isdisjoint(annotations) else _annotate(scaler, {})
 
@@ -48,6 +50,7 @@ def v1_to_v2(scaler: Plain) -> Plain:
     """Write an autoscaler of v1 as one of v2, with what its annotations carry."""
     annotations = part(part(scaler, "metadata"), "annotations")
     return {
+        # Previous carriers go: their content is in fields now, and a later read in v1 writes them afresh.
         **_annotate(scaler, {}),
         "spec": _spec_to_v2(scaler, annotations),
         "status": _status_to_v2(scaler, annotations),
@@ -95,6 +98,7 @@ class _Row(NamedTuple):
 
 
 def _text(value: object) -> str:
+    # A wrong type makes Go's decoder fail, and kube-apiserver ignores such an annotation without an error.
     if not isinstance(value, str):
         raise _UnreadableError
     return value
@@ -102,6 +106,7 @@ def _text(value: object) -> str:
 
 def _number(value: object) -> int:
     # Go would refuse the whole annotation for one number that does not fit.
+    # Python's bool is an int, but JSON's true is no number for Go.
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) <= value < 2**31:
         raise _UnreadableError
     return value
@@ -122,6 +127,7 @@ def _object(value: object) -> Plain:
 
 def _reference(value: object) -> Plain:
     found = _object(value)
+    # In v1 only apiVersion is optional; validation has refused an empty kind or name.
     return {name: found[name] for name in ("kind", "name", "apiVersion") if found.get(name)}
 
 
@@ -158,6 +164,7 @@ def _rows(verb: str, holder: str, *, is_status: bool) -> dict[str, tuple[_Row, .
         "object": (
             _Row("target", ("describedObject",), _reference),
             metric_name,
+            # Object and pod targets are no pointers in v1 either, so that a missing one is written as zero.
             _Row(f"{verb}Value", (holder, "value"), _quantity, "0"),
             _Row("selector", ("metric", "selector"), _selector),
             _Row("averageValue", (holder, "averageValue"), _quantity),
@@ -194,6 +201,7 @@ _TARGET_TYPES: Final = {
 def _metric_to_v1(metric: Plain, rows: dict[str, tuple[_Row, ...]]) -> Plain:
     made: Plain = {"type": metric.get("type", "")}
     for source, fields in rows.items():
+        # An annotation keeps whatever sources are set, also one that does not fit the type: v1 must not lose data.
         if isinstance(metric.get(source), dict):
             made[source] = _source_to_v1(part(metric, source), fields)
     return made
@@ -218,6 +226,7 @@ def _metric_to_v2(metric: Plain, rows: dict[str, tuple[_Row, ...]]) -> Plain:
         found = _find_value(metric, source)
         if found is not None:
             made[source] = _source_to_v2(_object(found), fields)
+            # Only targets have a type; a status has the values alone.
             if rows is _TARGETS:
                 _say_type(source, made[source])
     return made
@@ -251,6 +260,7 @@ def _spec_to_v2(scaler: Plain, annotations: Plain) -> Plain:
     spec = part(scaler, "spec")
     made = {name: value for name, value in spec.items() if name != "targetCPUUtilizationPercentage"}
     wanted = spec.get("targetCPUUtilizationPercentage")
+    # Metrics of the annotation come first and CPU last, so that a round trip through v1 may reorder them.
     metrics = _read_annotation(annotations, _METRICS, lambda each: _metric_to_v2(each, _TARGETS)) or []
     # v1 without any metric means CPU at the default target, which v2 has to state.
     if wanted is not None or not metrics:
@@ -268,6 +278,7 @@ def _spec_to_v2(scaler: Plain, annotations: Plain) -> Plain:
 def _spec_to_v1(spec: Plain) -> Plain:
     made = {name: value for name, value in spec.items() if name not in {"metrics", "behavior"}}
     targets = [item for item in map(_cpu_target, items(spec, "metrics")) if item is not None]
+    # v1 has a single field: the first CPU target wins, if a client of v2 set several.
     return {**made, "targetCPUUtilizationPercentage": targets[0]} if targets else made
 
 
@@ -292,6 +303,7 @@ def _status_to_v1(status: Plain) -> Plain:
     made = _progress(status)
     for name in ("currentReplicas", "desiredReplicas"):
         made[name] = status.get(name) or 0
+    # The last CPU value wins here, because kube-apiserver overwrites the field in its loop.
     for metric in items(status, "currentMetrics"):
         percent = _cpu_value(metric, "current")
         if percent is not None:
@@ -323,6 +335,7 @@ def _cpu_value(metric: Plain, holder: str) -> object:
 
 def _condition(found: Plain) -> Plain:
     made: Plain = {name: _text(_find_value(found, name) or "") for name in ("type", "status")}
+    # Always present, even as null: omitempty has no effect on a time, which is a struct in Go.
     made["lastTransitionTime"] = _find_value(found, "lastTransitionTime")
     for name in ("reason", "message"):
         if fields := _find_value(found, name):
@@ -347,6 +360,7 @@ _POLICY: Final[tuple[tuple[str, Callable[[object], object], object], ...]] = (
 def _behavior_to_v1(behavior: Plain) -> Plain:
     """Go writes this struct with Go's field names, and with every field."""
     made = {
+        # A direction that is not set is null: the internal type has no JSON tags, hence no omitempty.
         direction: _rules_to_v1(part(behavior, direction)) if isinstance(behavior.get(direction), dict) else None
         for direction in _DIRECTIONS
     }
@@ -375,6 +389,7 @@ def _behavior_to_v2(annotations: Plain) -> Plain | None:
         found = _object(_parse(annotations, _BEHAVIOR))
         rules = {name: _find_value(found, name) for name in _DIRECTIONS}
         return {name: _rules_to_v2(_object(value)) for name, value in rules.items() if value is not None}
+    # One malformed rule drops the whole behavior, as a failed decode does in Go.
     except _UnreadableError:
         return None
 
@@ -405,6 +420,7 @@ def _read_annotation(annotations: Plain, name: str, change: Callable[[Plain], Pl
         return None
     try:
         found = _parse(annotations, name)
+        # A JSON null decodes to an empty list in Go, without an error.
         return [change(_object(item)) for item in _list([] if found is None else found)]
     except _UnreadableError:
         return None
@@ -413,6 +429,7 @@ def _read_annotation(annotations: Plain, name: str, change: Callable[[Plain], Pl
 def _parse(annotations: Plain, name: str) -> object:
     value = annotations.get(name)
     try:
+        # Deeply nested JSON from a client must not raise in the server.
         return json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError) as error:
         raise _UnreadableError from error
@@ -428,8 +445,10 @@ def _find_value(found: Plain, name: str) -> object:
     """A value by its name; Go takes a name in other letters' case for the same."""
     if name in found:
         return found[name]
+    # The exact name was tried first; among other spellings, the first one counts.
     return next((value for nested, value in found.items() if nested.lower() == name.lower()), None)
 
 
 def _go_json(value: object) -> str:
+    # Compact, and escaped like Go's encoder, byte for byte: annotations are compared as text.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED)

@@ -26,12 +26,14 @@ def scaler_errors(scaler: Plain) -> Errors:
     spec = part(scaler, "spec")
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     errors: Errors = []
+    # The gate HPAScaleToZero is off by default, so that zero replicas are refused.
     if least is not None and least < 1:
         errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
     if most == 0:
         errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
     elif most < 0:
         errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to 1"))
+    # Reported in addition to a missing maximum, as kube-apiserver does.
     if least is not None and most < least:
         why = "must be greater than or equal to `minReplicas`"
         errors.append(invalid("spec.maxReplicas", most, why))
@@ -39,6 +41,7 @@ def scaler_errors(scaler: Plain) -> Errors:
     errors += _target_version_errors(part(spec, "scaleTargetRef"))
     for at, metric in each_of(spec, "metrics", "spec"):
         errors += _metric_errors(metric, at)
+    # Pods and resources have no values without replicas; only outside metrics can wake the target up.
     if least == 0 and not any(
         known_metric.get("type") in {"Object", "External"} for known_metric in items(spec, "metrics")
     ):
@@ -74,7 +77,9 @@ def scaler_changes(new: Plain, old: Plain) -> Errors:
     """Validate a change; versions of targets that were let in stay so."""
     errors = scaler_errors(new)
     before, after = (part(part(state, "spec"), "scaleTargetRef") for state in (old, new))
+    # Errors are computed for the whole object and dropped afterwards, so that their order stays.
     ignored: set[str] = set()
+    # An unchanged target keeps a version that was accepted before this check existed.
     if all(text(before, field) == text(after, field) for field in ("apiVersion", "kind")):
         ignored.add(_TARGET_VERSION)
     if any(map(_has_odd_version, items(part(old, "spec"), "metrics"))):
@@ -115,10 +120,12 @@ def _metric_errors(metric: Plain, path: str) -> Errors:
     errors: Errors = []
     if not kind:
         errors.append(required(f"{path}.type", "must specify a metric source type"))
+    # An empty type is unsupported, too, and gets both errors.
     if kind not in _METRICS:
         errors.append(unsupported(f"{path}.type", kind, sorted(_METRICS)))
     stated = [source for source in _SOURCES if metric.get(source) is not None]
     if stated:
+        # Only the first source is validated; further ones are forbidden below.
         errors += _source_errors(stated[0], part(metric, stated[0]), f"{path}.{stated[0]}")
     # kube-apiserver reports an unknown type twice: before and after the source.
     if kind not in _METRICS:
@@ -172,6 +179,7 @@ def _resource_errors(kind: str, source: Plain, path: str) -> Errors:
     if kind == "resource":
         return errors
     if name:
+        # Only container metrics validate the name of the resource; pod metrics accept any.
         errors += container_name_errors(f"{path}.name", name)
     if not source.get("container"):
         return [*errors, required(f"{path}.container", "must specify a container")]

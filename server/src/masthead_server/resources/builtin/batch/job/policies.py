@@ -33,6 +33,7 @@ _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS: Final = ("In", "NotIn")
 _STATUSES: Final = ("False", "True", "Unknown")
 _INDEXED: Final = "requires indexed completion mode"
+# At most 18 digits: more exceed any number of completions, and Python converts them slowly.
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -61,6 +62,7 @@ def _action_errors(action: str, path: str, spec: Plain) -> Errors:
 
 def _choice_errors(path: str, value: str, known: Sequence[str]) -> Errors:
     if not value:
+        # The message prints a Go slice of quoted strings.
         return [required(path, f"valid values: [{' '.join(map(quoted, known))}]")]
     return [] if value in known else [unsupported(path, value, known)]
 
@@ -87,6 +89,7 @@ def _rule_errors(rule: Plain, path: str, spec: Plain) -> Errors:
 
 def _code_errors(requirement: Plain, path: str, spec: Plain) -> Errors:
     operator, name = text(requirement, "operator"), requirement.get("containerName")
+    # Absent and empty are both an error, but the message shows null for the one and a list for the other.
     codes: list[int] = requirement.get("values") or []
     errors = _choice_errors(f"{path}.operator", operator, _OPERATORS)
     # An empty name is a name, and matches no container.
@@ -147,12 +150,14 @@ def _success_errors(rule: Plain, path: str, completions: int) -> Errors:
     total = 0
     if indexes is not None:
         at = f"{path}.succeededIndexes"
+        # Parsed even if it is too long, so that both errors are reported.
         errors += [too_long(at, _MAX_INDEXES_LENGTH)] if len(indexes) > _MAX_INDEXES_LENGTH else []
         try:
             total = _count_indexes(indexes, completions)
         except ValueError as error:
             errors.append(invalid(at, indexes, f"error parsing succeededIndexes: {error}"))
     if count is not None:
+        # Without indexes, the count is limited by the completions alone.
         errors += _count_errors(count, f"{path}.succeededCount", completions, None if indexes is None else total)
     return errors
 
@@ -200,6 +205,7 @@ def _interval(text_: str, completions: int) -> tuple[int, int]:
             raise ValueError(f"too large index: {quoted(limit)}")
         numbers.append(int(limit))
     first, end = numbers[0], numbers[-1]
+    # Within an interval, equal ends are refused as well: "3-3" has to be written "3".
     if len(numbers) == 2 and first >= end:
         raise ValueError(f"non-increasing order, previous: {first}, current: {end}")
     return first, end

@@ -63,6 +63,7 @@ def job_status_errors(new: Plain, old: Plain) -> Errors:
     """Validate a job's status."""
     change = _Change(new, old)
     status = change.after
+    # Counters are checked even if they do not change: they were never allowed to be negative.
     errors = [error for field in _COUNTED for error in not_negative(f"status.{field}", status.get(field))]
     errors += _uncounted_errors(part(status, "uncountedTerminatedPods"))
     errors += _completion_errors(change) + _condition_errors(change) + _finished_errors(change)
@@ -71,6 +72,7 @@ def job_status_errors(new: Plain, old: Plain) -> Errors:
         # A job succeeds or fails, never both.
         if {_MET, other} <= change.now:
             errors.append(_clash(f"cannot set {_MET}=True and {other}=true conditions"))
+    # The controller declares success by policy first; completion without it would hide which rule was met.
     if change.spec.get("successPolicy") is not None and _MET not in change.now and "Complete" in change.now:
         errors.append(_clash(f"cannot set Complete=True for Job with SuccessPolicy unless {_MET}=True"))
     return errors + _backward_errors(change)
@@ -97,6 +99,7 @@ def _uncounted_errors(uncounted: Plain) -> Errors:
 def _completion_errors(change: _Change) -> Errors:
     errors: Errors = []
     complete, time = "Complete" in change.now, change.after.get(_TIME)
+    # The job controller adds FailureTarget first, so that a completed job must have neither.
     for other in ("Failed", "FailureTarget"):
         if complete and other in change.now and change.touches("Complete", other):
             errors.append(_clash(f"cannot set Complete=True and {other}=true conditions"))
@@ -117,6 +120,7 @@ def _condition_errors(change: _Change) -> Errors:
     errors: Errors = []
     # The controller sets the cause first, while pods still terminate, and the end after them.
     for end, cause, also in (("Failed", "FailureTarget", "failedIndexes"), ("Complete", _MET, _MET)):
+        # Only a change of the end or of the field beside it is checked, as kube-apiserver computes its options.
         if end in change.now and cause not in change.now and change.touches(end, also):
             errors.append(_clash(f"cannot set {end}=True condition without the {cause}=true condition"))
     return errors
@@ -136,6 +140,7 @@ def _finished_errors(change: _Change) -> Errors:
         errors.append(required("status.startTime", "startTime is required for finished job"))
     uncounted = part(status, field)
     if any(uncounted.values()) and (change.ends or change.touches(field)):
+        # The message prints Go's internal struct, whose fields are capitalized and never omitted.
         shown = {name.capitalize(): uncounted.get(name) for name in ("succeeded", "failed")}
         errors.append(invalid(f"status.{field}", shown, "must be empty for finished job"))
     return errors
@@ -154,6 +159,7 @@ def _index_errors(change: _Change) -> Errors:
         ("completedIndexes", done, has_new_done),
         ("failedIndexes", failed, has_new_failed and limited),
     ):
+        # Without completions there is no largest index, and kube-apiserver skips the check.
         problem = _problem_with_indexes(value or "", most) if checked and most is not None else ""
         if problem:
             errors.append(invalid(f"status.{field}", value, f"error parsing {field}: {problem}"))
@@ -181,6 +187,7 @@ def _intervals(written: str) -> list[tuple[int, int]]:
     """Read a list of indexes as ascending intervals; none if it is too long or malformed."""
     if written.count(",") > _MAX_INTERVALS or not _INTERVALS.fullmatch(written):
         return []
+    # A single index is an interval of one.
     ends = (word.partition("-") for word in written.split(","))
     return sorted((int(first), int(last or first)) for first, _, last in ends)
 
@@ -207,6 +214,7 @@ _MAX_INDEX_LENGTH: Final = 10
 def _problem_with_indexes(written: str, completions: int) -> str:
     """Return what keeps a text from being a list of indexes and ranges that rise."""
     if _INTERVALS.fullmatch(written):  # as nearly all are, and some have a hundred thousand
+        # Bounds of an interval rise strictly as well, so that both kinds of separators can be treated alike.
         numbers = list(map(int, written.replace("-", ",").split(",")))
         if numbers[-1] < completions and all(map(lt, numbers, numbers[1:])):
             return ""
@@ -217,8 +225,10 @@ def _problem_with_indexes(written: str, completions: int) -> str:
             why = "violates the requirement that an index interval can have at most two parts separated by '-'"
             return f'the fragment "{interval}" {why}'
         for end in ends:
+            # Go's strconv.Atoi accepts a plus sign; a minus sign is a separator here.
             if not re.fullmatch("[+]?[0-9]+", end):
                 return f'cannot convert string to integer for index: "{end}"'
+            # The length first: Python converts long numbers slowly, or not at all.
             if len(end.lstrip("+0")) > _MAX_INDEX_LENGTH or int(end) >= completions:
                 return f'too large index: "{end}"'
         for index in map(int, ends):
@@ -251,11 +261,13 @@ def _backward_errors(change: _Change) -> Errors:
         if (after.get(field) or 0) < (before.get(field) or 0):
             why = f"cannot decrease the {field} counter"
             errors.append(invalid(f"status.{field}", after.get(field) or 0, why))
+    # Setting or clearing the time is judged by the rules about Complete; only another time is a change.
     if None not in {after.get(_TIME), before.get(_TIME)} and change.touches(_TIME):
         errors.append(invalid(f"status.{_TIME}", after[_TIME], IMMUTABLE))
     if before.get("startTime") is not None and change.touches("startTime") and not _may_restart(change):
         why = "field is immutable for unsuspended job once set"
         errors.append(invalid("status.startTime", after.get("startTime"), why))
+    # SuccessCriteriaMet is no terminal condition in kube-apiserver, and has its own message at another place.
     if _MET in change.then - change.now:
         errors.append(_clash(f"cannot disable the {_MET}=True condition"))
     if "Complete" in change.then and _MET in change.now - change.then:
@@ -267,4 +279,5 @@ def _may_restart(change: _Change) -> bool:
     resumed = {
         text(condition, "type") for condition in items(change.after, "conditions") if condition.get("status") == "False"
     }
+    # The controller restarts the clock of a resumed job when spec.suspend is false already: the condition tells.
     return bool(change.spec.get("suspend")) or "Suspended" in change.then & resumed

@@ -48,6 +48,7 @@ def _generated_errors(job: Plain, *needed: str) -> Errors:
     """Validate that the labels and the selector that the server generates are in place."""
     spec, expected = part(job, "spec"), expected_labels(job)
     # With manualSelector, the user chose labels and selector, and nothing was generated.
+    # A missing selector is reported by `_whole_spec_errors`.
     if spec.get("manualSelector") or spec.get("selector") is None:
         return []
     errors: Errors = []
@@ -58,6 +59,7 @@ def _generated_errors(job: Plain, *needed: str) -> Errors:
             errors.append(required(path, f"must be '{expected[label]}'"))
         elif labels[label] != expected[label]:
             errors.append(invalid(path, shown_map(labels), f"must be '{expected[label]}'"))
+    # The selector must match the labels that the server would have generated, not those of the template.
     if not selects(part(spec, "selector"), expected):
         errors.append(invalid("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated"))
     return errors
@@ -90,6 +92,7 @@ def spec_errors(spec: Plain, path: str) -> Errors:
     """Return the errors of the spec of a Job, or of the template in a CronJob."""
     errors: Errors = []
     for field in _NUMBERS:
+        # The order of the fields is that of kube-apiserver's checks.
         errors += not_negative(f"{path}.{field}", spec.get(field))
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
@@ -115,6 +118,7 @@ def _manager_errors(manager: str, path: str) -> Errors:
         return [invalid(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')]
     errors = follows(path, domain, names.SUBDOMAIN)
     if not re.fullmatch(_PATH, rest):
+        # The value in this message is the path alone, without the domain.
         errors.append(invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH}')"))
     return [*errors, too_long(path, 63)] if len(manager) > 63 else errors
 
@@ -130,6 +134,7 @@ def _mode_errors(spec: Plain, path: str) -> Errors:
             why = "must be less than or equal to completions"
             errors.append(invalid(f"{path}.maxFailedIndexes", failed, why))
         return errors
+    # An unknown mode has its own error, and says nothing about indexes.
     if mode in {None, "NonIndexed"}:
         for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if spec.get(field) is not None:
@@ -168,6 +173,7 @@ def job_changes(new: Plain, old: Plain) -> Errors:
     errors += immutable("spec.selector", *selectors)
     template = _fixed_template(after, before)
     if not same(template, before.get("template")):
+        # The message shows kube-apiserver's internal type of a template.
         shown = {**part(template, "metadata"), "Spec": inner_pod_spec(part(template, "spec"))}
         errors.append(invalid("spec.template", shown, IMMUTABLE))
     for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
@@ -187,4 +193,5 @@ def _fixed_template(after: Plain, before: Plain) -> Plain:
     known = part(before, "template")
     spec = {key: value for key, value in part(template, "spec").items() if key not in _DIRECTIVES}
     kept = {key: value for key, value in part(known, "spec").items() if key in _DIRECTIVES}
+    # Labels and annotations of the template may change with the scheduling directives.
     return {**template, "metadata": known.get("metadata"), "spec": {**spec, **kept}}

@@ -54,6 +54,7 @@ def _needs_health_port(spec: Plain) -> bool:
 
 def _wants_ports(spec: Plain) -> bool:
     if spec.get("type") == "LoadBalancer":
+        # Load balancers that reach pods directly need no node ports, and ports are scarce.
         return bool(spec.get("allocateLoadBalancerNodePorts"))
     return spec.get("type") == "NodePort"
 
@@ -64,7 +65,9 @@ def _choose_families(service: Plain, old_policy: str) -> None:
     # Its endpoints are written by hand, and may be of families that the cluster does not have.
     loose = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("ipFamilyPolicy") is None:
+        # An update without a policy keeps the stored one, so that a service changes its families only on request.
         spec["ipFamilyPolicy"] = old_policy or ("RequireDualStack" if loose else "SingleStack")
+    # Before allocation, as in kube-apiserver: an address that cannot be parsed has no family to compare.
     errors = address_errors(spec)
     if errors:
         raise _refuse(service, *errors)
@@ -76,6 +79,7 @@ def _choose_families(service: Plain, old_policy: str) -> None:
         _check_families(service, families)
     # The default comes after the checks: only the client's choice can be wrong.
     families = families or [_OUR_FAMILY]
+    # PreferDualStack counts as well: without allocation, a headless service can name both families in any cluster.
     if loose and len(families) == 1 and policy != "SingleStack":
         families.append(_OTHER[families[0]])
     spec["ipFamilies"] = families
@@ -92,9 +96,11 @@ def _count_problem(spec: Plain, families: list[str]) -> list[FieldError]:
             errors.append(invalid(path, policy, why.format("IP families")))
     addresses = words(spec, "clusterIPs")
     for index, address in enumerate(addresses):
+        # Headless: the list has no further item, which `address_errors` has made sure of.
         if address == "None":
             break
         family = "IPv4" if ip_address(address).version == 4 else "IPv6"
+        # An address with a family beside it was compared with that family already.
         if index >= len(families) and family != _OUR_FAMILY:
             detail = f"{family} is not configured on this cluster"
             errors.append(invalid(f"spec.clusterIPs[{index}]", addresses, detail))
@@ -122,6 +128,7 @@ def _take_address(service: Plain, allocate: Allocator) -> None:
     wanted = addresses[0]
     why = _range_problem(wanted, allocate) if wanted else ""
     try:
+        # An address outside the range is never tried, so that nothing has to be released.
         taken = wanted if why else allocate.address(wanted)
     except AddressInUse:
         taken, why = wanted, "provided IP is already allocated"
@@ -145,6 +152,7 @@ def _range_problem(address: str, allocate: Allocator) -> str:
 
 
 def _internal(message: str) -> StatusFailure:
+    # The cause without a field is how kube-apiserver's InternalError writes its details.
     causes = {"causes": [{"message": message}]}
     return StatusFailure(500, "InternalError", f"Internal error occurred: {message}", details=causes)
 
@@ -168,12 +176,14 @@ def _take_new_ports(service: Plain, allocate: Allocator) -> None:
     """Give every port one on the nodes. Two protocols at one port share it."""
     spec, shared = service["spec"], dict[int, int]()
     ports = items(spec, "ports")
+    # One explicit nodePort serves all ports of the same number, also those listed before it.
     requested: dict[object, int] = {}
     for port in ports:
         if port.get("nodePort"):
             requested.setdefault(port.get("port"), port["nodePort"])
     for index, service_port in enumerate(ports):
         number, wanted = service_port.get("port", 0), service_port.get("nodePort") or 0
+        # An explicit number is honored even where allocation is switched off.
         if not wanted and not _wants_ports(spec):
             continue
         if number not in shared:
@@ -182,6 +192,7 @@ def _take_new_ports(service: Plain, allocate: Allocator) -> None:
         elif not wanted:
             service_port["nodePort"] = shared[number]
         elif wanted != shared[number]:
+            # The same port with another number for a second protocol: both numbers are allocated.
             _take_port(service, index, wanted, allocate)
 
 
@@ -190,12 +201,14 @@ def _take_health_port(spec: Plain, allocate: Allocator) -> None:
     try:
         spec["healthCheckNodePort"] = allocate.port(wanted)
     except (AddressInUse, RangeExhausted):
+        # kube-apiserver answers with 500 here, not with 422, although the client may have chosen the number.
         why = "provided port is already allocated"
         raise _internal(f"failed to allocate requested HealthCheck NodePort {wanted}: {why}") from None
 
 
 def _prepare_create(service: Plain, allocate: Allocator) -> None:
     spec = service["spec"]
+    # Clients of the time before dual stack set clusterIP only.
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
     if _needs_address(spec):
@@ -214,6 +227,7 @@ def _keep_allocated(new: Plain, old: Plain) -> None:
             if not new.get(field) and old.get(field):
                 new[field] = old[field]
     if _needs_ports(new) and _needs_ports(old):
+        # By name, because the position of a port may change; a single port may have an empty name.
         held = {port.get("name", ""): port.get("nodePort") for port in items(old, "ports")}
         used = {port.get("nodePort") for port in items(new, "ports")}
         for port in items(new, "ports"):
@@ -227,6 +241,7 @@ def _keep_allocated(new: Plain, old: Plain) -> None:
 
 def _pair_addresses(new: Plain, old: Plain) -> None:
     """Follow a change of the one address in the list of addresses."""
+    # A client that changed both has to make them agree; validation compares them.
     unchanged = new.get("clusterIPs") == old.get("clusterIPs")
     if new.get("clusterIP") != old.get("clusterIP") and unchanged:
         if new.get("clusterIP"):
@@ -242,6 +257,7 @@ def _reallocate(new: Plain, old: Plain, allocate: Allocator) -> None:
     _pair_addresses(after, before)
     if _needs_address(after):
         _choose_families(new, text(before, "ipFamilyPolicy"))
+        # A service that had an address keeps it: clusterIPs are immutable, except from and to ExternalName.
         if not _needs_address(before):
             _take_address(new, allocate)
     elif _needs_address(before):
@@ -263,9 +279,11 @@ def _move_ports(new: Plain, before: Plain, allocate: Allocator) -> None:
             wanted = service_port.get("nodePort") or 0
             if not wanted and not _wants_ports(new["spec"]):
                 continue
+            # Two protocols may share a number that one of them already holds.
             if wanted not in held and wanted not in kept:
                 service_port["nodePort"] = _take_port(new, index, wanted, allocate)
             number, protocol = service_port["nodePort"], service_port.get("protocol")
+            # A plain Go error, no API status: it reaches the client as a 500 without a reason.
             if (protocol, number) in seen:
                 raise StatusFailure(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
             seen.add((protocol, number))
@@ -295,6 +313,7 @@ def _prepare_update(new: Plain, old: Plain) -> None:
         _drop(after, before, "ipFamilies", "ipFamilyPolicy")
     if _needs_ports(before) and not _needs_ports(after):
         held = {port.get("nodePort") for port in items(before, "ports")}
+        # A number that the client changed together with the type stays, so that validation can refuse it.
         if all(port.get("nodePort") in held for port in items(after, "ports") if port.get("nodePort")):
             for port in items(after, "ports"):
                 port.pop("nodePort", None)
@@ -304,6 +323,7 @@ def _prepare_update(new: Plain, old: Plain) -> None:
         _drop(after, before, "allocateLoadBalancerNodePorts", "loadBalancerClass")
     if _reachable(before) and not _reachable(after):
         _drop(after, before, "externalTrafficPolicy")
+    # Addresses of a former load balancer must not outlive it.
     if after.get("type") != "LoadBalancer":
         new["status"] = {**part(new, "status"), "loadBalancer": {}}
 

@@ -88,9 +88,11 @@ def _mixed_addresses(path: str, addresses: list[str], families: list[str]) -> Er
     errors: Errors = []
     if addresses == ["None"]:
         return errors
+    # All addresses can be parsed here, because the caller stops at malformed ones.
     found = [f"IPv{ip_address(text_address).version}" for text_address in addresses]
     if len(found) > 1 and sorted(found) != ["IPv4", "IPv6"]:
         errors.append(invalid(path, addresses, "may specify no more than one IP for each IP family"))
+    # Missing families are inferred from the addresses at allocation; there is nothing to compare yet.
     for index, (address, is_family, family) in enumerate(zip(addresses, found, families, strict=False)):
         if is_family != family and family in {"IPv4", "IPv6"}:
             detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
@@ -103,6 +105,7 @@ def _type_errors(spec: Plain) -> Errors:
     # Without a virtual address, DNS alone makes a service useful, and no port is needed.
     if not spec.get("ports") and not headless(spec) and kind != "ExternalName":
         errors.append([required("spec.ports")])
+    # A load balancer or node port forwards to the virtual address, which a headless service lacks.
     if kind in _OUTSIDE and headless(spec):
         errors.append([invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")])
     if kind == "ExternalName":
@@ -120,11 +123,13 @@ def _port_errors(spec: Plain) -> Errors:
     for at, service_port in each_of(spec, "ports", "spec"):
         name = text(service_port, "name")
         if name:
+            # Port names become DNS SRV labels.
             errors += [follows(f"{at}.name", name, names.label), unique(f"{at}.name", name, seen)]
         # Clients tell several ports apart by name.
         elif many:
             errors.append([required(f"{at}.name")])
         errors += [
+            # The order of kube-apiserver: name, port, protocol, target, application protocol.
             port(f"{at}.port", service_port.get("port")),
             one_of(f"{at}.protocol", service_port.get("protocol"), PROTOCOLS),
             port_or_name(f"{at}.targetPort", service_port.get("targetPort")),
@@ -149,12 +154,14 @@ def _affinity_errors(spec: Plain) -> Errors:
 def _node_port_errors(spec: Plain) -> Errors:
     errors: Errors = []
     if spec.get("type") == "ClusterIP":
+        # As in kube-apiserver, only ClusterIP is checked: an ExternalName service may have node ports.
         for at, service_port in each_of(spec, "ports", "spec"):
             if service_port.get("nodePort"):
                 errors.append(forbidden(f"{at}.nodePort", "may not be used when `type` is 'ClusterIP'"))
     seen: set[tuple[object, object]] = set()
     for at, item in each_of(spec, "ports", "spec"):
         key = (item.get("protocol"), item.get("nodePort"))
+        # Unset node ports never clash; the server allocates them later.
         if item.get("nodePort") and key in seen:
             errors.append(duplicate(f"{at}.nodePort", item["nodePort"]))
         seen.add(key)
@@ -162,6 +169,7 @@ def _node_port_errors(spec: Plain) -> Errors:
     for at, target in each_of(spec, "ports", "spec"):
         key = (target.get("protocol"), target.get("port"))
         if key in seen:
+            # Two ports with equal numbers and protocols cannot be told apart by kube-proxy, whatever their names.
             errors.append(duplicate(at, _shown_port(*key)))
         seen.add(key)
     return errors
@@ -169,6 +177,7 @@ def _node_port_errors(spec: Plain) -> Errors:
 
 def _shown_port(protocol: object, number: object) -> Plain:
     """A port as messages of kube-apiserver print it, in its internal type."""
+    # kube-apiserver builds this value from protocol and port alone, so that the other fields are zero.
     fields = {"Name": "", "Protocol": protocol, "AppProtocol": None, "Port": number}
     return {**fields, "TargetPort": 0, "NodePort": 0}
 
@@ -182,6 +191,7 @@ def _balancer_errors(spec: Plain) -> Errors:
         if not balanced:
             errors.append(forbidden(path, _LOAD_BALANCED))
         for index, cidr in enumerate(words(spec, "loadBalancerSourceRanges")):
+            # Spaces around ranges are tolerated, because the annotation that preceded this field was split at commas.
             errors += cidr_errors(f"{path}[{index}]", cidr.strip())
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
         errors.append(forbidden("spec.allocateLoadBalancerNodePorts", _LOAD_BALANCED))
@@ -194,6 +204,7 @@ def _class_errors(spec: Plain) -> Errors:
         return []
     if spec.get("type") != "LoadBalancer":
         return [forbidden(path, _LOAD_BALANCED)]
+    # A prefix is optional: names without one belong to end users.
     return follows(path, name, names.qualified_name)
 
 
@@ -226,8 +237,10 @@ def create_errors(service: Plain) -> Errors:
     errors += labels("spec.selector", part(spec, "selector"))
     errors += _affinity_errors(spec) + address_errors(spec)
     for at, address in texts_of(spec, "externalIPs", "spec"):
+        # An address that cannot be parsed gets no second error about its range.
         errors += ip_errors(at, address) or endpoint_ip_errors(at, address)
     errors += one_of("spec.type", spec.get("type"), _TYPES)
+    # The unknown type is reported after the ports and addresses, as kube-apiserver orders its checks.
     return errors + _node_port_errors(spec) + _balancer_errors(spec) + _traffic_errors(spec)
 
 
@@ -235,12 +248,14 @@ def update_errors(new: Plain, old: Plain) -> Errors:
     """Validate a change of a service."""
     after, before = part(new, "spec"), part(old, "spec")
     errors: Errors = []
+    # From and to ExternalName, the address may appear and vanish.
     if "ExternalName" not in {after.get("type"), before.get("type")}:
         errors = _address_changes(after, before)
     both = after.get("type") == before.get("type") == "LoadBalancer"
     # A controller may have provisioned a balancer of that class already.
     if both and not same(after.get("loadBalancerClass"), before.get("loadBalancerClass")):
         errors.append(invalid("spec.loadBalancerClass", after.get("loadBalancerClass"), _ONCE))
+    # kube-apiserver checks the class in the comparison and again in the service itself, so that errors come twice.
     errors += _class_errors(after)
     local = after.get("externalTrafficPolicy") == before.get("externalTrafficPolicy") == "Local"
     if both and local and after.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
@@ -255,12 +270,14 @@ def _address_changes(after: Plain, before: Plain) -> Errors:
     now, then = words(after, "clusterIPs"), words(before, "clusterIPs")
     errors = [
         invalid(f"spec.clusterIPs[{index}]", now, _ONCE)
+        # Only common positions are compared: a second address may be added and removed.
         for index, (one, other) in enumerate(zip(now, then, strict=False))
         if one != other
     ]
     if then and not now:
         errors.append(invalid("spec.clusterIPs[0]", None, "primary clusterIP can not be unset"))
     families, known = words(after, "ipFamilies"), words(before, "ipFamilies")
+    # A change from or to headless may choose other families.
     if headless(after) == headless(before) and families[:1] != known[:1]:
         errors.append(invalid("spec.ipFamilies[0]", families, _ONCE))
     return errors
