@@ -28,12 +28,14 @@ def service_errors(service: Plain) -> Errors:
     spec = part(service, "spec")
     group, version = text(spec, "group"), text(spec, "version")
     errors: Errors = []
+    # The core group is the only one without a name, and v1 its only version.
     if not group and version != "v1":
         why = "only v1 may have an empty group and it better be legacy kube"
         errors.append(required("spec.group", why))
     if group:
         errors += follows("spec.group", group, names.SUBDOMAIN)
     errors += follows("spec.version", version, names.LABEL_1035)
+    # The message says "less than", but the maximum itself is valid.
     for field, most in _PRIORITIES:
         value = spec.get(field) or 0
         if not 0 < value <= most:
@@ -44,6 +46,7 @@ def service_errors(service: Plain) -> Errors:
 def _local_errors(spec: Plain) -> Errors:
     errors: Errors = []
     if bundle := text(spec, "caBundle"):
+        # The message shows the size, because kube-apiserver prints no certificates.
         size = f"{len(base64.b64decode(bundle))} bytes"
         errors.append(invalid("spec.caBundle", size, "local APIServices may not have a caBundle"))
     if spec.get("insecureSkipTLSVerify"):

@@ -45,6 +45,7 @@ def daemon_set_errors(daemon_set: Plain) -> Errors:
     spec = part(daemon_set, "spec")
     selector, template = spec.get("selector"), part(spec, "template")
     errors = label_selector("spec.selector", selector or {})
+    # An invalid selector matches nothing; a mismatch would only repeat the error.
     errors += [] if errors else mismatch_errors(selector, template)
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         errors.append(invalid("spec.selector", {}, "empty selector is invalid for daemonset"))
@@ -74,6 +75,7 @@ def _daemon_strategy_errors(strategy: Plain) -> Errors:
 
 def daemon_set_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a DaemonSet."""
+    # The selector comes first here; a Deployment reports it last.
     return selector_changes(new, old) + daemon_set_errors(new)
 
 
@@ -117,6 +119,7 @@ def _prepare_daemon_set(daemon_set: Plain, _allocate: Allocator) -> None:
 def _carry_daemon_set(new: Plain, old: Plain) -> None:
     # The server counts; a number that the client sends is ignored.
     changed = not alike(part(new, "spec").get("template"), part(old, "spec").get("template"))
+    # A changed template adds one: Python's True is 1.
     _count_template(new, _template_number(old) + changed)
 
 

@@ -89,11 +89,13 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
         behavior=builtin_behavior("core.persistentvolumeclaim"),
     ),
     "persistentvolumes": ResourceDescription(
+        # kube-apiserver validates the metadata of volumes twice.
         strategy=Strategy.of(status(), RETURNS_DELETED, {"rechecks": (WHOLE, WHOLE)}),
         behavior=builtin_behavior("core.persistentvolume"),
     ),
     "pods": ResourceDescription(
         strategy=Strategy.of(
+            # Old kubelets corrupted owner references in status writes, which broke garbage collection.
             status(frozenset({"deletionTimestamp", "ownerReferences"})),
             SPEC_GENERATION,
             RETURNS_DELETED,
@@ -111,6 +113,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
                     "status.nominatedNodeName",
                     "status.phase",
                 ),
+                # An old name of spec.nodeName, still accepted in selectors.
                 "spec.host": text_at("spec.nodeName"),
                 "spec.hostNetwork": flag_at("spec.hostNetwork"),
                 "status.podIP": _first_pod_ip,

@@ -24,6 +24,7 @@ def _fill_limits(limit: Plain) -> None:
         return
     # Without a default, the maximum is the limit; without a default request, the limit is requested.
     default = {**part(limit, "max"), **part(limit, "default")}
+    # The minimum is the last resort: a default limit takes precedence over it.
     request = {**part(limit, "min"), **default, **part(limit, "defaultRequest")}
     for name, amounts in (("default", default), ("defaultRequest", request)):
         if amounts:
@@ -83,6 +84,7 @@ def limit_range_errors(limit_range: Plain) -> Errors:
 
 def _limit_errors(limit: Plain, path: str, kind: str) -> Errors:
     errors: Errors = []
+    # Claims and custom types may limit resources that no container has.
     check = container_name_errors if kind in {"Pod", "Container"} else name_errors
     sides = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
     for side in sides:
@@ -90,6 +92,7 @@ def _limit_errors(limit: Plain, path: str, kind: str) -> Errors:
         if kind == "Pod" and side.startswith("default"):
             if limit.get(side):
                 errors.append(forbidden(f"{path}.{side}", "may not be specified when `type` is 'Pod'"))
+            # The names in forbidden defaults are not checked.
             continue
         for name in part(limit, side):
             errors += check(f"{path}.{side}[{name}]", name)
@@ -113,6 +116,7 @@ def _order_errors(limit: Plain, path: str, name: str) -> Errors:
             detail = why.format(amount(less), amount(more))
             errors.append(invalid(f"{path}.{place}[{name}]", shown, detail))
     ratio = part(limit, "maxLimitRequestRatio").get(name)
+    # A limit below the request is impossible, so that a ratio below 1 could never be met.
     if ratio is not None and amount(ratio) < 1:
         at = f"{path}.maxLimitRequestRatio[{name}]"
         errors.append(invalid(at, ratio, f"ratio {amount(ratio)} is less than 1"))

@@ -28,6 +28,7 @@ def _fill_allocatable(status: Plain) -> None:
 
 def _fill_pod_cidrs(spec: Plain) -> None:
     one, many = spec.get("podCIDR"), spec.get("podCIDRs")
+    # The older field wins: a client that knows podCIDR only has changed that one.
     if one and (not many or many[0] != one):
         spec["podCIDRs"] = [one]
     elif many:
@@ -47,6 +48,7 @@ _NO_CHANGE: Final = 'node updates may not change {} except from "" to valid'
 def node_errors(node: Plain) -> Errors:
     """Return the errors of a Node."""
     spec = part(node, "spec")
+    # Taints first, then resources, then networks: the order of ValidateNode.
     errors = _taint_errors(spec) + _supply_errors(node)
     for at, network in texts_of(spec, "podCIDRs", "spec"):
         errors += cidr_errors(at, network)
@@ -56,6 +58,7 @@ def node_errors(node: Plain) -> Errors:
 def _supply_errors(node: Plain) -> Errors:
     errors: Errors = []
     for side in ("capacity", "allocatable"):
+        # Sorted, because Go's order of maps is random.
         for name, value in sorted(part(part(node, "status"), side).items()):
             errors += value_errors(f"status.{side}.{name}", name, value)
     return errors
@@ -70,6 +73,7 @@ def _taint_errors(spec: Plain) -> Errors:
         errors += follows(f"{at}.key", key, names.qualified_name)
         wrong = names.LABEL_VALUE(text(taint, "value"))
         if wrong:
+            # One error for all problems of a value, joined by semicolons, unlike for keys.
             errors.append(invalid(f"{at}.value", text(taint, "value"), ";".join(wrong)))
         effects = ("NoSchedule", "PreferNoSchedule", "NoExecute")
         if not effect:
@@ -131,6 +135,7 @@ _NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedul
 def _prepare_node(node: Plain, _allocate: Allocator) -> None:
     """Keep pods from a node until it is ready."""
     spec = node.setdefault("spec", {})
+    # Dynamic kubelet configuration was removed; the field remains in the API.
     spec.pop("configSource", None)
     _forget_config(node)
     taints = items(spec, "taints")

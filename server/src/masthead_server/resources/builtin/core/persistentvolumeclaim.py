@@ -33,6 +33,7 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a PersistentVolumeClaim."""
     after, before = part(new, "spec"), part(old, "spec")
     errors = claim_spec_errors(after, "spec")
+    # The phase decides, not volumeName: only a claim that the controller has bound may grow.
     bound = part(new, "status").get("phase") == "Bound"
     # Which volume is named is not a change while none was.
     then = before if before.get("volumeName") else {**before, "volumeName": after.get("volumeName")}
@@ -45,9 +46,11 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
     sizes = [amount(part(part(state, "resources"), "requests").get("storage")) for state in (after, before)]
     held = amount(part(part(old, "status"), "capacity").get("storage"))
     # A failed expansion may be reduced again, but volumes never shrink.
+    # Equal to the capacity is refused, too: kube-apiserver compares with "less than or equal".
     if sizes[0] < sizes[1] and sizes[0] <= held:
         why = "field can not be less than status.capacity"
         errors.append(forbidden("spec.resources.requests.storage", why))
+    # The path lacks its prefix in kube-apiserver, too.
     return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
 
 
@@ -81,11 +84,13 @@ def claim_status_errors(new: Plain, _old: Plain) -> Errors:
     """Validate what a claim has got."""
     status = part(new, "status")
     errors: Errors = []
+    # Sorted, because Go's order of maps is random.
     for name, value in sorted(part(status, "capacity").items()):
         errors += _basic_errors(f"status.capacity[{name}]", value)
     path = "status.allocatedResourceStatuses"
     for name, resize in sorted(part(status, "allocatedResourceStatuses").items()):
         errors += _key_errors(path, name)
+        # The message shows the resource instead of the unknown state, as in kube-apiserver.
         errors += [] if resize in _RESIZES else [unsupported(path, name, _RESIZES)]
     path = "status.allocatedResources"
     for name, value in sorted(part(status, "allocatedResources").items()):
@@ -175,6 +180,7 @@ BEHAVIOR: Final = Behavior(
     defaults=CLAIM,
     hooks=StrategyHooks(
         prepare_create=_prepare_claim,
+        # A claim of an older server may have one of the two fields only.
         prepare_update=lambda new, _old: _pair_sources(new),
         validate_create=lambda obj: claim_spec_errors(part(obj, "spec"), "spec"),
         validate_update=claim_changes,

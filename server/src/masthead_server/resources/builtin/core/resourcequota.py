@@ -55,6 +55,7 @@ def quota_errors(quota: Plain) -> Errors:
             errors.append(invalid("spec.scopes", scopes, "unsupported scope"))
             continue
         # One error for each such resource, all with the same text.
+        # Names outside the standard set, such as extended resources, fit every scope.
         apart = [name for name in part(spec, "hard") if name in FOR_QUOTAS and name not in _SCOPES[scope]]
         errors += [invalid("spec.scopes", scopes, "unsupported scope applied to resource") for _ in apart]
     # Scopes are combined with "and", so that these would match nothing.
@@ -74,12 +75,14 @@ def _selector_errors(spec: Plain) -> Errors:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
         bound = [name for name in part(spec, "hard") if name in FOR_QUOTAS]
         apart = [name for name in bound if scope in _SCOPES and name not in _SCOPES[scope]]
+        # Go's internal struct of the whole selector, for each expression that is wrong.
         shown = _shown_selector(expressions)
         errors += [invalid(path, shown, "unsupported scope applied to resource") for _ in apart]
         errors += _requirement_errors(expression, path)
     scopes = {text(expression, "scopeName") for expression in expressions}
     for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):
         if pair <= scopes:
+            # kube-apiserver shows the scopes here, not the expressions.
             errors.append(invalid(path, spec.get("scopes"), "conflicting scopes"))
     return errors
 
@@ -97,6 +100,7 @@ def _shown_selector(expressions: list[Plain]) -> Plain:
 def _requirement_errors(requirement: Plain, path: str) -> Errors:
     operator, values = text(requirement, "operator"), words(requirement, "values")
     errors: Errors = []
+    # These scopes are predicates of a pod and have no values to compare.
     if requirement.get("scopeName") in _EXISTING and operator != "Exists":
         errors.append(invalid(f"{path}.operator", operator, _MUST_EXIST))
     if operator in {"In", "NotIn"}:
@@ -128,6 +132,7 @@ def quota_changes(new: Plain, old: Plain) -> Errors:
     now, then = (words(part(state, "spec"), "scopes") for state in (new, old))
     errors = quota_errors(new)
     # The scopes decide which objects were counted.
+    # As sets: order and repetition of scopes have no meaning.
     return errors if set(now) == set(then) else [*errors, invalid("spec.scopes", now, "field is immutable")]
 
 
@@ -144,6 +149,7 @@ def quota_warnings(obj: Plain) -> list[str]:
     hard = part(part(obj, "spec"), "hard")
     found: list[str] = []
     for names, limit in _QUOTAS:
+        # requests.cpu is checked before its short form; only the first one is compared.
         name = next((amount_name for amount_name in names if amount_name in hard), None)
         if name is None or limit not in hard:
             continue

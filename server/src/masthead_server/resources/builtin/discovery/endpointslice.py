@@ -38,6 +38,7 @@ def slice_errors(found: Plain) -> Errors:
         at, name = f"ports[{index}]", text(port, "name")
         if name:
             errors += follows(f"{at}.name", name, names.label)
+        # Two ports without a name are duplicates as well: the empty name counts.
         if name in seen:
             errors.append(duplicate(f"{at}.name", name))
         seen.add(name)
@@ -65,6 +66,7 @@ def _endpoint_errors(endpoint: Plain, path: str, kind: str) -> Errors:
 
 
 def _slice_address_errors(path: str, address: str, kind: str) -> Errors:
+    # differs from kube-apiserver, which checks the form of domain names, too.
     if kind not in {"IPv4", "IPv6"}:
         return []
     errors = ip_errors(path, address)
@@ -79,6 +81,7 @@ def _slice_address_errors(path: str, address: str, kind: str) -> Errors:
 def slice_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of an EndpointSlice."""
     errors = slice_errors(new)
+    # Ratcheting: unchanged endpoints of an older server stay valid.
     if same(new.get("endpoints"), old.get("endpoints")):
         errors = [error for error in errors if not error.field.startswith("endpoints")]
     return errors + immutable("addressType", text(new, "addressType"), text(old, "addressType"))

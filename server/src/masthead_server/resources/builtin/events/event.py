@@ -29,6 +29,7 @@ def _series_errors(event: Plain) -> Errors:
         series = part(event, "series")
         # One event is no series.
         if (series.get("count") or 0) < 2:
+            # The message shows no value, as kube-apiserver passes an empty one.
             errors.append(invalid("series.count", "", "should be at least 2"))
         if not series.get("lastObservedTime"):
             errors.append(required("series.lastObservedTime"))
@@ -37,6 +38,7 @@ def _series_errors(event: Plain) -> Errors:
 
 def strict_errors(event: Plain) -> Errors:
     """Return the errors of a new Event."""
+    # Validation sees the stored form, that of the core group; only the controller's field has its new name.
     errors = event_errors(event, _NEW_CONTROLLER) + _series_errors(event)
     if not event.get("eventTime"):
         errors.append(required("eventTime"))
@@ -128,6 +130,7 @@ def _rename(event: Plain, names: Iterable[tuple[str, str, object]]) -> Plain:
     for old, new, empty in names:
         value = event.get(old)
         # Go's zero values; empty structs and null times are written by the table.
+        # An empty count, reason or action is omitted in both groups.
         if value not in (None, "", 0):
             made[new] = value
         elif empty is not _OMIT:

@@ -32,6 +32,7 @@ CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 
 
 def _host_errors(path: str, host: str) -> Errors:
+    # A wildcard is valid as the first label only, which its format enforces.
     return follows(path, host, _WILDCARD if "*" in host else names.SUBDOMAIN)
 
 
@@ -46,6 +47,7 @@ def _backend_errors(backend: Plain, path: str) -> Errors:
     errors = given(f"{path}.service.name", service.get("name"), names.label)
     at, which = f"{path}.service.port", part(service, "port")
     if which.get("name") and which.get("number"):
+        # These two errors are about the backend as a whole in kube-apiserver, not about its port.
         errors.append(invalid(path, "", "cannot set both port name & port number"))
     elif which.get("name"):
         errors += follows(f"{at}.name", which["name"], port_name)
@@ -64,6 +66,7 @@ def _path_errors(each: Plain, path: str) -> Errors:
     if kind in {"Exact", "Prefix"}:
         if not where.startswith("/"):
             errors.append(invalid(at, where, _ABSOLUTE))
+        # Proxies normalize such paths differently, which could bypass a rule.
         bad = [some for some in ("//", "/./", "/../", "%2f", "%2F") if some in where]
         errors += [invalid(at, where, f"must not contain '{some}'") for some in bad]
         ends = [some for some in ("/..", "/.") if where.endswith(some)]
@@ -103,6 +106,7 @@ def _rule_errors(rule: Plain, path: str) -> Errors:
     errors: Errors = []
     if host:
         # Hosts are compared with the Host header of requests; a certificate rarely names an address.
+        # Both errors may come: an IPv4 address is a valid subdomain, an IPv6 address is not.
         if is_ip(host):
             errors.append(invalid(f"{path}.host", host, "must be a DNS name, not an IP address"))
         errors += _host_errors(f"{path}.host", host)
@@ -162,6 +166,7 @@ BEHAVIOR: Final = Behavior(
     hooks=StrategyHooks(
         prepare_create=_prepare_ingress,
         validate_create=new_ingress_errors,
+        # As in kube-apiserver, the annotation is compared on creation only: stored ingresses stay writable.
         validate_update=lambda new, _old: ingress_errors(new),
         validate_status=ingress_status_errors,
     ),

@@ -49,6 +49,7 @@ def _policy_port_errors(each: Plain, path: str) -> Errors:
             # kube-apiserver shows the value of port here, not that of endPort.
             errors.append(invalid(f"{path}.endPort", start, "must be greater than or equal to `port`"))
         return errors + (port(f"{path}.endPort", end) if end is not None else [])
+    # A range needs numbers: a named port may differ from pod to pod.
     if end is not None:
         state = "non-numeric" if start is not None else "not specified"
         errors.append(invalid(f"{path}.endPort", end, f"may not be specified when `port` is {state}"))
@@ -65,6 +66,7 @@ def _peer_errors(peer: Plain, path: str) -> Errors:
     stated = [name for name in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(name) is not None]
     if not stated:
         errors.append(required(path, "must specify a peer"))
+    # Pod and namespace selectors combine; an address block stands alone.
     elif len(stated) > 1 and block is not None:
         errors.append(forbidden(path, "may not specify both ipBlock and another peer"))
     return errors
@@ -75,6 +77,7 @@ def _block_errors(block: Plain, path: str) -> Errors:
     if not cidr:
         return [required(f"{path}.cidr")]
     errors = cidr_errors(f"{path}.cidr", cidr)
+    # The exceptions are compared with the block, which has to be readable.
     if errors:
         return errors
     outer = ip_network(cidr, strict=False)
@@ -102,6 +105,7 @@ def policy_errors(policy: Plain) -> Errors:
                 errors += _peer_errors(peer, where)
     types = words(spec, "policyTypes")
     if len(types) > 2:
+        # The items are not looked at when there are too many.
         return [*errors, invalid("spec.policyTypes", types, "may not specify more than two policyTypes")]
     for at, kind in texts_of(spec, "policyTypes", "spec"):
         if kind not in {"Ingress", "Egress"}:

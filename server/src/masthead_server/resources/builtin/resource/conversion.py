@@ -77,6 +77,7 @@ def _in_list(owner: Plain, name: str, change: _Change) -> Plain:
 def _request_from_v1beta1(request: Plain) -> Plain:
     requested = {name: request[name] for name in _REQUESTED if not _says_nothing(name, request.get(name))}
     rest = {name: value for name, value in request.items() if name not in _REQUESTED}
+    # A request without any of the fields may be one with alternatives, which v1 has no `exactly` for.
     return {**rest, "exactly": {"deviceClassName": "", **requested}} if requested else rest
 
 
@@ -86,6 +87,7 @@ def _says_nothing(name: str, value: object) -> bool:
 
 def _request_to_v1beta1(request: Plain) -> Plain:
     rest = {name: value for name, value in request.items() if name != "exactly"}
+    # v1beta1 always writes the class, even empty: the field is no pointer.
     return {"deviceClassName": "", **rest, **part(request, "exactly")}
 
 

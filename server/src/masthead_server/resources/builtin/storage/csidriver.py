@@ -48,6 +48,7 @@ def driver_errors(driver: Plain) -> Errors:
         if mode not in _LIVES:
             errors.append(unsupported("spec.volumeLifecycleModes", mode, _LIVES))
     seconds = spec.get("nodeAllocatableUpdatePeriodSeconds")
+    # Once per period, every kubelet calls the driver.
     if seconds is not None and seconds < 10:
         why = "must be greater than or equal to 10 seconds"
         errors.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", seconds, why))
@@ -65,6 +66,7 @@ def driver_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a CSIDriver."""
     after, before = part(new, "spec"), part(old, "spec")
     field = "attachRequired"
+    # kube-apiserver misspells the field in this path.
     errors = driver_errors(new) + immutable("spec.attachedRequired", after.get(field), before.get(field))
     field = "volumeLifecycleModes"
     return errors + immutable(f"spec.{field}", after.get(field), before.get(field))
@@ -85,10 +87,12 @@ def driver_warnings(obj: Plain) -> list[str]:
 
 def driver_change_warnings(new: Plain, old: Plain) -> list[str]:
     """Return the warnings about a change of a CSIDriver."""
+    # Only a change of the requests warns, so that controllers are not told on every update.
     is_same = part(new, "spec").get("tokenRequests") == part(old, "spec").get("tokenRequests")
     return [] if is_same else driver_warnings(new)
 
 
+# The gate of this field is off by default.
 _VOLUME_LIMIT_SCALING: Final = ("spec", "preventPodSchedulingIfMissing")
 
 BEHAVIOR: Final = Behavior(

@@ -94,6 +94,7 @@ def with_condition(status: Plain, condition: Plain, now: str) -> Plain:
 def _replace_condition(old: Plain, new: Plain) -> Plain:
     is_same = old.get("status") == new["status"] and old.get("lastTransitionTime")
     since = old["lastTransitionTime"] if is_same else new["lastTransitionTime"]
+    # Fields that the new condition lacks survive.
     return old | new | {"lastTransitionTime": since}
 
 
@@ -106,6 +107,7 @@ def established_status(definition: Plain, now: str) -> Plain | None:
         return None
     webhook = part(part(part(definition, "spec"), "conversion"), "webhook")
     bundle = text(part(webhook, "clientConfig"), "caBundle")
+    # A broken bundle makes every conversion fail, so that the definition is not served as established.
     if bundle and not has_certificates(bundle):
         condition = condition_of(ESTABLISHED, "False", "InvalidCABundle", "The conversion webhook CABundle is invalid")
     else:
@@ -125,6 +127,7 @@ def approval_status(definition: Plain, now: str) -> Plain | None:
 
 def _status_if_changed(definition: Plain, condition: Plain, now: str) -> Plain | None:
     old = find_condition(definition, condition["type"])
+    # Equal conditions cause no write, or the controller would trigger itself for ever.
     if old is not None and all(old.get(key) == condition[key] for key in ("status", "reason", "message")):
         return None
     return with_condition(part(definition, "status"), condition, now)

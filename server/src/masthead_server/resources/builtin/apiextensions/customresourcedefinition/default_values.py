@@ -62,6 +62,7 @@ def default_errors(schema: Schema, path: str, *, may_have_unknown: bool = False)
         path: Its path in the definition.
         may_have_unknown: Whether defaults may have unknown fields, because they had before.
     """
+    # The root is an object with kind, apiVersion and metadata, whatever the schema declares.
     root = structs.replace(schema, embedded_resource=True)
     return _errors(root, path, _Place(root), may_have_unknown=may_have_unknown)
 
@@ -72,9 +73,11 @@ def has_unpruned_default(schema: Schema) -> bool:
 
 
 def _errors(schema: Schema, path: str, place: _Place, *, may_have_unknown: bool) -> Errors:
+    # An embedded object starts anew: its metadata is validated within it, not within the outer object.
     if schema.embedded_resource:
         place = _Place(schema)
     errors: Errors = []
+    # A null default means no default.
     if schema.has_default and schema.default is not None:
         if place.is_meta:
             errors += _meta_errors(schema, f"{path}.default", place)
@@ -93,6 +96,7 @@ def _meta_errors(schema: Schema, path: str, place: _Place) -> Errors:
     """Check a default within the metadata of an object, which must be valid as a whole."""
     found = gather(lambda: embedded_errors(place.around(copy_json(schema.default)), place.root))
     if found:
+        # Go's aggregate prints a single error bare, and several in brackets, without repetitions.
         texts = list(dict.fromkeys(map(str, found)))
         problem = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         return [invalid(path, schema.default, f"must result in valid metadata: {problem}")]
@@ -104,6 +108,7 @@ def _value_errors(schema: Schema, path: str, *, may_have_unknown: bool) -> Error
     if not may_have_unknown and _is_unpruned(schema):
         errors.append(invalid(path, schema.default, "must not have unknown fields"))
     embedded = gather(lambda: embedded_errors(schema.default, schema))
+    # kube-apiserver stops here: a value with malformed metadata is not compared with its schema.
     if embedded:
         return errors + [_prefix_path(entry, path) for entry in embedded]
     return errors + _type_errors(schema, path)
@@ -145,6 +150,7 @@ def _all_below(schema: Schema) -> Iterator[Schema]:
 
 def _is_unpruned(schema: Schema) -> bool:
     value = copy_json(schema.default)
+    # Pruning changes the copy; a difference shows fields that it dropped without a report.
     return bool(prune(value, schema, is_object=schema.embedded_resource)) or value != schema.default
 
 

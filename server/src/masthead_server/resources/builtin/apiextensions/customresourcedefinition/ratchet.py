@@ -72,10 +72,12 @@ class Ratchet:
             is_unchanged: Whether the schema is a stored one.
         """
         spec = self._spec
+        # A new definition gets no exemption; only the caller decides whether it must be structural.
         if spec is None:
             return RatchetingRules(allow_non_structural=not is_structural)
         return RatchetingRules(
             allow_non_structural=not is_structural,
+            # One violation anywhere in the stored definition exempts all schemas, as in kube-apiserver.
             allow_unknown_types=spec.has_schema_with(has_invalid_type),
             allow_any_set=spec.has_schema_with(has_non_atomic_set),
             allow_any_keys=spec.has_schema_with(has_bad_map_keys),
@@ -87,11 +89,13 @@ class Ratchet:
     def allows_unknown_reviews(self) -> bool:
         """Whether the webhook got no version of ConversionReview that the server sends."""
         versions = self._webhook.get("conversionReviewVersions") or ()
+        # An empty list was never accepted, so that it excuses nothing.
         return bool(versions) and not set(versions) & set(KNOWN_REVIEWS)
 
     @property
     def allows_bad_ca_bundle(self) -> bool:
         """Whether the certificates of the webhook need not be valid; establishing the definition needs them."""
+        # Before it is established, `established_status` reports the bundle in a condition instead.
         if not self.is_established:
             return True
         bundle = text(part(self._webhook, "clientConfig"), "caBundle")
@@ -119,6 +123,7 @@ def _has_unpruned_default(schema: Plain) -> bool:
         has_unpruned_default,
     )
 
+    # The tree of a schema that is not structural cannot be pruned.
     return not _is_non_structural(schema) and has_unpruned_default(tree_of(schema))
 
 

@@ -106,10 +106,12 @@ def report_on(schema: Plain, path: str) -> SchemaReport:
         schema: The schema of an object.
         path: Its path in the definition.
     """
+    # A digest instead of the schema: a large one would stay in memory as a key. The path is part of every error.
     key = (hashlib.sha256(msgspec.json.encode(schema)).digest(), path)
     found = _kept.get(key)
     if found is None:
         found = _kept[key] = make_report(schema, path, STRICT)
+        # Oldest first, without a lock: a race costs a second report at most.
         if len(_kept) > _MAX_CACHED:
             _kept.popitem(last=False)
     return found
@@ -123,6 +125,7 @@ def make_report(schema: Plain, path: str, ratcheting: RatchetingRules) -> Schema
         path: Its path in the definition.
         ratcheting: What it may have although a new one may not.
     """
+    # First, because everything below recurses, and a hostile schema could exhaust the stack.
     if _is_too_deep(schema):
         return SchemaReport(is_too_deep=True)
     unsupported = "" if ratcheting.allow_non_structural else unsupported_problem(schema)
@@ -155,8 +158,10 @@ def make_report(schema: Plain, path: str, ratcheting: RatchetingRules) -> Schema
 
 def _tree_errors(schema: Schema, path: str, ratcheting: RatchetingRules, *, has_defaults: bool) -> Errors:
     errors = structural_errors(schema, path)
+    # Defaults are compared with the structure, so that they wait until it has no errors.
     if errors or not has_defaults:
         return errors
+    # Deferred: most schemas have no defaults, and the module loads the rule compiler.
     from masthead_server.resources.builtin.apiextensions.customresourcedefinition.default_values import (
         default_errors,
     )

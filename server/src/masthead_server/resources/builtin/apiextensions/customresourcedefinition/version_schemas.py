@@ -78,18 +78,21 @@ def schema_errors(
     if not report.is_clean:
         # Only now, because checking the stored schemas takes as long as checking this one.
         ratcheting = ratchet.ratcheting(is_structural=is_structural, is_unchanged=is_unchanged)
+        # Without an exemption, the strict report stands.
         if ratcheting != RatchetingRules():
             report = make_report(schema, path, ratcheting)
     errors = _root_errors(schema, path) if has_status else []
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     errors += [*report.tree, *report.openapi, *report.rules]
+    # Only if nothing else explains the failure; the other errors name the unsupported field with its path.
     if report.unsupported and not errors:
         errors.append(invalid(path, "", report.unsupported))
     return errors
 
 
 def _root_errors(schema: Plain, path: str) -> Errors:
+    # The first field that is not allowed ends the check, in the order of Go's struct.
     for name in set_fields(schema):
         if name == "Type":
             if schema["type"] != "object":

@@ -30,12 +30,14 @@ def deprecation_errors(version: Plain, path: str) -> Errors:
     if not version.get("deprecated"):
         return [invalid(path, warning, "can only be set for deprecated versions")]
     errors: Errors = []
+    # Bytes, although the message says characters: Go's len counts bytes.
     if len(warning.encode()) > _MAX_WARNING_LENGTH:
         errors.append(invalid(path, warning, f"must be <= {_MAX_WARNING_LENGTH} characters long"))
     if not warning:
         errors.append(invalid(path, warning, "must not be an empty string"))
     at = next((index for index, item in enumerate(warning) if not item.isprintable()), None)
     if at is not None:
+        # The index counts bytes, too.
         index = len(warning[:at].encode())
         why = f"must only contain printable UTF-8 characters; non-printable character found at index {index}"
         errors.append(invalid(path, warning, why))
@@ -49,6 +51,7 @@ def subresource_errors(subresources: Plain | None, path: str) -> Errors:
     scale, path = part(subresources, "scale"), f"{path}.scale"
     errors: Errors = []
     for name, root in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
+        # The trailing dot in the root asks for a field below spec or status, not for the whole.
         if not text(scale, name):
             errors.append(required(f"{path}.{name}"))
         else:
@@ -85,6 +88,7 @@ def column_errors(columns: list[Plain], path: str) -> Errors:
         if form and form not in _COLUMN_FORMATS:
             errors.append(invalid(f"{at}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}"))
         if not json_path:
+            # kube-apiserver writes this path in capitals.
             errors.append(required(f"{at}.JSONPath"))
         else:
             errors += _json_path_errors(json_path, f"{at}.JSONPath")
@@ -118,9 +122,11 @@ def selectable_errors(fields: list[Plain], schema: Schema, path: str, *, may_be_
             types = "must point to a field of type string, boolean or integer."
             why = f"{types} Enum string fields and strings with formats are allowed."
             errors.append(invalid(at, json_path, why))
+        # Two spellings of one path are duplicates, so that the resolved path is compared.
         if found in seen:
             errors.append(duplicate(at, json_path))
         seen.add(found)
+    # Only resolved paths count, as in kube-apiserver.
     if len(seen) > _MAX_SELECTABLE and not may_be_many:
         errors.append(too_many(path, len(seen), _MAX_SELECTABLE))
     return errors

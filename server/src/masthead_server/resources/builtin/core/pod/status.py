@@ -51,6 +51,7 @@ def status_errors(new: Plain, old: Plain) -> Errors:
         errors.append(invalid(f"status.{_GENERATION}", after[_GENERATION], _WHOLE))
     if after.get("qosClass") != before.get("qosClass"):
         errors.append(invalid("status.qosClass", after.get("qosClass"), IMMUTABLE))
+    # A rule may restart every container of the pod, so that no state is final.
     if not _may_all_restart(spec):
         for field, holders in _STATUSES.items():
             errors += _transition_errors(field, after, before, spec, items(spec, holders))
@@ -70,6 +71,7 @@ def _condition_errors(status: Plain) -> Errors:
     for at, condition in each_of(status, "conditions", "status"):
         if (condition.get(_GENERATION) or 0) < 0:
             errors.append(invalid(f"{at}.{_GENERATION}", condition[_GENERATION], _WHOLE))
+        # The kubelet's own types have no prefix, and are exempt; the path is capitalized as in kube-apiserver.
         if condition.get("type") not in _SYSTEM_CONDITIONS:
             errors += follows(f"{at}.Type", text(condition, "type"), names.qualified_name)
     return errors
@@ -112,6 +114,7 @@ def _transition_errors(field: str, after: Plain, before: Plain, spec: Plain, con
 
 
 def _restarts(container: Plain, spec: Plain, code: int) -> bool:
+    # Rules apply only to a container that has a restart policy of its own.
     if container.get("restartPolicy") and any(
         rule.get("action") == "Restart" and _fits(part(rule, "exitCodes"), code)
         for rule in items(container, "restartPolicyRules")
@@ -148,6 +151,7 @@ def _address_errors(field: str, status: Plain) -> Errors:
     ]
     if len(addresses) < 2:
         return errors
+    # The check of both families fails as a whole at the first address that cannot be parsed, with Go's own error.
     for index, invalid_address in enumerate(addresses):
         if ip_errors(path, invalid_address):
             why = f"failed to check for dual stack with error:invalid IP[{index}]: {invalid_address}"

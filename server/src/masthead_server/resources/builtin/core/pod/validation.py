@@ -27,8 +27,10 @@ def validate_create(pod: Plain) -> Errors:
     """Return the errors of a new Pod."""
     spec = part(pod, "spec")
     errors = _pod_errors(spec)
+    # Debug containers come by their subresource only.
     if spec.get("ephemeralContainers"):
         errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    # A gated pod waits for its scheduler; a node would bypass the gates.
     if spec.get("nodeName") and spec.get("schedulingGates"):
         why = "cannot be set until all schedulingGates have been cleared"
         errors.append(forbidden("spec.nodeName", why))
@@ -38,6 +40,7 @@ def validate_create(pod: Plain) -> Errors:
 def _pod_errors(spec: Plain) -> Errors:
     # Pods come in copies of a template: the spec of most was looked at a moment ago.
     text = msgspec.json.encode(spec)
+    # Large specs are rare, and would evict many small ones from memory.
     return list(_known_errors(text)) if len(text) <= _MAX_CACHED_LENGTH else _spec_errors(spec)
 
 
@@ -64,6 +67,7 @@ def validate_update(new: Plain, old: Plain) -> Errors:
         return []
     errors = _pod_errors(after)
     for field in ("containers", "initContainers"):
+        # kube-apiserver returns here: containers are compared by position, which makes no sense any more.
         if len(items(after, field)) != len(items(before, field)):
             return [*errors, forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
         # kube-apiserver validates images again here, and reports errors twice.
@@ -74,6 +78,7 @@ def validate_update(new: Plain, old: Plain) -> Errors:
         "spec.activeDeadlineSeconds",
         *(state.get("activeDeadlineSeconds") for state in (after, before)),
     )
+    # An exceeded deadline is final, so that it may only shrink; kube-apiserver stops at this error.
     if now is not None and then is not None and then < now:
         return [*errors, invalid(path, now, "must be less than or equal to previous value")]
     if now is None and then is not None:
@@ -92,6 +97,7 @@ def _toleration_changes(after: Plain, before: Plain) -> Errors:
         return frozenset((key, value) for key, value in toleration.items() if key != "tolerationSeconds")
 
     now = {apart_from_time(added) for added in items(after, "tolerations")}
+    # Stored tolerations must all be there, in any order; new ones may be added.
     if all(apart_from_time(stored) in now for stored in items(before, "tolerations")):
         return toleration_errors(after, "spec")
     why = "existing toleration can not be modified except its tolerationSeconds"
