@@ -46,6 +46,7 @@ def _address_errors(address: Plain, path: str) -> Errors:
         errors += follows(f"{path}.hostname", address["hostname"], names.label)
     if address.get("nodeName") is not None:
         errors += follows(f"{path}.nodeName", address["nodeName"], names.SUBDOMAIN)
+    # The range of an address is checked after the node's name; an unreadable address gets a second error there.
     if errors and not is_ip(ip):
         return [*errors, invalid(f"{path}.ip", ip, "must be a valid IP address")]
     return errors + endpoint_ip_errors(f"{path}.ip", ip)
@@ -64,6 +65,7 @@ def _endpoint_port_errors(each: Plain, path: str, *, many: bool) -> Errors:
 
 def endpoints_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of Endpoints."""
+    # Ratcheting: unchanged subsets of an older server stay valid.
     return [] if same(new.get("subsets"), old.get("subsets")) else subset_errors(new)
 
 

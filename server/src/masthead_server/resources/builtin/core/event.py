@@ -37,6 +37,7 @@ def event_errors(event: Plain, controller: str = CONTROLLER) -> Errors:
 
 def _new_event_errors(event: Plain, controller: str) -> Errors:
     errors: Errors = [] if event.get(CONTROLLER) else [required(controller)]
+    # An empty name is also no qualified name, and gets both errors.
     errors += follows(controller, text(event, CONTROLLER), names.qualified_name)
     for field in ("reportingInstance", "action", "reason"):
         if not event.get(field):

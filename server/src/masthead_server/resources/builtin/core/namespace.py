@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def _label_by_name(namespace: Plain) -> None:
     meta = metadata(namespace)
     name = text(meta, "name")
+    # With generateName the name is unknown at this point; `_prepare_namespace` sets the label then.
     if name:
         if meta.get("labels") is None:
             meta["labels"] = {}
@@ -48,12 +49,14 @@ def namespace_status_errors(new: Plain, _old: Plain) -> Errors:
     wanted, empty = ("Terminating", "not empty") if goes else ("Active", "empty")
     if phase == wanted:
         return []
+    # kube-apiserver capitalizes this path.
     return [invalid("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` is {empty}")]
 
 
 def _prepare_namespace(namespace: Plain, _allocate: Allocator) -> None:
     spec = namespace.setdefault("spec", {})
     finalizers = words(spec, "finalizers")
+    # Not a default, because the namespace controller removes this finalizer at the end of a deletion.
     if "kubernetes" not in finalizers:
         spec["finalizers"] = [*finalizers, "kubernetes"]
     meta = metadata(namespace)
@@ -62,6 +65,7 @@ def _prepare_namespace(namespace: Plain, _allocate: Allocator) -> None:
 
 
 def _keep_finalizers(new: Plain, old: Plain) -> None:
+    # Only the finalize subresource may change them, or a client could skip the cleanup.
     spec = new.setdefault("spec", {})
     spec.pop("finalizers", None)
     kept = words(part(old, "spec"), "finalizers")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def _copy_template_labels(controller: Plain) -> None:
     labels = part(part(part(part(controller, "spec"), "template"), "metadata"), "labels")
+    # Without labels there is nothing to select; validation reports the empty selector.
     if not labels:
         return
     if not controller["spec"].get("selector"):

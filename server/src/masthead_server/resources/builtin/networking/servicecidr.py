@@ -22,6 +22,7 @@ def cidr_object_errors(service_cidr: Plain) -> Errors:
     networks = _networks(service_cidr)
     if not networks:
         return [required(_PATH, "at least one CIDR required")]
+    # No look at the networks themselves: kube-apiserver returns here.
     if len(networks) > 2:
         return [invalid(_PATH, {"CIDRs": networks}, "may only hold up to 2 values")]
     errors: Errors = []
@@ -37,6 +38,7 @@ def cidr_object_errors(service_cidr: Plain) -> Errors:
 def cidr_object_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a ServiceCIDR: a network of the other family may be added."""
     now, then = _networks(new), _networks(old)
+    # Existing networks were valid; only an added one is validated.
     if len(now) == len(then):
         return [
             invalid(f"{_PATH}[{index}]", network, IMMUTABLE)

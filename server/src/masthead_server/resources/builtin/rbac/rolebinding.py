@@ -33,6 +33,7 @@ def _subject_errors(subject: Plain, path: str, *, namespaced: bool) -> Errors:
     kind, name, group = text(subject, "kind"), text(subject, "name"), text(subject, "apiGroup")
     errors: Errors = [] if name else [required(f"{path}.name")]
     if kind == "ServiceAccount":
+        # Users and groups are names of an outside system, and may have any form.
         errors += follows(f"{path}.name", name, names.SUBDOMAIN) if name else []
         if group:
             errors.append(unsupported(f"{path}.apiGroup", group, ("",)))
@@ -64,6 +65,7 @@ def binding_errors(binding: Plain, *, namespaced: bool) -> Errors:
 def binding_changes(new: Plain, old: Plain, *, namespaced: bool) -> Errors:
     """Return the errors of a change of a RoleBinding."""
     errors = binding_errors(new, namespaced=namespaced)
+    # A binding could otherwise be turned to a stronger role by someone allowed to edit subjects only.
     if not same(new.get("roleRef"), old.get("roleRef")):
         reference = part(new, "roleRef")
         shown = {field[0].upper() + field[1:]: text(reference, field) for field in ("kind", "name")}

@@ -23,6 +23,7 @@ def priority_errors(found: Plain) -> Errors:
     """Return the errors of a PriorityClass."""
     name = text(metadata(found), "name")
     errors: Errors = []
+    # Values above the user maximum are reserved for these two names.
     if name.startswith("system-"):
         why = "priority class names with 'system-' prefix are reserved for system use only. error: "
         if name not in {"system-node-critical", "system-cluster-critical"}:

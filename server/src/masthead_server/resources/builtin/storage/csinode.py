@@ -37,6 +37,7 @@ def _name_errors(name: str, path: str) -> Errors:
     if not name:
         return [required(path)]
     errors = [too_long(path, _MAX_NAME_LENGTH)] if len(name.encode()) > _MAX_NAME_LENGTH else []
+    # CSI allows capitals in driver names; the format does not.
     return errors + [invalid(path, name, problem) for problem in names.SUBDOMAIN(name.lower())]
 
 
@@ -52,6 +53,7 @@ def _topology_errors(keys: list[str], path: str) -> Errors:
     errors: Errors = []
     for index, key in enumerate(keys):
         if not key:
+            # The path is that of the driver, without the index of the key, as in kube-apiserver.
             errors.append(required(path))
         if key in keys[:index]:
             errors.append(duplicate(path, key))
@@ -64,6 +66,7 @@ def node_changes(new: Plain, old: Plain) -> Errors:
     errors = node_errors(new)
     stored = {text(known_driver, "name"): known_driver for known_driver in items(part(old, "spec"), "drivers")}
     for driver in items(part(new, "spec"), "drivers"):
+        # Drivers may be added and removed as they register on the node.
         before = stored.get(text(driver, "name"))
         if before is not None and _format_driver(driver) != _format_driver(before):
             errors.append(invalid("spec.drivers", _format_driver(driver), IMMUTABLE))

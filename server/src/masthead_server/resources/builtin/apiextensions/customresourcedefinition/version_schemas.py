@@ -78,7 +78,6 @@ def schema_errors(
     if not report.is_clean:
         # Only now, because checking the stored schemas takes as long as checking this one.
         ratcheting = ratchet.ratcheting(is_structural=is_structural, is_unchanged=is_unchanged)
-        # Without an exemption, the strict report stands.
         if ratcheting != RatchetingRules():
             report = make_report(schema, path, ratcheting)
     errors = _root_errors(schema, path) if has_status else []

@@ -40,10 +40,12 @@ def _class_of(name: str, allocate: Allocator) -> Plain | None:
     classes = allocate.listed("scheduling.k8s.io", "priorityclasses")
     if name:
         return next(
+            # System classes work even before the server has created their objects.
             (priority_class for priority_class in classes if metadata(priority_class).get("name") == name),
             _system_class(name),
         )
     defaults = [class_ for class_ in classes if class_.get("globalDefault")]
+    # Admission allows one default; should a race have created two, the lowest value wins.
     return min(defaults, key=lambda each: each.get("value", 0), default=_ORDINARY)
 
 
@@ -69,6 +71,7 @@ def admit_pod(pod: Plain, allocate: Allocator) -> StatusFailure | None:
     if given is not None and given != policy:
         return _refusal(name, _clash(f"string value of PreemptionPolicy ({given})", policy))
     spec["priority"], spec["preemptionPolicy"] = value, policy
+    # Without a default class, the pod gets priority 0 and no class name.
     if part(found, "metadata").get("name"):
         spec["priorityClassName"] = found["metadata"]["name"]
     return _missing_runtime(pod, allocate)

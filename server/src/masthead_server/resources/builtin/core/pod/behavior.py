@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def _prepare_create(pod: Plain, _allocate: Allocator) -> None:
     spec = pod["spec"]
     tolerate_lost_nodes(spec)
+    # A client's status is discarded: the class is computed once, and immutable later.
     status: Plain = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
         since = metadata(pod).get("creationTimestamp")
@@ -39,6 +40,7 @@ _GATED: Final[Plain] = {
 
 
 def _prepare_update(new: Plain, old: Plain) -> None:
+    # Clients that wrote the pod without the admitted fields must not fail on immutability.
     for field in ("priority", "preemptionPolicy"):
         if new["spec"].get(field) is None and old["spec"].get(field) is not None:
             new["spec"][field] = old["spec"][field]

@@ -27,17 +27,20 @@ _STATUS: Final = shape(
 def _request_what_is_limited(container: Plain) -> None:
     resources = container.get("resources")
     if resources and resources.get("limits"):
+        # Only here and not in templates: a template keeps what its author wrote.
         resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
 
 
 def _take_host_ports(container: Plain) -> None:
     for port in items(container, "ports"):
+        # On the host's network, a container's port is the host's port.
         if not port.get("hostPort"):
             port["hostPort"] = port.get("containerPort")
 
 
 def _fill_addresses(status: Plain) -> None:
     address, addresses = status.get("podIP"), items(status, "podIPs")
+    # The older field wins: a client that knows podIP only has changed that one.
     if address and (not addresses or addresses[0].get("ip") != address):
         status["podIPs"] = [{"ip": address}]
     elif addresses:

@@ -21,6 +21,7 @@ def fill_pod_resources(spec: Plain) -> None:
     if not limits and not requests:
         return
     for name, amount in needed(spec, "limits").items():
+        # Beside a request for huge pages, kube-apiserver sets no limit; the client has to.
         if name.startswith(_HUGE) and name not in requests:
             limits.setdefault(name, str(amount))
     if not limits:
@@ -28,6 +29,7 @@ def fill_pod_resources(spec: Plain) -> None:
     resources["limits"] = limits
     for name, amount in needed(spec, "requests").items():
         if name in _OVERCOMMITTED:
+            # The containers' requests take precedence over the pod's limit.
             requests.setdefault(name, str(amount))
     for name, text in limits.items():
         if name in _OVERCOMMITTED or name.startswith(_HUGE):
@@ -50,6 +52,7 @@ def needed(spec: Plain, side: str) -> dict[str, Quantity]:
     for container in items(spec, "initContainers"):
         moment = _amounts(container, side)
         if container.get("restartPolicy") == "Always":
+            # A sidecar runs beside the containers as well as beside later init containers.
             _add(total, moment)
             _add(beside, moment)
             moment = beside

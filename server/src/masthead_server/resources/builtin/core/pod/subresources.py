@@ -41,6 +41,7 @@ def _ephemeral_container_errors(new: Plain, old: Plain) -> list[FieldError]:
     }
     errors: list[FieldError] = []
     for ephemeral_container in items(part(old, "spec"), "ephemeralContainers"):
+        # A container that has run cannot be undone, so that the list only grows.
         label = f"existing ephemeral containers {quoted(ephemeral_container['name'])} may not be"
         if ephemeral_container["name"] not in wanted:
             errors.append(forbidden(path, f"{label} removed\n"))

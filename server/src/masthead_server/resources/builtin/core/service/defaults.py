@@ -23,6 +23,7 @@ def _fill_affinity(spec: Plain) -> None:
         spec.pop("sessionAffinityConfig", None)
     elif spec["sessionAffinity"] == "ClientIP":
         client = part(part(spec, "sessionAffinityConfig"), "clientIP")
+        # A partial configuration is replaced as a whole, as in kube-apiserver.
         if client.get("timeoutSeconds") is None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
 
@@ -58,5 +59,6 @@ def fill_service(service: Plain) -> None:
     _SERVICE(service)
     if service["spec"]["type"] == "LoadBalancer":
         for ingress in items(part(part(service, "status"), "loadBalancer"), "ingress"):
+            # Only an address has a mode; a host name has none.
             if ingress.get("ip") and ingress.get("ipMode") is None:
                 ingress["ipMode"] = "VIP"
