@@ -13,8 +13,6 @@ import sys
 from pathlib import Path
 
 import masthead
-import masthead.aio
-import masthead.testing.virtual_time
 from masthead.api.core.v1 import Pod
 
 _REMEDY = "pip install 'masthead-k8s[server]'"
@@ -53,6 +51,8 @@ def check_client() -> None:
 def main() -> None:
     """Check everything."""
     assert Path(masthead.__file__).is_relative_to(sys.prefix), f"{masthead.__file__} is not of {sys.prefix}"
+    for name in ("masthead.aio", "masthead.testing.virtual_time"):
+        importlib.import_module(name)
     check_missing_server()
     check_client()
 
