@@ -203,7 +203,7 @@ def _print_objects(client: masthead.Client, chosen: Sequence[Selected], asked: _
 
 
 def _raise_errors(found: Sequence[Fetched]) -> int:
-    """Raise the first error of names that do not exist, behind the lines of all others."""
+    """Print the errors of names that do not exist, and raise the last one."""
     errors = [error for fetched in found for error in fetched.errors]
     if not errors:
         return ExitCode.OK
