@@ -43,7 +43,7 @@ def configuration_errors(configuration: Plain) -> Errors:
         # Review versions come last in the hook, as kube-apiserver validates them in the caller.
         errors += _version_errors(words(hook, "admissionReviewVersions"), f"{path}.admissionReviewVersions")
         name = text(hook, "name")
-        # A missing name is an error of its own; two of them are no duplicates.
+        # A missing name has its own error; two of them are no duplicates.
         if name and name in seen:
             errors.append(duplicate(f"{path}.name", name))
         seen.add(name)
@@ -188,7 +188,7 @@ def _version_errors(versions: list[str], path: str) -> Errors:
             errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
         else:
             errors += follows(f"{path}[{index}]", version, names.LABEL_1035)
-    # A webhook may speak versions of the future, but also one that this server can send.
+    # Unknown versions are allowed, as long as this server can send one of the list.
     if not set(versions) & set(_REVIEW_VERSIONS):
         why = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"
         errors.append(invalid(path, versions, why))

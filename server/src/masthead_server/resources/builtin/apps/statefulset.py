@@ -194,7 +194,7 @@ def _history(obj: Plain) -> list[str]:
     return [f"spec.revisionHistoryLimit: {why}"]
 
 
-# The gate of maxUnavailable is off, so that new values are dropped and stored ones kept.
+# The gate of maxUnavailable is off, so that new values are dropped; stored ones remain.
 _MAX_UNAVAILABLE: Final = ("spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
 
 BEHAVIOR: Final = Behavior(

@@ -63,7 +63,7 @@ def problem_with_schedule(schedule: str) -> str:
     """Return why a schedule cannot be read; nothing if it can."""
     text = schedule
     if text.startswith(("TZ=", "CRON_TZ=")):
-        # Go's parser removes the zone before it looks at the rest; `_schedule_errors` refuses it afterwards.
+        # Go's parser removes the zone first; `_schedule_errors` refuses it afterwards.
         text = text.partition(" ")[2].strip()
     try:
         if text.startswith("@"):

@@ -52,15 +52,15 @@ def _address_errors(address: Plain, path: str) -> Errors:
     return errors + endpoint_ip_errors(f"{path}.ip", ip)
 
 
-def _endpoint_port_errors(each: Plain, path: str, *, many: bool) -> Errors:
-    name = text(each, "name")
+def _endpoint_port_errors(endpoint_port: Plain, path: str, *, many: bool) -> Errors:
+    name = text(endpoint_port, "name")
     errors: Errors = []
     if name:
         errors += follows(f"{path}.name", name, names.label)
     elif many:
         errors.append(required(f"{path}.name"))
-    errors += port(f"{path}.port", each.get("port"))
-    return errors + one_of(f"{path}.protocol", each.get("protocol"), PROTOCOLS)
+    errors += port(f"{path}.port", endpoint_port.get("port"))
+    return errors + one_of(f"{path}.protocol", endpoint_port.get("protocol"), PROTOCOLS)
 
 
 def endpoints_changes(new: Plain, old: Plain) -> Errors:

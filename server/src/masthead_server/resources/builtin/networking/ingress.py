@@ -58,8 +58,8 @@ def _backend_errors(backend: Plain, path: str) -> Errors:
     return errors
 
 
-def _path_errors(each: Plain, path: str) -> Errors:
-    kind, where, at = each.get("pathType"), text(each, "path"), f"{path}.path"
+def _path_errors(http_path: Plain, path: str) -> Errors:
+    kind, where, at = http_path.get("pathType"), text(http_path, "path"), f"{path}.path"
     if kind is None:
         return [required(f"{path}.pathType", "pathType must be specified")]
     errors: Errors = []
@@ -76,7 +76,7 @@ def _path_errors(each: Plain, path: str) -> Errors:
         errors.append(unsupported(f"{path}.pathType", kind, known))
     elif where and not where.startswith("/"):
         errors.append(invalid(at, where, _ABSOLUTE))
-    return errors + _backend_errors(part(each, "backend"), f"{path}.backend")
+    return errors + _backend_errors(part(http_path, "backend"), f"{path}.backend")
 
 
 def ingress_errors(ingress: Plain) -> Errors:

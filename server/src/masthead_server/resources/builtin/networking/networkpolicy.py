@@ -40,9 +40,9 @@ DEFAULTS: Final[Fill] = shape(
 )
 
 
-def _policy_port_errors(each: Plain, path: str) -> Errors:
-    errors = known_or_nothing(f"{path}.protocol", each.get("protocol"), ("TCP", "UDP", "SCTP"))
-    start, end = each.get("port"), each.get("endPort")
+def _policy_port_errors(policy_port: Plain, path: str) -> Errors:
+    errors = known_or_nothing(f"{path}.protocol", policy_port.get("protocol"), ("TCP", "UDP", "SCTP"))
+    start, end = policy_port.get("port"), policy_port.get("endPort")
     if isinstance(start, int):
         errors += port(f"{path}.port", start)
         if end is not None and end < start:
@@ -66,7 +66,7 @@ def _peer_errors(peer: Plain, path: str) -> Errors:
     stated = [name for name in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(name) is not None]
     if not stated:
         errors.append(required(path, "must specify a peer"))
-    # Pod and namespace selectors combine; an address block stands alone.
+    # Pod and namespace selectors combine; an address block excludes both.
     elif len(stated) > 1 and block is not None:
         errors.append(forbidden(path, "may not specify both ipBlock and another peer"))
     return errors

@@ -22,7 +22,7 @@ def cidr_object_errors(service_cidr: Plain) -> Errors:
     networks = _networks(service_cidr)
     if not networks:
         return [required(_PATH, "at least one CIDR required")]
-    # No look at the networks themselves: kube-apiserver returns here.
+    # The networks themselves are not checked: kube-apiserver returns here.
     if len(networks) > 2:
         return [invalid(_PATH, {"CIDRs": networks}, "may only hold up to 2 values")]
     errors: Errors = []

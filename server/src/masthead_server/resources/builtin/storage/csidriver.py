@@ -87,7 +87,7 @@ def driver_warnings(obj: Plain) -> list[str]:
 
 def driver_change_warnings(new: Plain, old: Plain) -> list[str]:
     """Return the warnings about a change of a CSIDriver."""
-    # Only a change of the requests warns, so that controllers are not told on every update.
+    # Only a change of the requests warns, so that controllers get no warning on every update.
     is_same = part(new, "spec").get("tokenRequests") == part(old, "spec").get("tokenRequests")
     return [] if is_same else driver_warnings(new)
 

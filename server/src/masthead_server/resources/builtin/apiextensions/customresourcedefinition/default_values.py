@@ -73,7 +73,7 @@ def has_unpruned_default(schema: Schema) -> bool:
 
 
 def _errors(schema: Schema, path: str, place: _Place, *, may_have_unknown: bool) -> Errors:
-    # An embedded object starts anew: its metadata is validated within it, not within the outer object.
+    # The metadata of an embedded object is validated within that object, not within the outer one.
     if schema.embedded_resource:
         place = _Place(schema)
     errors: Errors = []

@@ -80,7 +80,7 @@ class InternalSpec:
         common = {
             name for name in _HOISTED if all(same(getattr(version, name), getattr(first, name)) for version in sent)
         }
-        # What is hoisted is cleared in the versions, or every error would be reported twice.
+        # Hoisted values are cleared in the versions, or every error would be reported twice.
         empty: dict[str, Any] = {"schema": None, "subresources": None, "columns": [], "selectable": []}
         versions = [
             Version(
@@ -340,7 +340,7 @@ def _shown_schema_or_bool(value: object) -> Plain | None:
     if value is None:
         return None
     schema = shown_schema(cast("Plain", value)) if isinstance(value, dict) else None
-    # Go's decoder sets Allows beside a schema.
+    # Go's decoder sets Allows together with a schema.
     return {"Allows": schema is not None or value is True, "Schema": schema}
 
 

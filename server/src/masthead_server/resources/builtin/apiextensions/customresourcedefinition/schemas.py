@@ -243,12 +243,12 @@ _SET_IF_PRESENT: Final = frozenset({"additionalItems", "dependencies", "$ref"})
 def _set_errors(schema: Plain, path: str) -> Errors:
     """Check that the items of a set are compared as a whole."""
     # Without a type, or with a scalar one, an item is atomic by nature.
-    each = part(schema, "items")
+    item_schema = part(schema, "items")
     why = f"must be atomic as item of a list with {_LIST_TYPE}=set"
-    list_type = each.get(_LIST_TYPE)
-    if each.get("type") == "array" and list_type not in (None, "atomic"):
+    list_type = item_schema.get(_LIST_TYPE)
+    if item_schema.get("type") == "array" and list_type not in (None, "atomic"):
         return [invalid(f"{path}.items.{_LIST_TYPE}", list_type, why)]
-    if each.get("type") == "object" and each.get(_MAP_TYPE) != "atomic":
+    if item_schema.get("type") == "object" and item_schema.get(_MAP_TYPE) != "atomic":
         # kube-apiserver shows the type of the list here, too.
         return [invalid(f"{path}.items.{_MAP_TYPE}", list_type, why)]
     return []
@@ -266,12 +266,12 @@ def _map_errors(schema: Plain, path: str) -> Errors:
     if isinstance(listed, list):
         why = f"must only have a single schema if {_LIST_TYPE} is map"
         return [*errors, invalid(f"{path}.items", shown_items(cast("object", listed)), why)]
-    each = cast("Plain", listed)
-    # Merging by key needs objects; a further look at keys of other items would only repeat the error.
-    if text(each, "type") != "object":
+    item_schema = cast("Plain", listed)
+    # Merging by key needs objects; errors about the keys of other items would only repeat this one.
+    if text(item_schema, "type") != "object":
         why = f"must be object if parent array's {_LIST_TYPE} is map"
-        return [*errors, invalid(f"{path}.items.type", text(each, "type"), why)]
-    properties = part(each, "properties")
+        return [*errors, invalid(f"{path}.items.type", text(item_schema, "type"), why)]
+    properties = part(item_schema, "properties")
     seen: set[str] = set()
     for key in keys:
         if key not in properties:
@@ -289,10 +289,10 @@ def _map_errors(schema: Plain, path: str) -> Errors:
 
 def _key_errors(schema: Plain, path: str) -> Errors:
     """Check that the items of a set or map are never null, and always have their keys."""
-    list_type, each = schema.get(_LIST_TYPE), schema.get("items")
-    if list_type not in ("set", "map") or not isinstance(each, dict):
+    list_type, item_schema = schema.get(_LIST_TYPE), schema.get("items")
+    if list_type not in ("set", "map") or not isinstance(item_schema, dict):
         return []
-    item = cast("Plain", each)
+    item = cast("Plain", item_schema)
     errors: Errors = []
     if item.get("nullable"):
         errors.append(forbidden(f"{path}.items.nullable", f"cannot be nullable when {_LIST_TYPE} is {list_type}"))

@@ -261,7 +261,7 @@ def _spec_to_v2(scaler: Plain, annotations: Plain) -> Plain:
     made = {name: value for name, value in spec.items() if name != "targetCPUUtilizationPercentage"}
     wanted = spec.get("targetCPUUtilizationPercentage")
     # Metrics of the annotation come first and CPU last, so that a round trip through v1 may reorder them.
-    metrics = _read_annotation(annotations, _METRICS, lambda each: _metric_to_v2(each, _TARGETS)) or []
+    metrics = _read_annotation(annotations, _METRICS, lambda metric: _metric_to_v2(metric, _TARGETS)) or []
     # v1 without any metric means CPU at the default target, which v2 has to state.
     if wanted is not None or not metrics:
         metrics.append(
@@ -290,7 +290,7 @@ def _status_to_v2(scaler: Plain, annotations: Plain) -> Plain:
         made["currentReplicas"] = status["currentReplicas"]
     made["desiredReplicas"] = status.get("desiredReplicas") or 0
     percent = status.get("currentCPUUtilizationPercentage")
-    metrics = _read_annotation(annotations, _CURRENT, lambda each: _metric_to_v2(each, _CURRENTS))
+    metrics = _read_annotation(annotations, _CURRENT, lambda metric: _metric_to_v2(metric, _CURRENTS))
     # The annotation is complete, the old field only a summary of it.
     if metrics is None and percent is not None:
         metrics = [_cpu({"averageUtilization": percent}, "current")]

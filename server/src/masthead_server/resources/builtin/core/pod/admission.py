@@ -46,7 +46,7 @@ def _class_of(name: str, allocate: Allocator) -> Plain | None:
         )
     defaults = [class_ for class_ in classes if class_.get("globalDefault")]
     # Admission allows one default; should a race have created two, the lowest value wins.
-    return min(defaults, key=lambda each: each.get("value", 0), default=_ORDINARY)
+    return min(defaults, key=lambda class_: class_.get("value", 0), default=_ORDINARY)
 
 
 def _system_class(name: str) -> Plain | None:

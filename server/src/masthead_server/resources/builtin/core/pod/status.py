@@ -114,7 +114,7 @@ def _transition_errors(field: str, after: Plain, before: Plain, spec: Plain, con
 
 
 def _restarts(container: Plain, spec: Plain, code: int) -> bool:
-    # Rules apply only to a container that has a restart policy of its own.
+    # Rules apply only to a container with a restart policy.
     if container.get("restartPolicy") and any(
         rule.get("action") == "Restart" and _fits(part(rule, "exitCodes"), code)
         for rule in items(container, "restartPolicyRules")
