@@ -91,7 +91,7 @@ class Work:
         return shown if len(shown) <= room else f"{shown[: room - 3]}..."
 
     def warn(self, text: str) -> None:
-        """Print a warning about a problem that does not end the work: above the bar, or on the error output."""
+        """Show a warning about a problem that does not end the work: in the bar, or on the error output."""
         if self._progress is None:
             say(text)
         else:
