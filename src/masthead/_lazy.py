@@ -25,7 +25,11 @@ def exports(
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if home == package:
-            return importlib.import_module(f"{package}.{name}")
+            try:
+                return importlib.import_module(f"{package}.{name}")
+            except ModuleNotFoundError as error:
+                # Completion, help() and hasattr() expect this error of an attribute whose extra is not installed.
+                raise AttributeError(f"module {package!r} has no attribute {name!r}: {error}", name=name) from error
         # The value is not cached. Notebooks and pytester import some modules a second time in one process, and a cached
         # class of the first import would not be compatible with those of the second. A look-up costs a microsecond.
         return getattr(importlib.import_module(home), name)

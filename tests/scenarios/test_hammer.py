@@ -17,7 +17,7 @@ from tests.scenarios.hammer import Hammer, hammer
 from tests.scenarios.runner import open_files
 
 import masthead.server
-from masthead._cache.informer.dispatcher import ProcessorListener
+from masthead._cache.informer.processor_listener import ProcessorListener
 
 SECONDS: Final = float(os.environ.get("MASTHEAD_HAMMER_SECONDS", "15"))
 _TO_CONVERGE: Final = 120

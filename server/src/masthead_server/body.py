@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from masthead_server.limits import Budget
+from masthead_server.head_limits import Budget
 from masthead_server.wire.body_limits import BODY_SECONDS, MAX_BODIES_BYTES, MAX_BODY_BYTES
 from masthead_server.wire.failures import StatusFailure
 

@@ -13,7 +13,7 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.limits import HEAD_SECONDS
+from masthead_server.head_limits import HEAD_SECONDS
 
 if TYPE_CHECKING:
     import ssl

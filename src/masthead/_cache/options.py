@@ -11,7 +11,7 @@ from masthead._cache.callables import check_plain
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
-from masthead._sansio.buffer import LIMIT
+from masthead._sansio.handler_buffer import LIMIT
 from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@
 | `restarts` | restarts of workloads |
 | `base`, `write_base`, `resource_target`, `options`, `pagination` | requests, options, paginated lists |
 | `watch_event`, `watch`, `listwatch` | watches, and the primitive for list-watches of your own |
-| `watch_list_fallback` | lists from the initial events of a watch, or plain ones where the server has none |
+| `list_by_watch` | lists from the initial events of a watch, or plain ones where the server has none |
 | `rollouts`, `conditions`, `readiness`, `wait` | wait conditions, and waiting for them |
 | `documents`, `install_order`, `manifest_resources`, `manifest_calls` | manifests and their resources |
 | `apply_results`, `line_diffs`, `diffs`, `apply_sets` | outcomes of an apply, differences, apply sets |

@@ -2,7 +2,7 @@
 
 It is the primitive below every list-watch of the library. Each method sends one request: when to send the next one, and
 from which version, is decided by `masthead._sansio.listwatch`, and performed by `masthead._client.watch.WatchStream`,
-`masthead._client.watch_list_fallback.watch_list` and the reflector.
+`masthead._client.list_by_watch.watch_list` and the reflector.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast, overload
 from msgspec.structs import replace
 
 from masthead._client.base import BaseResource, LazyTarget
+from masthead._client.list_by_watch import watch_list
 from masthead._client.listwatch import ListWatch
 from masthead._client.options import read_query
 from masthead._client.pagination import ListParameters, ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import WatchStream
-from masthead._client.watch_list_fallback import watch_list
 from masthead._meta.object import Object, ObjectList
 from masthead._module import set_module
 

@@ -7,7 +7,7 @@
 | `client` | `RestClient`: the public verbs, and the reading of responses |
 | `prepared_call` | the request of a call, built once for all of its attempts |
 | `attempts` | sends one attempt: rate limit, credentials, request, failure |
-| `retries`, `deadline` | repeats attempts where that is safe, within the call's timeout |
+| `retry_loop`, `deadline` | repeats attempts where that is safe, within the call's timeout |
 | `authenticator`, `lifetime` | the client's credentials, and the waits that its close ends |
 | `rate_limiter` | the client-side rate limit |
 | `response`, `response_stream` | responses, read whole or streamed |

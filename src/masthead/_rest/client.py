@@ -23,7 +23,7 @@ from masthead._rest.proxied import ProxyResponse
 from masthead._rest.rate_limiter import RateLimiter
 from masthead._rest.response import Response, refuse_other_content, refuse_unreadable
 from masthead._rest.response_stream import ResponseStream
-from masthead._rest.retries import RetryRunner
+from masthead._rest.retry_loop import RetryRunner
 from masthead._rest.settings import RestSettings, default_user_agent
 from masthead._rest.warning_handler import WarningHandler
 from masthead._rest.write_observer import write_observer

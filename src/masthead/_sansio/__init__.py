@@ -12,7 +12,7 @@
 | `versions`, `listed_state` | compares resource versions, and a cache with a list |
 | `changes`, `deltafifo` | the queues of deltas, with one interface |
 | `store`, `store_indices`, `slices` | the indexed store of a cache; long work in slices |
-| `buffer` | the pending notifications of a handler |
+| `handler_buffer` | the pending notifications of a handler |
 | `resync` | the resync schedule of handlers |
 | `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
 | `own_writes`, `reruns` | which changes are a controller's own writes, and which of them run its reconcile again |

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from masthead._cache.informer.dispatcher import ProcessorListener
 from masthead._cache.informer.handlers import EventHandler
 from masthead._cache.informer.processor import SharedProcessor
+from masthead._cache.informer.processor_listener import ProcessorListener
 from masthead._cache.store.storage import ObjectStorage, Stored, storage_for
 from masthead._meta.metadata import ObjectMeta
 from masthead._sansio.changes import Delta, DeltaType, SyncAll

@@ -7,7 +7,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.limits import HEAD_LIMIT, HEAD_SECONDS
+from masthead_server.head_limits import HEAD_LIMIT, HEAD_SECONDS
 from masthead_server.web.byte_stream import ClientStream
 from masthead_server.web.flow_control import FlowControlledProtocol, abort_connection
 from masthead_server.web.head_meter import HeadMeter

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.limits import HEAD_LIMIT
+from masthead_server.head_limits import HEAD_LIMIT
 
 if TYPE_CHECKING:
-    from masthead_server.limits import Budget
+    from masthead_server.head_limits import Budget
 
 __all__ = ["HeadMeter"]
 

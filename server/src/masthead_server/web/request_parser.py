@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
-from masthead_server.limits import HEADER_COUNT_LIMIT
+from masthead_server.head_limits import HEADER_COUNT_LIMIT
 from masthead_server.web.request_head import BadRequestError, check_head
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
-from masthead_server.limits import HEADS_LIMIT, Budget
+from masthead_server.head_limits import HEADS_LIMIT, Budget
 from masthead_server.web.connection import HttpConnection
 from masthead_server.web.response import http_date
 

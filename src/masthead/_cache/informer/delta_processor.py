@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._meta.object import Object
-from masthead._sansio.buffer import Notification, NotificationType
 from masthead._sansio.changes import Delta, DeltaType
+from masthead._sansio.handler_buffer import Notification, NotificationType
 from masthead._sansio.slices import in_slices
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead._cache.informer.dispatcher import ProcessorListener, TaskDispatcher, ThreadDispatcher
 from masthead._cache.informer.handlers import is_async
+from masthead._cache.informer.processor_listener import ProcessorListener, TaskDispatcher, ThreadDispatcher
 from masthead._cache.informer.registration import Registration
 from masthead._meta.object import Object
 from masthead._sansio.resync import ResyncSchedule

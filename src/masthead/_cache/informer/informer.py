@@ -17,7 +17,7 @@ The contract, which the tests hold the whole package to:
  8. A watch-list comes first. If the server refuses it or does not answer it, the informer lists, and remembers that.
  9. A relist does not announce an object that did not change. Resyncs have their own schedule.
 10. `SharedInformer.wait_for` a version: read your own writes.
-11. Pending notifications of a handler are bounded in memory (`masthead._sansio.buffer`), and can be counted.
+11. Pending notifications of a handler are bounded in memory (`masthead._sansio.handler_buffer`), and can be counted.
 12. Stopping stops: no thread, task, socket or reference is left.
 
 The parts: `pipeline` (sources to store), `local_store`, `handler_registry`, `lifecycle`, `waits`, `snapshots`,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 from masthead._cache.informer.delta_processor import DeltaProcessor
 from masthead._cache.reflector.server_identity import Sample
 from masthead._meta.object import Object
-from masthead._sansio.buffer import Notification, NotificationType
 from masthead._sansio.changes import ReplacedAll, Reselected, SyncAll
+from masthead._sansio.handler_buffer import Notification, NotificationType
 from masthead._sansio.slices import in_slices
 from masthead._sansio.store import IndexedStore
 from masthead._sansio.versions import magnitude
@@ -24,8 +24,8 @@ from masthead._sansio.versions import magnitude
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-    from masthead._cache.informer.dispatcher import ProcessorListener
     from masthead._cache.informer.mutation_detector import MutationDetector
+    from masthead._cache.informer.processor_listener import ProcessorListener
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._sansio.changes import Bookmark, Change, Delta
     from masthead._sansio.sharding import ShardRanges

@@ -12,7 +12,7 @@ from masthead.errors import ClosedError, DeadlineError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from masthead._cache.informer.dispatcher import HandlerDispatcher
+    from masthead._cache.informer.processor_listener import HandlerDispatcher
 
 __all__ = ["Registration", "in_time"]
 

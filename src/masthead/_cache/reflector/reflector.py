@@ -23,7 +23,7 @@ from masthead._cache.reflector.shard_selection import ShardSelection
 from masthead._cache.reflector.sources import log_label
 from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.reflector.undecodable import UndecodableObjects
-from masthead._cache.reflector.watch_list import WatchListGuard, compare_with_list
+from masthead._cache.reflector.watch_list_fallback import WatchListGuard, compare_with_list
 from masthead._client.listwatch import ListWatch, ListWatchOptions, failure_of
 from masthead._meta.object import Object
 from masthead._module import set_module

@@ -313,5 +313,5 @@ def _zstandard() -> ModuleType:
     try:
         import zstandard
     except ImportError:
-        raise ConfigError("storage objects \"compact\" needs zstandard: pip install 'masthead-k8s[compact]'") from None
+        raise ConfigError("hold=\"compact\" needs zstandard: pip install 'masthead-k8s[compact]'") from None
     return zstandard

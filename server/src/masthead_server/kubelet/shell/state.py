@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from masthead_server.head_limits import Budget
 from masthead_server.kubelet.filesystem import normalize
-from masthead_server.limits import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

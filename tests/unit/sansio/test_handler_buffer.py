@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
+from masthead._sansio.handler_buffer import HandlerBuffer, Notification, NotificationType
 from masthead.errors import ArgumentError
 
 

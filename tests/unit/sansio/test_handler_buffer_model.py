@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
+from masthead._sansio.handler_buffer import HandlerBuffer, Notification, NotificationType
 
 KEYS = ["a", "b", "c", "d"]
 

@@ -3,7 +3,7 @@
 ::
 
     informer ──push──> HandlerBuffer ──take──> one task, or one thread, calls the handler
-                       (bounded: see `masthead._sansio.buffer`)
+                       (bounded: see `masthead._sansio.handler_buffer`)
 
 A slow handler delays no other, because a push never waits.
 """
@@ -23,7 +23,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._meta.object import Object
-from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
+from masthead._sansio.handler_buffer import HandlerBuffer, Notification, NotificationType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._cache.reflector.failure_reporter import describe_error
 from masthead._cache.reflector.ingest import key_in
+from masthead._client.list_by_watch import check_consistency
 from masthead._client.listwatch import ListWatchOptions
-from masthead._client.watch_list_fallback import check_consistency
 from masthead._meta.object import Object
 from masthead._sansio.listwatch_steps import INITIAL_EVENTS_TIMEOUT, Phase
 from masthead.errors import DeadlineError, MastheadError
