@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.real_server import RealServer, wait_until
+from tools.enumerations import with_enumerations
 from tools.headers import COMMAND
 
 from masthead._codegen import crds, generate, render, sources
@@ -111,9 +112,15 @@ def test_every_served_group_is_generated_as_committed(real_server: RealServer) -
     removed = {"/".join(module.split(".")[-2:]) + ".py" for module, _ in KINDS.values()}
     committed = {path.relative_to(API).as_posix() for path in API.glob("*/v*.py")} - removed
 
+    # Our own types have enumerated types with names, which the documents of a server do not carry.
+    spec = with_enumerations(
+        sources.from_server(
+            Config(server=real_server.url, token=real_server.token, ca_file=real_server.ca_file), groups=[]
+        )
+    )
     made = {
         str(path): text.replace(render.COMMAND, COMMAND, 1)
-        for path, text in from_server(real_server, "masthead.api").items()
+        for path, text in generate.files_for(spec, "masthead.api").items()
     }
 
     assert committed - set(made) <= MAY_BE_ABSENT
