@@ -32,8 +32,8 @@ _KEEP_ALIVE_SECONDS: Final = 3630.0
 """Time until an idle connection is closed: more than the hour after which load balancers forget one."""
 _LINGER_SECONDS: Final = 0.5
 """Time for which a refused connection stays open: a reset would discard the response."""
-_DISCARD_SECONDS: Final = 10.0
-"""Time for the rest of a body that no handler reads."""
+_UNDECIDED_SLICE: Final = 4096
+"""Bytes behind a refused switch of protocols that are parsed at once: the next request may ask for a switch again."""
 
 
 class HttpConnection(FlowControlledProtocol):
@@ -216,6 +216,18 @@ class HttpConnection(FlowControlledProtocol):
         if len(self._undecided) > HEAD_LIMIT:
             self.abort()
 
+    def _parse_undecided(self, held: bytearray) -> None:
+        """Parse bytes behind a request for another protocol: the client speaks HTTP after all."""
+        self._undecided = None
+        while held and self._undecided is None and not self._ignores_input:
+            self._parse(bytes(held[:_UNDECIDED_SLICE]))
+            # In place, which copies a slice only: a chain of such requests would copy all bytes behind each of them.
+            held[:_UNDECIDED_SLICE] = self._undecided or b""
+        if self._undecided is not None:
+            self._undecided = bytearray() if self._raw_body_left else held
+            if self._raw_body_left:
+                self._keep_undecided(bytes(held))
+
     def _refuse_head(self) -> None:
         """The client holds too much: have its only request refused, or end the connection."""
         request = self._queue[-1] if self._queue else None
@@ -263,6 +275,9 @@ class HttpConnection(FlowControlledProtocol):
                 await self._handle(request)
                 if not await self._can_go_on(request):
                     return
+                if self._queue:
+                    # Few handlers wait for anything, and a thousand requests in a row would keep all other clients out.
+                    await asyncio.sleep(0)
         finally:
             self._task = self._current = None
             if self.transport is not None:
@@ -297,16 +312,12 @@ class HttpConnection(FlowControlledProtocol):
         if not request.body.is_complete:
             # The next request begins behind the body.
             try:
-                async with asyncio.timeout(_DISCARD_SECONDS):
-                    await request.body.wait_complete()
-            except (TimeoutError, ConnectionError):
+                await request.body.wait_complete()
+            except ConnectionError:
                 self.close()
                 return False
         if self._undecided is not None and request.head.is_upgrade:
-            # The client speaks HTTP after all.
-            held, self._undecided = self._undecided, None
-            if held:
-                self._parse(bytes(held))
+            self._parse_undecided(self._undecided)
         return True
 
     def _send_refusal(self, refusal: BadRequestError) -> None:
@@ -329,7 +340,8 @@ class HttpConnection(FlowControlledProtocol):
         self._meter.release_all()
         if self._arriving is not None:
             self._arriving.body.fail(ConnectionResetError("the body is not read"))
-        transport.write_eof()
+        with suppress(OSError):  # the client has reset the connection, which asyncio has not noticed yet
+            transport.write_eof()
         self._linger_timer = self.loop.call_later(_LINGER_SECONDS, abort_connection, transport)
 
     def _start_head_timer(self) -> None:

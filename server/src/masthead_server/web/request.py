@@ -131,6 +131,7 @@ class Request:
             self._keep_alive = False
         data = self._encode(code, [*headers, *added], reason)
         self.response = ResponseStream(self.connection, framing, length)
+        self.body.discard_unread()
         self.connection.write(data)
         await self.connection.drain()
         return self.response
@@ -148,6 +149,9 @@ class Request:
         Raises:
             ConnectionError: If the client has disconnected.
         """
+        # What is left of a body must not pass for bytes of the new protocol.
+        if not self.body.is_complete:
+            await self.body.wait_complete()
         self.is_switched = True
         data = encode_head(101, [*headers, ("Connection", "Upgrade"), ("Date", self.connection.server.date())])
         self.connection.write(data)

@@ -14,6 +14,8 @@ __all__ = ["RequestBody"]
 
 _PAUSE_ABOVE: Final = 128 * 1024
 """Bytes that may wait for the handler before the client is held back."""
+_DISCARD_SECONDS: Final = 10.0
+"""Time for the rest of a body that no handler reads."""
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -32,6 +34,7 @@ class RequestBody:
     __slots__ = (
         "_connection",
         "_error",
+        "_has_reader",
         "_is_discarded",
         "_is_paused",
         "_pieces",
@@ -48,6 +51,7 @@ class RequestBody:
         self._pieces: list[bytes] = []
         self._size = 0
         self._error: Exception | None = None
+        self._has_reader = False
         self._is_discarded = False
         self._is_paused = False
         self._waiter: asyncio.Future[None] | None = None
@@ -58,6 +62,7 @@ class RequestBody:
         Raises:
             Exception: What `fail` was given.
         """
+        self._has_reader = True
         # A body that came with its head needs no permission.
         if self.expects_continue and not self.is_complete:
             self._connection.write(_CONTINUE)
@@ -78,14 +83,26 @@ class RequestBody:
         """Drop all that arrives until the body is complete.
 
         Raises:
+            ConnectionError: If that takes too long.
             Exception: What `fail` was given.
         """
         self._is_discarded = True
         self._drop()
-        while not self.is_complete:
-            if self._error is not None:
-                raise self._error
-            await self._wait()
+        try:
+            async with asyncio.timeout(_DISCARD_SECONDS):
+                while not self.is_complete:
+                    if self._error is not None:
+                        raise self._error
+                    await self._wait()
+        except TimeoutError:
+            raise ConnectionResetError("the body of the request takes too long") from None
+
+    def discard_unread(self) -> None:
+        """Drop all that arrives, unless a handler reads it."""
+        # A body that piles up pauses the client, and the end of a paused connection goes unnoticed.
+        if not self._has_reader:
+            self._is_discarded = True
+            self._drop()
 
     def feed(self, piece: bytes) -> None:
         """Take bytes that have arrived."""

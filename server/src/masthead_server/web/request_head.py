@@ -18,8 +18,8 @@ __all__ = ["BadRequestError", "RequestHead", "check_head", "split_target"]
 
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
 _SINGLE: Final = frozenset({
-    "content-length", "content-location", "content-range", "content-type", "etag", "host", "max-forwards",
-    "server", "transfer-encoding", "user-agent",
+    "authorization", "content-length", "content-location", "content-range", "content-type", "etag", "host",
+    "max-forwards", "server", "transfer-encoding", "user-agent",
 })  # fmt: skip
 """Headers that may occur once: two servers in a row could disagree about which one counts."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import socket
 import weakref
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -183,6 +184,46 @@ async def test_a_client_that_leaves_cancels_the_handler() -> None:
         assert server.connections == set()
 
 
+@in_virtual_time
+async def test_a_client_that_leaves_is_noticed_behind_a_large_body_that_nobody_reads() -> None:
+    ended = asyncio.Event()
+
+    async def follow(request: Request) -> None:
+        try:
+            await request.stream(200, [])
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with serving(follow) as (_, client):
+        client.send(ask("/", "Content-Length: 1000000"), b"x" * 1_000_000)
+        await client.reader.readuntil(b"\r\n\r\n")
+        client.writer.close()
+        await ended.wait()
+
+
+@in_virtual_time
+async def test_other_tasks_run_between_pipelined_requests() -> None:
+    turns = 0
+    at_requests: list[int] = []
+
+    async def handle(request: Request) -> None:
+        at_requests.append(turns)
+        await request.send(Response(200))
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while len(at_requests) < 3:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with serving(handle) as (_, client):
+        upgrade = ask("/", "Connection: Upgrade", "Upgrade: x")
+        client.send(upgrade, upgrade, upgrade)
+        await count_turns()
+        assert len(set(at_requests)) == 3
+
+
 async def test_a_closed_connection_needs_no_garbage_collector() -> None:
     seen: list[weakref.ref[HttpConnection]] = []
 
@@ -250,6 +291,22 @@ async def test_a_malformed_request_is_refused_behind_the_responses_before_it() -
         assert refusal.count(b"HTTP/1.1") == 1
 
 
+async def test_a_refused_client_may_have_gone_away() -> None:
+    problems: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+    async with serving(echo) as (server, client):
+        client.send("/")
+        await client.response()
+        # Both at once, so that the server reads the request before it learns of the end.
+        with socket.create_connection(client.writer.get_extra_info("peername")) as leaving:
+            leaving.sendall(b"malformed\r\n\r\n")
+        for _ in range(20):  # turns of the loop until the request is refused
+            await asyncio.sleep(0)
+        assert len(server.connections) == 1
+    gc.collect()
+    assert problems == []
+
+
 @in_virtual_time
 async def test_a_malformed_body_fails_its_reader_and_ends_the_connection() -> None:
     failures: list[Exception] = []
@@ -295,6 +352,42 @@ async def test_bytes_that_come_with_an_upgrade_belong_to_the_new_protocol() -> N
         assert (code, headers["upgrade"], headers["connection"]) == (101, "shout", "Upgrade")
         client.send(b"llo.")
         assert await client.rest() == b"HELLO."
+
+
+@in_virtual_time
+async def test_a_body_does_not_pass_for_bytes_of_the_new_protocol() -> None:
+    async def handle(request: Request) -> None:
+        stream = await request.switch([("Upgrade", "shout")])
+        await stream.send(bytes(await stream.receive()).upper())
+
+    async with serving(handle) as (_, client):
+        client.send(ask("/", "Connection: Upgrade", "Upgrade: shout", "Content-Length: 300000"), b"x" * 200_000)
+        await asyncio.sleep(1)
+        client.send(b"x" * 100_000 + b"hello")
+        assert (await client.response())[0] == 101
+        assert await client.rest() == b"HELLO"
+
+
+@in_virtual_time
+async def test_a_switch_of_protocols_does_not_wait_for_a_body_that_never_ends() -> None:
+    async def handle(request: Request) -> None:
+        await request.switch([("Upgrade", "x")])
+
+    async with serving(handle) as (_, client):
+        client.send(ask("/", "Connection: Upgrade", "Upgrade: x", "Content-Length: 3"), b"xy")
+        assert await client.rest() == b""
+        assert now() <= 11
+
+
+@in_virtual_time
+async def test_upgrades_that_are_not_granted_are_parsed_one_after_the_other_whatever_their_sizes() -> None:
+    sizes = [0, 3_900, 4_096, 10_000, 70_000, 1] * 3
+    async with serving(echo) as (_, client):
+        for size in sizes:
+            head = ask(f"/{size}", "Connection: Upgrade", "Upgrade: x", f"X: {'y' * size}", f"Content-Length: {size}")
+            client.send(head, b"z" * size)
+        for size in sizes:
+            assert (await client.response())[2] == f"/{size}".encode() + b"z" * size
 
 
 @in_virtual_time

@@ -100,6 +100,7 @@ def test_requests_are_the_same_however_they_are_cut(requests: list[bytes], data:
         (request("Host: other"), 400),
         (request(host=""), 400),
         (request("Content-Type: a", "Content-Type: b"), 400),
+        (request("Authorization: Bearer a", "Authorization: Bearer b"), 400),
         (HELLO.replace(b"\r\n", b"\n"), 400),
         (request(line="GET / HTTP/2.0"), 505),
         (request(line="GET / HTTP/1.2"), 400),
