@@ -146,8 +146,7 @@ class HttpConnection(FlowControlledProtocol):
     def switch_protocol(self) -> ClientStream:
         """Hand all further bytes to a stream, those included that came with the request."""
         self._stream = ClientStream(self)
-        held, self._undecided = self._undecided, None
-        if held:
+        if held := self._take_undecided():
             self._stream.feed(bytes(held))
         return self._stream
 
@@ -216,17 +215,23 @@ class HttpConnection(FlowControlledProtocol):
         if len(self._undecided) > HEAD_LIMIT:
             self.abort()
 
-    def _parse_undecided(self, held: bytearray) -> None:
+    def _parse_undecided(self) -> None:
         """Parse bytes behind a request for another protocol: the client speaks HTTP after all."""
-        self._undecided = None
-        while held and self._undecided is None and not self._ignores_input:
+        held = self._take_undecided()
+        while held and not self._ignores_input:
             self._parse(bytes(held[:_UNDECIDED_SLICE]))
+            behind = self._take_undecided()
             # In place, which copies a slice only: a chain of such requests would copy all bytes behind each of them.
-            held[:_UNDECIDED_SLICE] = self._undecided or b""
-        if self._undecided is not None:
-            self._undecided = bytearray() if self._raw_body_left else held
-            if self._raw_body_left:
-                self._keep_undecided(bytes(held))
+            held[:_UNDECIDED_SLICE] = behind or b""
+            if behind is not None:
+                self._undecided = bytearray() if self._raw_body_left else held
+                if self._raw_body_left:
+                    self._keep_undecided(bytes(held))
+                return
+
+    def _take_undecided(self) -> bytearray | None:
+        held, self._undecided = self._undecided, None
+        return held
 
     def _refuse_head(self) -> None:
         """The client holds too much: have its only request refused, or end the connection."""
@@ -316,8 +321,8 @@ class HttpConnection(FlowControlledProtocol):
             except ConnectionError:
                 self.close()
                 return False
-        if self._undecided is not None and request.head.is_upgrade:
-            self._parse_undecided(self._undecided)
+        if request.head.is_upgrade:
+            self._parse_undecided()
         return True
 
     def _send_refusal(self, refusal: BadRequestError) -> None:

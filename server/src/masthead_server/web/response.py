@@ -51,7 +51,10 @@ class Response:
     @classmethod
     def of_text(cls, code: int, text: str, headers: Sequence[tuple[str, str]] = (), *, close: bool = False) -> Response:
         """Make a response of plain text."""
-        return cls(code, text.encode(), [("Content-Type", "text/plain; charset=utf-8"), *headers], close)
+        # Lone surrogates are bytes of a header that is no UTF-8.
+        return cls(
+            code, text.encode("utf-8", "replace"), [("Content-Type", "text/plain; charset=utf-8"), *headers], close
+        )
 
 
 def has_no_body(method: str, code: int) -> bool:

@@ -56,7 +56,8 @@ class StatusFailure(Exception):  # noqa: N818 - it is a response, a Status
             "apiVersion": "v1",
             "metadata": self.metadata or {},
             "status": "Failure",
-            "message": self.message,
+            # A header in it may be no UTF-8, and holds lone surrogates then, which JSON cannot.
+            "message": self.message.encode("utf-8", "replace").decode(),
         }
         if self.reason:
             body["reason"] = self.reason

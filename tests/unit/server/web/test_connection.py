@@ -308,6 +308,17 @@ async def test_a_refused_client_may_have_gone_away() -> None:
 
 
 @in_virtual_time
+async def test_a_response_may_quote_a_header_that_is_no_utf_8() -> None:
+    async def quote(request: Request) -> None:
+        await request.send(Response.of_text(400, f"unknown {request.headers.get('Upgrade')}"))
+
+    async with serving(quote) as (_, client):
+        client.send(b"GET / HTTP/1.1\r\nHost: h\r\nUpgrade: a\xff\r\n\r\n")
+        code, _, body = await client.response()
+        assert (code, body) == (400, b"unknown a?")
+
+
+@in_virtual_time
 async def test_a_malformed_body_fails_its_reader_and_ends_the_connection() -> None:
     failures: list[Exception] = []
 
