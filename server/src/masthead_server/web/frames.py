@@ -27,6 +27,8 @@ _TOO_BIG: Final = 1009
 _SENT_CODES: Final = frozenset({1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014})
 _FRAMES_PER_MESSAGE: Final = 100_000
 """Frames of one message; empty ones would add up to no limit of bytes."""
+_FRAMES_AT_ONCE: Final = 1_000
+"""Frames that one call parses: one read of a socket may hold 40,000, which take 80 ms."""
 
 
 class Opcode(IntEnum):
@@ -79,10 +81,12 @@ class FrameParser:
 
     Attributes:
         error: How the client has broken the protocol; None if it has not. Nothing is parsed after that.
+        has_more: Whether `feed` has left frames for the next call, which may bring no bytes.
     """
 
     def __init__(self, max_size: int) -> None:
         self.error: FrameError | None = None
+        self.has_more = False
         self._max_size = max_size
         self._unmask = _load_unmask()
         self._received = bytearray()
@@ -92,8 +96,9 @@ class FrameParser:
         self._size = 0
 
     def feed(self, data: bytes | memoryview) -> list[Message]:
-        """Return the messages and control frames that these bytes complete, up to an `error`."""
+        """Return the messages and control frames that these bytes complete, up to an `error` or a number of frames."""
         messages: list[Message] = []
+        self.has_more = False
         if self.error is not None:
             return messages
         try:
@@ -114,7 +119,7 @@ class FrameParser:
     def _parse(self, received: memoryview, messages: list[Message]) -> int:
         """Add the messages that are complete; returns where the rest begins."""
         at = 0
-        while True:
+        for _ in range(_FRAMES_AT_ONCE):
             if self._head is None:
                 self._head, at = self._parse_head(received, at)
                 if self._head is None:
@@ -128,6 +133,8 @@ class FrameParser:
             message = self._take(head, payload)
             if message is not None:
                 messages.append(message)
+        self.has_more = True
+        return at
 
     def _parse_head(self, received: memoryview, at: int) -> tuple[_Head | None, int]:
         """Return the head at this place, and where the payload begins; None while it is incomplete."""

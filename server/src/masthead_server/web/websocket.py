@@ -103,6 +103,9 @@ class WebSocket:
                 await self._answer(message)
             elif self._parser.error is not None:
                 await self._fail(self._parser.error)
+            elif self._parser.has_more:
+                await asyncio.sleep(0)  # other clients have their turn between the frames of a flood
+                self._messages += self._parser.feed(b"")
             elif data := await self._stream.receive():
                 self._messages += self._parser.feed(data)
             else:

@@ -26,6 +26,8 @@ def parse(data: bytes, cuts: list[int] | None = None) -> tuple[list[Message], in
     """Return the messages, and the close code of an error; 0 without one."""
     parser = FrameParser(LIMIT)
     messages = [message for piece in split(data, cuts or []) for message in parser.feed(piece)]
+    while parser.has_more:
+        messages += parser.feed(b"")
     return messages, parser.error.code if parser.error is not None else 0
 
 
@@ -127,3 +129,12 @@ def test_a_long_reason_is_cut_between_characters() -> None:
 @pytest.mark.parametrize(("size", "head"), [(125, 2), (126, 4), (65535, 4), (65536, 10)])
 def test_lengths_that_are_sent_have_their_shortest_form(size: int, head: int) -> None:
     assert len(encode_frame(2, bytes(size))) == head + size
+
+
+def test_a_flood_of_frames_is_parsed_in_steps() -> None:
+    parser = FrameParser(1000)
+    pongs = b"\x8a\x80\0\0\0\0" * 2_500
+    counts = [len(parser.feed(pongs))]
+    while parser.has_more:
+        counts.append(len(parser.feed(b"")))
+    assert (sum(counts), max(counts), parser.error) == (2_500, 1_000, None)
