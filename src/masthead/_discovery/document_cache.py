@@ -1,4 +1,4 @@
-"""A cache of discovery documents that revalidates them by ETag."""
+"""A cache of discovery documents that revalidates them by ETag. `DiscoveryClient.invalidate` discards its results."""
 
 from __future__ import annotations
 
