@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.quoting import quoted
+from masthead_server.admission.chain import AdmissionChain
+from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.clock import stamp
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
 from masthead_server.resources.allocator import Allocations, Allocator
@@ -18,6 +20,7 @@ from masthead_server.wire.failures import StatusFailure, details_of, not_found, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from masthead_server.authorization.authorizer import Authorizer
     from masthead_server.clock import Clock
     from masthead_server.resources.catalog import Catalog
     from masthead_server.resources.resource import ServedResource
@@ -63,6 +66,10 @@ class ClusterState:
         self.authority = authority
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
+        self.admission: AdmissionChain = AdmissionChain()
+        """The admission plugins of every write."""
+        self.authorizer: Authorizer = AlwaysAllow()
+        """What decides who may do what."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self.allocations: Allocations = Allocations()

@@ -1,0 +1,5 @@
+"""Admission: what may change or refuse a write, a deletion or a connection after its client is authorized.
+
+From the bottom up: `attributes` (what a request is about), `plugin` (what a plugin is), `chain` (all enabled plugins,
+in kube-apiserver's order), `plugins/` (one module per built-in plugin), `registry` (their names, order and defaults).
+"""
