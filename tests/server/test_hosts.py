@@ -10,7 +10,7 @@ import pytest
 from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
-from masthead_server.access import token_path
+from masthead_server.authentication.authenticator import token_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

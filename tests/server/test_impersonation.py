@@ -49,11 +49,22 @@ def test_a_user_with_groups_uid_and_extra(caller: Caller) -> None:
             "system:serviceaccount:default:x",
             ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"],
         ),
-        ("system:anonymous", ["system:unauthenticated"]),
+        ("system:node:n1", ["system:nodes", "system:authenticated"]),
     ],
 )
 def test_the_groups_that_a_name_implies(caller: Caller, name: str, groups: list[str]) -> None:
     assert user_of(caller, {"Impersonate-User": name})["groups"] == groups
+
+
+def test_the_anonymous_user_may_do_nothing_when_impersonated(caller: Caller) -> None:
+    response = caller.call("POST", REVIEWS, {}, headers={"Impersonate-User": "system:anonymous"})
+
+    assert response.failure == (
+        403,
+        "Forbidden",
+        'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource '
+        '"selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope',
+    )
 
 
 def test_groups_without_a_user_are_refused(caller: Caller) -> None:

@@ -9,6 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead_server import stream
+from masthead_server.authentication.impersonation import Impersonation, read_wanted_user
+from masthead_server.authorization.always_allow import PUBLIC_PATHS
+from masthead_server.authorization.requests import authorize_request
 from masthead_server.body import BodyLimiter
 from masthead_server.fault_responses import FaultContext, to_response
 from masthead_server.faults import Effect
@@ -30,19 +33,22 @@ from masthead_server.wire.request import (
     status_response,
 )
 from masthead_server.wire.request_info import RequestInfo, read_request_info
-from masthead_server.wire.user_info import impersonated_user
+from masthead_server.wire.user_info import is_unauthenticated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
-    from masthead_server.access import AccessControl
+    from masthead_server.authentication.authenticator import RequestAuthenticator
+    from masthead_server.authorization.authorizer import Authorizer
     from masthead_server.clock import Clock
     from masthead_server.faults import Faults
+    from masthead_server.hosts import AllowedHosts
     from masthead_server.inert_kinds import InertKinds
     from masthead_server.kubelet.connect import Connecter, ConnectHandler
     from masthead_server.request_metrics import RequestMetrics
     from masthead_server.verbs.rest import Rest
     from masthead_server.web.request import Request
+    from masthead_server.wire.user_info import UserInfo
 
 __all__ = ["HttpHandler"]
 
@@ -56,7 +62,9 @@ class HttpHandler:
     Args:
         rest: Dispatches requests to the verbs.
         faults: The faults to inject.
-        access: Authenticates requests.
+        authenticator: Authenticates requests.
+        authorizer: Returns what decides who may send which request.
+        hosts: The host names that browsers may use.
         clock: Times bodies out.
         revision: Returns the newest revision.
         on_idle: Called when a request has been handled.
@@ -70,7 +78,9 @@ class HttpHandler:
         rest: Rest,
         faults: Faults,
         *,
-        access: AccessControl,
+        authenticator: RequestAuthenticator,
+        authorizer: Callable[[], Authorizer],
+        hosts: AllowedHosts,
         clock: Clock,
         revision: Callable[[], int],
         on_idle: Callable[[], object],
@@ -90,7 +100,10 @@ class HttpHandler:
         self._inert_kinds = inert_kinds
         self._rest = rest
         self._faults = faults
-        self._access = access
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._impersonation = Impersonation(authorizer)
+        self._hosts = hosts
         self._clock = clock
         self._bodies = BodyLimiter(clock)
         self._revision = revision
@@ -103,11 +116,9 @@ class HttpHandler:
         Raises:
             ConnectionError: If the client went away.
         """
-        # Before everything else, since the path is logged and recorded.
-        path = self._access.path_without_token(incoming.path)
-        had_token = path is not None
-        # Nothing behind this line sees the token, or a near miss: no log, no record, no error message.
-        incoming.path = self._access.redact(incoming.path) if path is None else path
+        # Before everything else, since the path is logged and recorded: nothing behind this line sees the token, or a
+        # near miss.
+        incoming.path, path_user = self._authenticator.split_path(incoming.path)
         line = RequestLogLine(incoming)
         if incoming.is_too_large:
             await _send_like_go(incoming, 431, TOO_LARGE, line)
@@ -122,15 +133,14 @@ class HttpHandler:
         recorded = RecordedRequest(request.method, request.path, incoming.query, info, _without_token(request), b"")
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.
-            may_send = self._access.check(request, info, headers.get_all, had_token=had_token)
-            request = replace(request, user=impersonated_user(headers, headers.get_all))
+            request = replace(request, user=self._admit(incoming, request, info, path_user))
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
             await _refuse_unread(incoming, failure, line)
             return
         # What connects a client to a pod reads the body itself, as it comes.
-        if not may_send or not incoming.head.has_body or self._connecter_of(info) is not None:
+        if not _may_send_body(request) or not incoming.head.has_body or self._connecter_of(info) is not None:
             await self._handle_whole(incoming, request, recorded, line)
             return
         with self._bodies.reader(incoming) as body:
@@ -141,6 +151,31 @@ class HttpHandler:
                 return
             whole = replace(request, body=recorded.body)
             await self._handle_whole(incoming, whole, recorded, line)
+
+    def _admit(self, incoming: Request, request: ApiRequest, info: RequestInfo, path_user: UserInfo | None) -> UserInfo:
+        """Authenticate and authorize a request; return the user that it acts as.
+
+        Args:
+            incoming: The request as it arrives.
+            request: The request without its body.
+            info: What it is about.
+            path_user: The user of the token in its path, which no web page knows.
+
+        Raises:
+            StatusFailure: If the request is refused.
+        """
+        headers = incoming.headers
+        user, may_be_browser = path_user, False
+        if user is None:
+            user, may_be_browser = self._authenticator.authenticate(request)
+        wanted = read_wanted_user(headers, headers.get_all)
+        if wanted is not None:
+            user = self._impersonation.act_as(wanted, user, request, info)
+        authorize_request(self._authorizer(), user, request, info)
+        # Any web page can send requests without a token, and a browser may have remembered the token as a password.
+        if may_be_browser and not _is_public(request):
+            self._hosts.check(headers.get_all("Host"), headers.get_all("Origin"))
+        return user
 
     async def _handle_whole(
         self,
@@ -317,6 +352,15 @@ async def _refuse_unread(incoming: Request, failure: StatusFailure, line: Reques
     line.write(failure.code)
     outcome = status_response(failure)
     await incoming.send(Response(outcome.code, outcome.body, _headers_of(outcome), close=not incoming.body.is_complete))
+
+
+def _is_public(request: ApiRequest) -> bool:
+    return request.path.rstrip("/") in PUBLIC_PATHS
+
+
+def _may_send_body(request: ApiRequest) -> bool:
+    """Whether the body of a request is read: public paths are open to everyone, but without one."""
+    return not (is_unauthenticated(request.user) and _is_public(request))
 
 
 def _without_token(request: ApiRequest) -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
-from masthead_server.access import AccessControl, token_path
+from masthead_server.authentication.authenticator import RequestAuthenticator, token_path
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
 from masthead_server.controllers.event_expiry import EventExpiryController
@@ -161,7 +161,9 @@ class Server:
         self._handler = HttpHandler(
             Rest(self._cluster, self.faults, limits, self._progress.set, gates),
             self.faults,
-            access=AccessControl(self.token, settings.hosts()),
+            authenticator=RequestAuthenticator(self.token),
+            authorizer=lambda: self._cluster.authorizer,
+            hosts=settings.hosts(),
             clock=settings.clock,
             revision=lambda: self._storage.revision,
             on_idle=self._progress.set,

@@ -1,1 +1,4 @@
-"""Authorization: what a user may do. From the bottom up: `authorizer` (what decides), `always_allow`."""
+"""Authorization: what a user may do.
+
+From the bottom up: `authorizer` (what decides), `always_allow`, `requests` (the attributes and refusals of requests).
+"""
