@@ -11,6 +11,7 @@ from masthead._meta.quoting import quoted
 from masthead_server.admission.chain import AdmissionChain
 from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.clock import stamp
+from masthead_server.eager import BackgroundTasks
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
 from masthead_server.resources.allocator import Allocations, Allocator
 from masthead_server.resources.catalog import unknown_resource
@@ -47,6 +48,7 @@ class ClusterState:
         seed: Makes generated names and uids reproducible; None for random ones.
         token: The bearer token of clients; None if none is needed.
         authority: The certificate of the authority that signed the server's, in PEM; empty without TLS.
+        on_idle: Called when the last write in the background has ended.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class ClusterState:
         seed: int | None = None,
         token: str | None = None,
         authority: str = "",
+        on_idle: Callable[[], object] = lambda: None,
     ) -> None:
         self.storage = storage
         self.catalog = catalog
@@ -70,6 +73,8 @@ class ClusterState:
         """The admission plugins of every write."""
         self.authorizer: Authorizer = AlwaysAllow()
         """What decides who may do what."""
+        self.background: BackgroundTasks = BackgroundTasks(on_idle)
+        """Writes that nobody waits for."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
         self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
         self.allocations: Allocations = Allocations()

@@ -250,6 +250,7 @@ class HttpHandler:
             return self._show_metrics()
         connecter = self._connecter_of(info)
         if connecter is not None and self._rest.is_served(info):
+            await self._rest.admit_connect(request, info)
             return connecter.connect(request, info)
         return await self._rest.respond(request, info)
 

@@ -14,10 +14,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
+from masthead_server.admission.registry import make_chain
 from masthead_server.authentication.authenticator import RequestAuthenticator, token_path
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
@@ -55,7 +56,7 @@ from masthead_server.wire.options import CollectionOptions, FeatureGates
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Coroutine
 
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
@@ -143,14 +144,16 @@ class Server:
             seed=settings.seed,
             token=self.token,
             authority=self._certificates.authority if self._certificates else "",
+            on_idle=self._progress.set,
         )
+        self._cluster.admission = make_chain(self._cluster, enabled=True)
         self._definitions = DefinitionInstaller(self._cluster)
         inert_kinds = InertKinds(runs_workloads=settings.workloads)
         self._cluster.on_write.append(inert_kinds.observe)
         self._runtime = PodRuntime(self._cluster)
         self._cluster.on_write.append(self._runtime.observe)
         self._lifecycle = PodLifecycle(self._runtime)
-        self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call)
+        self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call, self._perform)
         self._controllers = self._make_controllers(settings)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
@@ -201,7 +204,7 @@ class Server:
         ip, port = _address_of(sockets[0])
         host = _WILDCARDS.get(settings.host, settings.host)
         # Before the first request, which finds all that every cluster has.
-        self._add_first_objects(_WILDCARDS.get(ip, ip), port)
+        await self._add_first_objects(_WILDCARDS.get(ip, ip), port)
         # One listener per address: "localhost" is often two.
         for listening in sockets:
             listener = ServerListener(
@@ -216,10 +219,10 @@ class Server:
         self.url = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
         self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
-    def _add_first_objects(self, ip: str, port: int) -> None:
+    async def _add_first_objects(self, ip: str, port: int) -> None:
         self._cluster.add_first_namespaces()
         if self._settings.kubelet:
-            self._lifecycle.register_node()
+            await self._lifecycle.register_node()
         if self._settings.bootstrap:
             from masthead_server.controllers.bootstrap import BootstrapController
 
@@ -248,6 +251,7 @@ class Server:
         if self._compaction_timer is not None:
             self._compaction_timer.cancel()
         self._controllers.stop()
+        self._cluster.background.close()
         for watch in tuple(self._handler.watchers):
             watch.end()
         for connection in tuple(self._handler.connections):
@@ -489,6 +493,8 @@ class Server:
         found = [f"{request.info} has no response yet" for request in self._handler.in_flight]
         if not self._controllers.is_idle:
             found.append("the controllers have objects to reconcile")
+        if not self._cluster.background.is_idle:
+            found.append("writes of the kubelet wait for admission")
         unread = [info for watch, info in self._handler.watchers.items() if not watch.is_caught_up]
         return found + [f"the client of {info} does not read what it is sent" for info in unread]
 
@@ -523,6 +529,21 @@ class Server:
     def _read(self, act: Callable[[], ResultT]) -> ResultT:
         """Call in the event loop's thread; once the server has stopped, in this thread."""
         return act() if self._has_stopped else self._call(act)
+
+    def _perform(self, write: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a write in the event loop, and wait for its end.
+
+        In the loop's own thread nothing can wait: a write that needs an admission webhook ends in the background.
+        """
+        self._check_running()
+        if self._is_own_thread():
+            self._cluster.background.run(write())
+            return
+        performing = asyncio.run_coroutine_threadsafe(write(), self._loop)
+        try:
+            performing.result()
+        except concurrent.futures.CancelledError:
+            raise ClosedError("the server stopped before this was done") from None
 
     def _call(self, act: Callable[[], ResultT]) -> ResultT:
         """Call in the event loop's thread, whatever the thread of the caller."""

@@ -34,19 +34,18 @@ class AdmissionChain:
     def __init__(self, plugins: Sequence[AdmissionPlugin] = ()) -> None:
         self._plugins = tuple(plugins)
         self._phases: dict[Key, _Phases] = {}
+        self.checks_namespaces = "NamespaceLifecycle" in self.names
+        """Whether new objects need a namespace that exists and is not terminating."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the enabled plugins, in their order."""
         return tuple(plugin.name for plugin in self._plugins)
 
-    def mutates(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
-        """Tell whether any plugin may change such a request, or refuse it before validation."""
-        return _any_active(self._find(operation, served, subresource).mutating)
-
-    def validates(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
-        """Tell whether any plugin may refuse such a request after validation."""
-        return _any_active(self._find(operation, served, subresource).validating)
+    def decides(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
+        """Tell whether any plugin may change or refuse such a request."""
+        phases = self._find(operation, served, subresource)
+        return _any_active(phases.mutating) or _any_active(phases.validating)
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         """Run mutating admission.

@@ -41,7 +41,7 @@ class ClusterRoleAggregationController:
         # Any role may have gained or lost the labels of a selector.
         return tuple(self._aggregated)
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Set the rules of an aggregated role.
 
         Raises:
@@ -54,7 +54,7 @@ class ClusterRoleAggregationController:
         # An unconditional write would trigger itself for ever.
         if rules != (role.get("rules") or []):
             now = self._client.cluster.now()
-            self._client.update(ref, lambda found: _set_rules(found, rules, now), is_tracked=False)
+            await self._client.update(ref, lambda found: _set_rules(found, rules, now), is_tracked=False)
 
     def _rules_for(self, aggregation: Plain, own: ObjectRef) -> list[Plain]:
         rules: list[Plain] = []

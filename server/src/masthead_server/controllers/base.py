@@ -38,8 +38,8 @@ class ServerController(Protocol):
         """Take note of a write; returns the objects to reconcile because of it."""
         ...
 
-    def reconcile(self, ref: ObjectRef) -> float | None:
-        """Do what an object needs next.
+    async def reconcile(self, ref: ObjectRef) -> float | None:
+        """Do what an object needs next. Only a write that an admission webhook decides about has to wait.
 
         Returns:
             The seconds after which to reconcile the object again; None for not before the next write.

@@ -69,7 +69,7 @@ class BootstrapController:
         """Reconcile deleted objects."""
         return (write.ref,) if write.record.is_deleted and write.ref in self._restored else ()
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Store an object again.
 
         Raises:

@@ -69,7 +69,7 @@ class DefinitionReconciler:
             del self._terminating[table]
             self._undeleted.pop(table, None)
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Set the next condition of a definition, or delete the next of its objects.
 
         Raises:
@@ -79,11 +79,11 @@ class DefinitionReconciler:
         if definition is None:
             return
         if is_being_deleted(definition) and conditions.CLEANUP_FINALIZER in _finalizers(definition):
-            self._clean_up(ref, definition)
+            await self._clean_up(ref, definition)
             return
         status = self._next_status(definition)
         if status is not None:
-            self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+            await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
 
     def _next_status(self, definition: Plain) -> Plain | None:
         """What the status of a definition becomes; None if it stays."""
@@ -96,7 +96,7 @@ class DefinitionReconciler:
             or conditions.approval_status(definition, now)
         )
 
-    def _clean_up(self, ref: ObjectRef, definition: Plain) -> None:
+    async def _clean_up(self, ref: ObjectRef, definition: Plain) -> None:
         """Delete the objects of a definition; when none is left, remove its finalizer.
 
         Raises:
@@ -107,8 +107,8 @@ class DefinitionReconciler:
         if is_established:
             table = _table_of(definition)
             if table not in self._undeleted:
-                self._begin_clean_up(ref, table)
-            self._delete_objects(table)
+                await self._begin_clean_up(ref, table)
+            await self._delete_objects(table)
             # Each removal reconciles the definition again; an object stays until its finalizers are removed.
             if self._client.cluster.storage.table(table).count:
                 return
@@ -120,9 +120,9 @@ class DefinitionReconciler:
             left = [finalizer for finalizer in _finalizers(found) if finalizer != conditions.CLEANUP_FINALIZER]
             set_or_drop(metadata(found), "finalizers", left)
 
-        self._client.update(ref, finish, subresource="status")
+        await self._client.update(ref, finish, subresource="status")
 
-    def _begin_clean_up(self, ref: ObjectRef, table: str) -> None:
+    async def _begin_clean_up(self, ref: ObjectRef, table: str) -> None:
         """Take stock of the objects to delete: from now on none can be created.
 
         Raises:
@@ -136,9 +136,9 @@ class DefinitionReconciler:
             progress = conditions.DELETION_IN_PROGRESS
             found["status"] = conditions.with_condition(part(found, "status"), progress, cluster.now())
 
-        self._client.update(ref, begin, subresource="status")
+        await self._client.update(ref, begin, subresource="status")
 
-    def _delete_objects(self, table: str) -> None:
+    async def _delete_objects(self, table: str) -> None:
         """Delete the next objects of a table.
 
         Raises:
@@ -149,7 +149,7 @@ class DefinitionReconciler:
             each = undeleted[-1]
             found = self._client.load(each)
             if found is not None:
-                self._client.delete(each, uid_of(found))
+                await self._client.delete(each, uid_of(found))
             # Only now: what could not be stored is tried again.
             undeleted.pop()
 

@@ -38,11 +38,11 @@ class DefinitionController:
             self._reconciler = DefinitionReconciler(self._client)
         return self._reconciler.observe(write)
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Set the next condition of a definition, or delete the next of its objects.
 
         Raises:
             JournalError: A change could not be stored.
         """
         if self._reconciler is not None:
-            self._reconciler.reconcile(ref)
+            await self._reconciler.reconcile(ref)

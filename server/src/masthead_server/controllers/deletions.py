@@ -35,7 +35,7 @@ class DeletionController:
         is_due = not write.record.is_deleted and is_marked(write.record) and write.ref.table != _NAMESPACES
         return (write.ref,) if is_due else ()
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Remove an object that only its mark is left of.
 
         Raises:
@@ -43,7 +43,7 @@ class DeletionController:
         """
         found = self._client.load(ref)
         if found is not None and is_being_deleted(found) and _nothing_holds(found):
-            self._client.update(ref, _keep_object)  # any write lets it go
+            await self._client.update(ref, _keep_object)  # any write lets it go
 
 
 def _nothing_holds(found: Plain) -> bool:

@@ -52,7 +52,7 @@ class EventExpiryController:
         self._expiries[write.ref] = self._client.cluster.clock.now() + self._ttl
         return (_OLDEST,) if is_first else ()
 
-    def reconcile(self, ref: ObjectRef) -> float | None:
+    async def reconcile(self, ref: ObjectRef) -> float | None:
         """Remove the Events that have expired; returns the seconds until the next one does.
 
         Raises:

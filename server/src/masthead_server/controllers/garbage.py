@@ -58,7 +58,7 @@ class GarbageCollector:
             return [*due, ref]
         return due
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Collect an object, or do what its foreground or orphaning deletion needs next.
 
         Raises:
@@ -69,13 +69,13 @@ class GarbageCollector:
             return
         # Finalizers count only in deletion: FOREGROUND and ORPHAN are set together with the timestamp.
         if not is_being_deleted(found):
-            self._collect(ref)
+            await self._collect(ref)
             return
         finalizers = metadata(found).get("finalizers") or ()
         if FOREGROUND in finalizers:
-            self._delete_dependents_first(ref, found)
+            await self._delete_dependents_first(ref, found)
         elif ORPHAN in finalizers:
-            self._orphan_dependents(ref, found)
+            await self._orphan_dependents(ref, found)
 
     def _update_references(self, write: ObservedWrite) -> Collection[ObjectRef]:
         """Record an object's owners; return its previous owners if they have changed."""
@@ -106,7 +106,7 @@ class GarbageCollector:
         """The objects that name an owner of this uid."""
         return sorted(self._dependents_of(uid).every)
 
-    def _collect(self, ref: ObjectRef) -> None:
+    async def _collect(self, ref: ObjectRef) -> None:
         """Delete an object if none of its owners is solid; otherwise remove its references to the others.
 
         Raises:
@@ -122,16 +122,16 @@ class GarbageCollector:
             return
         if _SOLID in states.values():
             # One solid owner is enough to keep the object.
-            self._drop_references(ref, {uid for uid, state in states.items() if state != _SOLID})
+            await self._drop_references(ref, {uid for uid, state in states.items() if state != _SOLID})
         elif _WAITING in states.values():
             # An owner that is deleted in the foreground waits for its dependents, and so they wait for
             # theirs.
-            self._break_circle(ref, found)
-            self._client.delete(ref, uid_of(found), policy="Foreground")
+            await self._break_circle(ref, found)
+            await self._client.delete(ref, uid_of(found), policy="Foreground")
         else:
-            self._client.delete(ref, uid_of(found), policy=_policy_of(found))
+            await self._client.delete(ref, uid_of(found), policy=_policy_of(found))
 
-    def _delete_dependents_first(self, ref: ObjectRef, owner: Plain) -> None:
+    async def _delete_dependents_first(self, ref: ObjectRef, owner: Plain) -> None:
         """Delete the dependents of an object, and remove its finalizer when none of them blocks it any more.
 
         Raises:
@@ -140,12 +140,12 @@ class GarbageCollector:
         uid = uid_of(owner)
         # A copy: each deletion changes the set through `observe`.
         for dependent in sorted(self._dependents_of(uid).staying):
-            self._collect(dependent)
+            await self._collect(dependent)
         # Only references with blockOwnerDeletion hold the owner back; other dependents may outlive it.
         if not self._dependents_of(uid).blocking:
-            self._client.remove_finalizer(ref, FOREGROUND)
+            await self._client.remove_finalizer(ref, FOREGROUND)
 
-    def _orphan_dependents(self, ref: ObjectRef, owner: Plain) -> None:
+    async def _orphan_dependents(self, ref: ObjectRef, owner: Plain) -> None:
         """Remove the references of an object's dependents, and then its finalizer.
 
         Raises:
@@ -153,8 +153,8 @@ class GarbageCollector:
         """
         uid = uid_of(owner)
         for dependent in self.dependents(uid):
-            self._drop_references(dependent, {uid})
-        self._client.remove_finalizer(ref, ORPHAN)
+            await self._drop_references(dependent, {uid})
+        await self._client.remove_finalizer(ref, ORPHAN)
 
     def _state_of(self, dependent: ObjectRef, reference: Plain) -> str:
         served = self._owner_resource(reference)
@@ -168,16 +168,16 @@ class GarbageCollector:
         is_waiting = is_being_deleted(owner) and FOREGROUND in (metadata(owner).get("finalizers") or ())
         return _WAITING if is_waiting else _SOLID
 
-    def _break_circle(self, ref: ObjectRef, found: Plain) -> None:
+    async def _break_circle(self, ref: ObjectRef, found: Plain) -> None:
         """Stop an object from blocking its owners if one of its dependents is in foreground deletion."""
         for dependent in self.dependents(uid_of(found)):
             below = self._client.load(dependent)
             if below is not None and FOREGROUND in (metadata(below).get("finalizers") or ()):
                 # Two objects that own each other would otherwise wait for each other for ever.
-                self._client.update(ref, _unblock)
+                await self._client.update(ref, _unblock)
                 return
 
-    def _drop_references(self, ref: ObjectRef, uids: set[str]) -> None:
+    async def _drop_references(self, ref: ObjectRef, uids: set[str]) -> None:
         def without(found: Plain) -> None:
             meta = metadata(found)
             left = [
@@ -187,7 +187,7 @@ class GarbageCollector:
             ]
             set_or_drop(meta, "ownerReferences", left)
 
-        self._client.update(ref, without)
+        await self._client.update(ref, without)
 
     def _owner_resource(self, reference: Plain) -> ServedResource | None:
         group, _, version = text(reference, "apiVersion").rpartition("/")

@@ -120,7 +120,7 @@ class ControllerManager:
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to reconcile."""
+        """Whether there is nothing to reconcile, and no reconcile waits."""
         return self._queue.is_idle
 
     def start(self) -> None:
@@ -160,9 +160,9 @@ class ControllerManager:
                 self._queue.add((controller, due))
 
 
-def _reconcile(key: Key) -> float | None:
+async def _reconcile(key: Key) -> float | None:
     controller, ref = key
-    return controller.reconcile(ref)
+    return await controller.reconcile(ref)
 
 
 def _names(enabled: bool | Collection[str]) -> Collection[str]:

@@ -50,7 +50,7 @@ class _EveryNamespace:
             return (ObjectRef(self._table, f"{ref.key}/{self._name}"),) if is_active else ()
         return (ref,) if ref.key.endswith(f"/{self._name}") else ()
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Create the object where it is missing, and restore its content.
 
         Raises:
@@ -65,9 +65,9 @@ class _EveryNamespace:
             entries = self._entries(made)
             if entries:
                 metadata(made)["managedFields"] = entries
-            self._client.create(ref.table, ref.namespace, made, is_tracked=False)
+            await self._client.create(ref.table, ref.namespace, made, is_tracked=False)
         elif self._has_drifted(stored):
-            self._client.update(ref, lambda found: found.update(self._content(), metadata=found["metadata"]))
+            await self._client.update(ref, lambda found: found.update(self._content(), metadata=found["metadata"]))
 
     def _content(self) -> Plain:
         """The object, with the metadata that it is created with."""

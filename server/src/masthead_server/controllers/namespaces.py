@@ -69,7 +69,7 @@ class NamespaceController:
         owner = self._client.cluster.storage.table(_NAMESPACES).get(namespace)
         return (ObjectRef(_NAMESPACES, namespace),) if owner is not None and is_marked(owner) else ()
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Delete the contents of a terminating namespace; finalize the namespace once it is empty.
 
         Pods are deleted first, and everything else once no pod is left, as the real controller does.
@@ -82,16 +82,16 @@ class NamespaceController:
             return
         contents = self._contents_of(ref.key)
         # Pods may still use other contents, such as their ConfigMaps and claims, while they shut down.
-        self._delete(contents.unmarked(_PODS))
+        await self._delete(contents.unmarked(_PODS))
         # Without problems: the real controller reports them only after the pods.
         if contents.has(_PODS):
-            self._report(ref, {})
+            await self._report(ref, {})
             return
-        self._delete(contents.unmarked())
-        self._report(ref, contents.problems())
+        await self._delete(contents.unmarked())
+        await self._report(ref, contents.problems())
         # Objects with finalizers stay until those are removed; each removal reconciles the namespace again.
         if not contents.has() and _FINALIZER in (part(namespace, "spec").get("finalizers") or ()):
-            self._client.update(ref, _finalize, subresource="finalize")
+            await self._client.update(ref, _finalize, subresource="finalize")
 
     def _contents_of(self, namespace: str) -> _Contents:
         contents = self._contents.get(namespace)
@@ -104,13 +104,13 @@ class NamespaceController:
                     contents.count(ObservedWrite(served, ref, record))
         return contents
 
-    def _delete(self, contents: list[ObjectRef]) -> None:
+    async def _delete(self, contents: list[ObjectRef]) -> None:
         for content in contents:
             found = self._client.load(content)
             if found is not None:
-                self._client.delete(content, uid_of(found))
+                await self._client.delete(content, uid_of(found))
 
-    def _report(self, ref: ObjectRef, problems: dict[str, tuple[str, str]]) -> None:
+    async def _report(self, ref: ObjectRef, problems: dict[str, tuple[str, str]]) -> None:
         """Write the conditions of a namespace's status."""
         now = self._client.cluster.now()
 
@@ -121,7 +121,7 @@ class NamespaceController:
             # Conditions of other types are not this controller's, and stay.
             status["conditions"] = [each for kind, each in before.items() if kind not in _FINE] + ours
 
-        self._client.update(ref, report, subresource="status")
+        await self._client.update(ref, report, subresource="status")
 
 
 class _Contents:

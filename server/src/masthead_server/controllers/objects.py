@@ -8,10 +8,12 @@ from masthead_server import scheme
 from masthead_server.field_managers.own_entries import CONTROLLER_MANAGER
 from masthead_server.storage import JournalError
 from masthead_server.verbs import delete, write
+from masthead_server.verbs.delete import DeletionContext
 from masthead_server.verbs.write import WriteContext
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import DeletionOptions, WriteOptions
 from masthead_server.wire.plain import Plain, metadata, text
+from masthead_server.wire.user_info import CONTROLLER_USER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
+    from masthead_server.wire.user_info import UserInfo
 
 __all__ = ["ObjectClient", "ObjectRef", "is_marked", "set_or_drop", "uid_of"]
 
@@ -41,11 +44,15 @@ class ObjectClient:
     Args:
         cluster: The cluster state.
         manager: The field manager of the writes.
+        user: Who writes, as admission sees it.
     """
 
-    def __init__(self, cluster: ClusterState, manager: str = CONTROLLER_MANAGER) -> None:
+    def __init__(
+        self, cluster: ClusterState, manager: str = CONTROLLER_MANAGER, user: UserInfo = CONTROLLER_USER
+    ) -> None:
         self.cluster = cluster
         self.manager = manager
+        self.user = user
 
     def served(self, table: str) -> ServedResource | None:
         """Return the resource of a table, in a version that has the stored shape; None if it is not served."""
@@ -91,7 +98,7 @@ class ObjectClient:
         storage = self.cluster.storage
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
-    def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> Plain | None:
+    async def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> Plain | None:
         """Create an object in a namespace; return it, or None if it exists already or its namespace does not.
 
         Args:
@@ -110,9 +117,9 @@ class ObjectClient:
         if is_tracked:
             # Field managers see the structs that Go writes even if they are empty.
             content, _ = served.codec.decode(content)
-        context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager)
+        context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), user=self.user, manager=manager)
         try:
-            written = write.run_at_once(write.create(context, content))
+            written = await write.create(context, content)
         # A full disk is no refusal: the caller's queue retries it after a backoff.
         except JournalError:
             raise
@@ -120,7 +127,7 @@ class ObjectClient:
             return None
         return served.codec.load(written.value)
 
-    def update(
+    async def update(
         self,
         ref: ObjectRef,
         change: Callable[[Plain], object],
@@ -154,19 +161,20 @@ class ObjectClient:
             namespace,
             name,
             WriteOptions(),
+            user=self.user,
             subresource=subresource,
             # Controllers write only the metadata of custom resources, in whatever version it is stored.
             manager=self.manager if is_tracked and served.group in scheme.VERSIONS else None,
         )
         try:
-            write.run_at_once(write.update(context, changed))
+            await write.update(context, changed)
         except JournalError:
             raise
         except StatusFailure:
             return False  # another write removed or changed it; the controller observes that write too
         return True
 
-    def delete(self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None) -> bool:
+    async def delete(self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None) -> bool:
         """Delete the object with this uid, or mark it for deletion; return False if it no longer exists.
 
         Raises:
@@ -178,14 +186,14 @@ class ObjectClient:
         namespace, name = _split(served, ref)
         options = DeletionOptions(policy=policy, grace=grace, uid=uid)
         try:
-            delete.delete(self.cluster, served, namespace, name, options)
+            await delete.delete(DeletionContext(self.cluster, served, namespace, name, options, user=self.user))
         except JournalError:
             raise
         except StatusFailure:
             return False  # deleted already; another object may have its name
         return True
 
-    def remove_finalizer(self, ref: ObjectRef, finalizer: str) -> None:
+    async def remove_finalizer(self, ref: ObjectRef, finalizer: str) -> None:
         """Remove a finalizer from an object, which may complete its deletion.
 
         Raises:
@@ -196,7 +204,7 @@ class ObjectClient:
             meta = metadata(found)
             set_or_drop(meta, "finalizers", [name for name in meta.get("finalizers") or () if name != finalizer])
 
-        self.update(ref, without)
+        await self.update(ref, without)
 
 
 def set_or_drop(owner: Plain, name: str, value: Sequence[object]) -> None:

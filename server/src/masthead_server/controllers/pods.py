@@ -29,7 +29,7 @@ class PodController:
         """Reconcile pods in deletion, and once more after their removal, which ends their delay."""
         return (write.ref,) if is_marked(write.record) else ()
 
-    def reconcile(self, ref: ObjectRef) -> float | None:
+    async def reconcile(self, ref: ObjectRef) -> float | None:
         """Delete a pod at the end of its grace period; before that, return the rest of the period.
 
         Raises:
@@ -43,5 +43,5 @@ class PodController:
         if left > 0:
             return left
         # With its uid, so that a new pod of the same name is not deleted instead.
-        self._client.delete(ref, uid_of(pod), grace=0)
+        await self._client.delete(ref, uid_of(pod), grace=0)
         return None

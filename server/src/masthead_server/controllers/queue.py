@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from masthead_server import eager
 from masthead_server.storage import JournalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Coroutine, Hashable
 
     from masthead_server.clock import Clock, Timer
 
@@ -26,21 +28,29 @@ _MAX_BACKOFF: Final = 60.0
 class ReconcileQueue(Generic[KeyT]):
     """Reconciles keys in the running event loop, a batch at a time.
 
-    A key that is added several times before its turn is reconciled once. Only ready keys count as work: a key that
-    waits for a delay, or for the journal to recover, does not keep the server from being idle.
+    A key that is added several times before its turn is reconciled once. Only ready keys, and keys whose reconcile
+    waits for an admission webhook, count as work: a key that waits for a delay, or for the journal to recover, does not
+    keep the server from being idle. A reconcile that waits delays only its own key.
 
     Args:
         clock: The server's.
-        reconcile: Handles a key; returns the seconds after which to handle it again, or None. It may raise
-            JournalError: then the key is handled again after a backoff.
+        reconcile: Handles a key, at once if it has nothing to await; returns the seconds after which to handle it
+            again, or None. It may raise JournalError: then the key is handled again after a backoff.
         on_idle: Called when no key is ready any more.
     """
 
-    def __init__(self, clock: Clock, reconcile: Callable[[KeyT], float | None], on_idle: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        reconcile: Callable[[KeyT], Coroutine[Any, Any, float | None]],
+        on_idle: Callable[[], object],
+    ) -> None:
         self._clock = clock
         self._reconcile = reconcile
         self._on_idle = on_idle
         self._ready: dict[KeyT, None] = {}
+        self._waiting: dict[KeyT, asyncio.Future[float | None]] = {}
+        self._again: set[KeyT] = set()
         self._scheduled: asyncio.Handle | None = None
         self._delayed: dict[KeyT, Timer] = {}
         self._failed: dict[KeyT, None] = {}
@@ -49,11 +59,15 @@ class ReconcileQueue(Generic[KeyT]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no key is ready."""
-        return not self._ready
+        """Whether no key is ready, or waits in its reconcile."""
+        return not self._ready and not self._waiting
 
     def add(self, key: KeyT) -> None:
         """Reconcile a key as soon as those before it are done."""
+        # Never twice at a time: two reconciles of one ReplicaSet would create its pods twice.
+        if key in self._waiting:
+            self._again.add(key)
+            return
         # A dict keeps the order of arrival and ignores a key that is queued already.
         self._ready[key] = None
         if self._scheduled is None:
@@ -65,8 +79,11 @@ class ReconcileQueue(Generic[KeyT]):
             self._reconcile_batch()
 
     def close(self) -> None:
-        """Drop every key and cancel every timer."""
+        """Drop every key, and cancel every timer and every reconcile that waits."""
         self._ready.clear()
+        self._again.clear()
+        for waiting in tuple(self._waiting.values()):
+            waiting.cancel()
         if self._scheduled is not None:
             self._scheduled.cancel()
         if self._retry is not None:
@@ -82,7 +99,7 @@ class ReconcileQueue(Generic[KeyT]):
             # After an error, too: the other keys must not wait for ever.
             if self._ready and self._scheduled is None:
                 self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
-        if not self._ready:
+        if self.is_idle:
             self._on_idle()
 
     def _reconcile_batch(self) -> None:
@@ -92,16 +109,38 @@ class ReconcileQueue(Generic[KeyT]):
             # What comes of it replaces a delay that is still running.
             if key in self._delayed:
                 self._delayed.pop(key).cancel()
-            try:
-                delay = self._reconcile(key)
-            except JournalError:
-                self._add_after_backoff(key)
+            started = eager.start(self._reconcile(key))
+            if started.done():
+                self._schedule_next(key, started)
             else:
-                if delay is not None:
-                    self._add_after(key, delay)
+                self._waiting[key] = started
+                started.add_done_callback(partial(self._end_wait, key))
         # The backoff ends with the first batch that stores everything.
         if not self._ready and not self._failed:
             self._backoff = _FIRST_BACKOFF
+
+    def _schedule_next(self, key: KeyT, reconciled: asyncio.Future[float | None]) -> None:
+        """Schedule the next reconcile of a key, if the last one asks for it or has failed."""
+        try:
+            delay = reconciled.result()
+        except JournalError:
+            self._add_after_backoff(key)
+        else:
+            if delay is not None:
+                self._add_after(key, delay)
+
+    def _end_wait(self, key: KeyT, reconciled: asyncio.Future[float | None]) -> None:
+        del self._waiting[key]
+        if reconciled.cancelled():
+            return
+        try:
+            self._schedule_next(key, reconciled)
+        finally:
+            if key in self._again:
+                self._again.discard(key)
+                self.add(key)
+            if self.is_idle:
+                self._on_idle()
 
     def _add_after(self, key: KeyT, seconds: float) -> None:
         def add() -> None:

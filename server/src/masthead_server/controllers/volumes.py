@@ -47,7 +47,7 @@ class VolumeProtectionController:
         claims = _claims_of(served.load(record))
         return [ObjectRef(_CLAIMS, f"{ref.namespace}/{name}") for name in sorted(claims)]
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Remove the finalizer of a claim or volume that is being deleted, if nothing uses it.
 
         Raises:
@@ -58,7 +58,7 @@ class VolumeProtectionController:
             return
         finalizer = _FINALIZERS[ref.table]
         if finalizer in (metadata(found).get("finalizers") or ()) and not self._is_used(ref, found):
-            self._client.remove_finalizer(ref, finalizer)
+            await self._client.remove_finalizer(ref, finalizer)
 
     def _is_used(self, ref: ObjectRef, found: Plain) -> bool:
         if ref.table == _VOLUMES:

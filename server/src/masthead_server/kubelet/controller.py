@@ -38,7 +38,7 @@ class KubeletController:
         """Reconcile every pod that is written."""
         return () if write.record.is_deleted else (write.ref,)
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Start a pod or its new ephemeral containers, or end it.
 
         Raises:
@@ -50,14 +50,14 @@ class KubeletController:
         meta = metadata(pod)
         pod_ref = ContainerRef(text(meta, "namespace"), text(meta, "name"))
         if is_being_deleted(pod):
-            self._lifecycle.terminate(pod, pod_ref)
+            await self._lifecycle.terminate(pod, pod_ref)
             if meta.get("deletionGracePeriodSeconds"):
                 # With its uid, so that a new pod of the same name is not deleted instead.
-                self._client.delete(ref, text(meta, "uid"), grace=0)
+                await self._client.delete(ref, text(meta, "uid"), grace=0)
         elif _is_new(pod):
-            self._lifecycle.start(pod_ref)
+            await self._lifecycle.start(pod_ref)
         elif text(part(pod, "status"), "phase") == "Running" and _has_new_ephemeral(pod):
-            self._lifecycle.start_ephemeral(pod_ref)
+            await self._lifecycle.start_ephemeral(pod_ref)
 
 
 def _is_new(pod: Plain) -> bool:

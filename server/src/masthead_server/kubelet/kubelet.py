@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from masthead._module import set_module
 from masthead.errors import ArgumentError, NotFoundError
@@ -14,7 +14,7 @@ from masthead_server.kubelet.ports import KUBELET_PORT
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from masthead._meta.object import Object
     from masthead_server.kubelet.filesystem import FileSystem
@@ -46,10 +46,17 @@ class Kubelet:
     thread-safe.
     """
 
-    def __init__(self, runtime: PodRuntime, lifecycle: PodLifecycle, call: CallInLoop) -> None:
+    def __init__(
+        self,
+        runtime: PodRuntime,
+        lifecycle: PodLifecycle,
+        call: CallInLoop,
+        perform: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
+    ) -> None:
         self._runtime = runtime
         self._lifecycle = lifecycle
         self._call = call
+        self._perform = perform
 
     @property
     def log_limit(self) -> int:
@@ -264,9 +271,9 @@ class Kubelet:
         """
         self._change(pod_ref(pod), lambda ref: self._lifecycle.evict(ref, message))
 
-    def _change(self, ref: ContainerRef, change: Callable[[ContainerRef], None]) -> None:
+    def _change(self, ref: ContainerRef, change: Callable[[ContainerRef], Coroutine[Any, Any, None]]) -> None:
         try:
-            self._call(lambda: change(ref))
+            self._perform(lambda: change(ref))
         # The verbs of the server raise wire errors; callers in Python catch the exceptions of the client.
         except StatusFailure as failure:
             raise NotFoundError(

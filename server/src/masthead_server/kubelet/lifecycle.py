@@ -64,17 +64,17 @@ class PodLifecycle:
 
         return PodEvents(self._runtime.cluster, self._client)
 
-    def register_node(self) -> None:
+    async def register_node(self) -> None:
         """Register the node that pods are scheduled to, unless it exists.
 
         Raises:
             JournalError: It could not be stored.
         """
-        registered = register_node(self._client)
+        registered = await register_node(self._client)
         if registered is not None:
             self._events.node_registered(registered)
 
-    def start(self, ref: ContainerRef) -> None:
+    async def start(self, ref: ContainerRef) -> None:
         """Schedule a pod, if it has no node, and start all its containers. One with too many of them stays pending.
 
         Raises:
@@ -82,19 +82,19 @@ class PodLifecycle:
         """
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         if has_too_many_containers(pod):
-            self._update(ref, lambda pod: phases.refuse(pod, change, _TOO_MANY))
+            await self._update(ref, lambda pod: phases.refuse(pod, change, _TOO_MANY))
             return
         # A test may have bound it already.
         if not text(part(pod, "spec"), "nodeName"):
-            self._bind(ref, pod)
-        self._update(ref, lambda pod: phases.start(pod, change))
+            await self._bind(ref, pod)
+        await self._update(ref, lambda pod: phases.start(pod, change))
         pod = self._runtime.find(ref.namespace, ref.pod)
         # Init containers, too, which have completed already.
         self._events.started(pod, container_names(pod))
         for name in running_containers(pod):
             self._start_container(pod, name)
 
-    def start_ephemeral(self, ref: ContainerRef) -> None:
+    async def start_ephemeral(self, ref: ContainerRef) -> None:
         """Start the ephemeral containers that were added to a pod, unless it has too many of them.
 
         Raises:
@@ -103,7 +103,7 @@ class PodLifecycle:
         if has_too_many_containers(self._runtime.find(ref.namespace, ref.pod)):
             return
         change, started = self._transition(), list[str]()
-        self._update(ref, lambda pod: started.extend(phases.start_ephemeral(pod, change)))
+        await self._update(ref, lambda pod: started.extend(phases.start_ephemeral(pod, change)))
         pod = self._runtime.find(ref.namespace, ref.pod)
         self._events.started(pod, started)
         for name in started:
@@ -121,7 +121,7 @@ class PodLifecycle:
         self._events.killing(pod, self._running(pod))
         self._end(ref)
 
-    def terminate(self, pod: Plain, ref: ContainerRef) -> None:
+    async def terminate(self, pod: Plain, ref: ContainerRef) -> None:
         """End the containers of a pod that is deleted, and write that: it is not ready any more.
 
         Raises:
@@ -131,7 +131,7 @@ class PodLifecycle:
         # One that has never started has no containers to report.
         if items(part(pod, "status"), "containerStatuses") and not phases.is_ended(pod):
             change = self._transition()
-            self._update(ref, lambda found: phases.finish(found, change, 0))
+            await self._update(ref, lambda found: phases.finish(found, change, 0))
 
     def _running(self, pod: Plain) -> list[str]:
         """The containers of a pod that have not ended, whatever is written of it."""
@@ -149,7 +149,7 @@ class PodLifecycle:
         for timer in self._restarts:
             timer.cancel()
 
-    def finish(self, ref: ContainerRef, code: int, *, reason: str = "", message: str = "") -> None:
+    async def finish(self, ref: ContainerRef, code: int, *, reason: str = "", message: str = "") -> None:
         """End all containers of a pod with an exit code.
 
         Raises:
@@ -157,10 +157,10 @@ class PodLifecycle:
         """
         self._runtime.find(ref.namespace, ref.pod)
         change = self._transition()
-        self._update(ref, lambda pod: phases.finish(pod, change, code, reason=reason, message=message))
+        await self._update(ref, lambda pod: phases.finish(pod, change, code, reason=reason, message=message))
         self._end(ref)
 
-    def evict(self, ref: ContainerRef, message: str) -> None:
+    async def evict(self, ref: ContainerRef, message: str) -> None:
         """Fail a pod because its node is short of resources.
 
         Raises:
@@ -169,10 +169,10 @@ class PodLifecycle:
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         # Before the status: watchers see the reason first, as from a kubelet.
         self._events.evicted(pod, message)
-        self._update(ref, lambda pod: phases.evict(pod, change, message))
+        await self._update(ref, lambda pod: phases.evict(pod, change, message))
         self.kill(pod, ref)
 
-    def restart(self, ref: ContainerRef, code: int, reason: str = "") -> None:
+    async def restart(self, ref: ContainerRef, code: int, reason: str = "") -> None:
         """Restart a container, or all, which end with an exit code and a reason.
 
         Raises:
@@ -181,12 +181,12 @@ class PodLifecycle:
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         for name in self._chosen(pod, ref):
             restart = partial(phases.restart_container, name=name, change=change, code=code, reason=reason)
-            self._update(ref, restart)
+            await self._update(ref, restart)
             self._events.started(pod, [name])
             self._runtime.container(pod, name).restart()
             self._mains.start(pod, name)
 
-    def crash_loop(self, ref: ContainerRef, code: int) -> None:
+    async def crash_loop(self, ref: ContainerRef, code: int) -> None:
         """End a container, or all, and have it wait for its restart.
 
         Raises:
@@ -194,7 +194,7 @@ class PodLifecycle:
         """
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         for name in self._chosen(pod, ref):
-            self._update(ref, partial(phases.crash_loop, name=name, change=change, code=code))
+            await self._update(ref, partial(phases.crash_loop, name=name, change=change, code=code))
             self._events.backing_off(pod, name)
             self._runtime.container(pod, name).end()
 
@@ -205,7 +205,7 @@ class PodLifecycle:
             else [text(container, "name") for container in items(part(pod, "spec"), "containers")]
         )
 
-    def _on_exit(self, ref: ContainerRef, code: int) -> None:
+    async def _on_exit(self, ref: ContainerRef, code: int) -> None:
         """A main process has ended: its container ends, or is restarted according to its policy."""
         pod = self._runtime.load(ref.namespace, ref.pod)
         # Whoever deleted it ends its containers.
@@ -213,31 +213,32 @@ class PodLifecycle:
             return
         if not restarts(pod, ref.container, code):
             change = self._transition()
-            self._update(ref, partial(phases.end_container, name=ref.container, change=change, code=code))
+            await self._update(ref, partial(phases.end_container, name=ref.container, change=change, code=code))
             self._runtime.container(pod, ref.container).end()
             return
         count = (status_of(pod, ref.container) or {}).get("restartCount", 0)
         # The first restart is immediate, as with a kubelet.
         if not count:
-            self.restart(ref, code)
+            await self.restart(ref, code)
             return
-        self.crash_loop(ref, code)
+        await self.crash_loop(ref, code)
         self._restart_later(ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MAX_DOUBLED) - 1), _MAX_BACKOFF))
 
     def _restart_later(self, ref: ContainerRef, code: int, seconds: float) -> None:
-        def restart() -> None:
+        async def restart() -> None:
             self._restarts.discard(timer)
             pod = self._runtime.load(ref.namespace, ref.pod)
             state = part((status_of(pod, ref.container) if pod else None) or {}, "state")
             # A test may have restarted or ended the container in the meantime.
             if pod is not None and "waiting" in state and not is_being_deleted(pod):
-                self.restart(ref, code)
+                await self.restart(ref, code)
 
-        timer = self._runtime.cluster.clock.call_later(seconds, restart)
+        cluster = self._runtime.cluster
+        timer = cluster.clock.call_later(seconds, lambda: cluster.background.run(restart()))
         self._restarts.add(timer)
 
-    def _bind(self, ref: ContainerRef, found: Plain) -> None:
-        self.register_node()
+    async def _bind(self, ref: ContainerRef, found: Plain) -> None:
+        await self.register_node()
         now = self._runtime.cluster.now()
 
         def bind(pod: Plain) -> None:
@@ -252,11 +253,11 @@ class PodLifecycle:
             others = [condition for condition in items(status, "conditions") if condition.get("type") != "PodScheduled"]
             status["conditions"] = [*others, scheduled]
 
-        if self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):
+        if await self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):
             self._events.scheduled(found)
 
-    def _update(self, ref: ContainerRef, change: Callable[[Plain], object]) -> None:
-        self._client.update(self._ref(ref), change, subresource="status")
+    async def _update(self, ref: ContainerRef, change: Callable[[Plain], object]) -> None:
+        await self._client.update(self._ref(ref), change, subresource="status")
 
     def _ref(self, ref: ContainerRef) -> ObjectRef:
         served = self._runtime.served

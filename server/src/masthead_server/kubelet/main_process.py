@@ -15,7 +15,7 @@ from masthead_server.kubelet.stdio import OutputStream
 from masthead_server.wire.plain import metadata, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from masthead_server.kubelet.containers import ContainerInstance
     from masthead_server.kubelet.runtime import PodRuntime
@@ -36,7 +36,7 @@ class MainProcesses:
         on_exit: Called with the container and the exit code when a main process ends without being stopped.
     """
 
-    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int], None]) -> None:
+    def __init__(self, runtime: PodRuntime, on_exit: Callable[[ContainerRef, int], Awaitable[None]]) -> None:
         self._runtime = runtime
         self._on_exit = on_exit
         self._tasks: set[asyncio.Task[None]] = set()
@@ -88,7 +88,7 @@ class MainProcesses:
                 running.cancel()
                 ending.cancel()
         if code is not None:
-            self._on_exit(ContainerRef(line.namespace, line.pod, line.container), code)
+            await self._on_exit(ContainerRef(line.namespace, line.pod, line.container), code)
 
     async def _execute(self, line: CommandLine, container: ContainerInstance, stdio: MainStdio) -> int:
         log, clock = container.log, self._runtime.cluster.clock

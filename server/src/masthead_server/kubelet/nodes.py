@@ -23,7 +23,7 @@ _PRESSURES: Final = (
 )
 
 
-def register_node(client: ObjectClient) -> Plain | None:
+async def register_node(client: ObjectClient) -> Plain | None:
     """Register the node, unless it exists; it is ready, and takes pods.
 
     Args:
@@ -43,11 +43,11 @@ def register_node(client: ObjectClient) -> Plain | None:
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "amd64",
     }
-    node = client.create("nodes", "", {"metadata": {"name": NODE_NAME, "labels": labels}, "spec": {}})
+    node = await client.create("nodes", "", {"metadata": {"name": NODE_NAME, "labels": labels}, "spec": {}})
     now = cluster.now()
-    client.update(ref, lambda found: found.update(status=_status(now)), subresource="status")
+    await client.update(ref, lambda found: found.update(status=_status(now)), subresource="status")
     # Admission taints new nodes; when they are ready, the node lifecycle controller removes that.
-    ObjectClient(cluster).update(ref, _remove_taint)
+    await ObjectClient(cluster).update(ref, _remove_taint)
     return node
 
 

@@ -2,27 +2,72 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._meta.quoting import quoted
+from masthead_server.admission.attributes import AdmissionAttributes, Operation
 from masthead_server.clock import stamp
-from masthead_server.wire.failures import StatusFailure, conflict, details_of
+from masthead_server.wire.failures import MODIFIED, StatusFailure, conflict, details_of
 from masthead_server.wire.plain import Plain, metadata, part
+from masthead_server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead_server.cluster import ClusterState
+    from masthead_server.resources.custom.conversions import Conversions
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
     from masthead_server.wire.options import DeletionOptions
+    from masthead_server.wire.user_info import UserInfo
 
-__all__ = ["FOREGROUND", "ORPHAN", "Deleted", "check_preconditions", "delete"]
+__all__ = ["FOREGROUND", "ORPHAN", "Deleted", "DeletionContext", "check_preconditions", "delete"]
 
+T = TypeVar("T")
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 _IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
 _DONE: Final = frozenset({"Succeeded", "Failed"})
+_MAX_ATTEMPTS: Final = 16
+"""Attempts of a deletion whose object other writes change while admission waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionContext:
+    """What a deletion is about.
+
+    Attributes:
+        cluster: The cluster state.
+        served: The resource, in the version that the client uses.
+        namespace: The namespace; empty for a cluster-scoped object.
+        name: The name.
+        options: The options of the deletion.
+        user: Who deletes.
+        warnings: The warnings of the response.
+        conversions: The conversions of the request; None if no webhook converts the objects.
+        is_admitted: Whether admission has decided already, about the eviction that causes this deletion.
+    """
+
+    cluster: ClusterState
+    served: ServedResource
+    namespace: str
+    name: str
+    options: DeletionOptions
+    user: UserInfo = ADMIN
+    warnings: list[str] = field(default_factory=list[str])
+    conversions: Conversions | None = None
+    is_admitted: bool = False
+
+    async def evaluate(self, compute: Callable[..., T], *args: object) -> T:
+        """Evaluate code that may need conversions, and has no effects before its last one."""
+        return compute(*args) if self.conversions is None else await self.conversions.run(compute, *args)
+
+    @property
+    def has_admission(self) -> bool:
+        """Whether a plugin may refuse the deletion."""
+        return not self.is_admitted and self.cluster.admission.decides(Operation.DELETE, self.served, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +85,75 @@ class Deleted:
     is_gone: bool
 
 
-def delete(
-    cluster: ClusterState, served: ServedResource, namespace: str, name: str, options: DeletionOptions
-) -> Deleted:
+async def delete(context: DeletionContext) -> Deleted:
     """Delete an object, or mark it for deletion.
+
+    Raises:
+        StatusFailure: If it does not exist, a precondition is not met, or it may not be deleted.
+    """
+    if not context.has_admission:
+        return await context.evaluate(_delete, context)
+    for _ in range(_MAX_ATTEMPTS):
+        record = await context.evaluate(_admissible, context)
+        await _admit(context, await context.evaluate(context.served.load, record))
+        # Admission has decided about this state of the object, and must see the next one if there is one.
+        if context.cluster.find(context.served, context.namespace, context.name) is record:
+            return await context.evaluate(_delete, context)
+    raise conflict(context.served.group, context.served.name, context.name, MODIFIED)
+
+
+def _admissible(context: DeletionContext) -> Record:
+    """Return the stored object of a deletion that only admission may still refuse."""
+    record = context.cluster.find(context.served, context.namespace, context.name)
+    _check(context, context.served, context.served.load(record))
+    return record
+
+
+async def _admit(context: DeletionContext, old: Plain) -> None:
+    served, options = context.served, context.options
+    attributes = AdmissionAttributes(
+        Operation.DELETE,
+        served,
+        served.gvk,
+        context.name if served.table == "namespaces" else context.namespace,
+        context.name,
+        context.user,
+        old=old,
+        options=options.to_plain(),
+        is_dry_run=options.is_dry_run,
+        warnings=context.warnings,
+    )
+    await context.cluster.admission.admit(attributes)
+    await context.cluster.admission.validate(attributes)
+
+
+def _delete(context: DeletionContext) -> Deleted:
+    """Delete an object, whatever admission says.
 
     Raises:
         StatusFailure: If it does not exist, a precondition is not met, or it may not be deleted.
         ConversionPending: If a webhook has to convert it first; nothing has changed then.
     """
-    record = cluster.find(served, namespace, name)
+    cluster, served, options = context.cluster, context.served, context.options
+    record = cluster.find(served, context.namespace, context.name)
     if not served.is_custom:
         # A deletion is about metadata alone, and so the object is not converted.
         served = cluster.catalog.stored_in(served.table) or served
     found = served.load(record)
-    # Without these the cluster could not work, and nothing would create them again.
-    if served.table == "namespaces" and name in _IMMORTAL:
-        message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"
-        raise StatusFailure(403, "Forbidden", message, details=details_of(name, "", "namespaces"))
-    check_preconditions(served, metadata(found), options)
+    _check(context, served, found)
     if served.table == "namespaces":
         return _delete_namespace(cluster, served, record, found, options)
     if served.behavior.begin_deletion is not None and not metadata(found).get("deletionTimestamp"):
         return _begin_deletion(cluster, served, record, found, options)
     return _delete_object(cluster, served, record, found, options)
+
+
+def _check(context: DeletionContext, served: ServedResource, found: Plain) -> None:
+    # Without these the cluster could not work, and nothing would create them again.
+    if served.table == "namespaces" and context.name in _IMMORTAL:
+        message = f"namespaces {quoted(context.name)} is forbidden: this namespace may not be deleted"
+        raise StatusFailure(403, "Forbidden", message, details=details_of(context.name, "", "namespaces"))
+    check_preconditions(served, metadata(found), context.options)
 
 
 def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOptions) -> None:
@@ -76,15 +166,15 @@ def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOp
         ("UID", options.uid, "uid", "deleted and then recreated"),
         ("ResourceVersion", options.version, "resourceVersion", "modified"),
     )
-    for word, wanted, field, guess in checks:
-        if wanted is not None and wanted != meta[field]:
+    for word, wanted, name, guess in checks:
+        if wanted is not None and wanted != meta[name]:
             problem = (
-                f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[field]}). "
+                f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[name]}). "
                 f"The object might have been {guess}"
             )
             # Namespaces and definitions have handlers of their own, with a message of their own.
             if served.table == "namespaces" or served.behavior.begin_deletion is not None:
-                problem = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {meta[field]}"
+                problem = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {meta[name]}"
                 raise conflict(served.group, served.name, meta["name"], problem)
             raise conflict(served.group, served.kind, meta["name"], problem)
 

@@ -12,6 +12,7 @@ from masthead._meta.v1 import LabelSelector
 from masthead._schema.errors import invalid
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.verbs import delete, write
+from masthead_server.verbs.delete import DeletionContext
 from masthead_server.verbs.write import WriteContext
 from masthead_server.wire.failures import StatusFailure, bad_request, details_of, refused_fields
 from masthead_server.wire.options import DeletionOptions, WriteOptions
@@ -110,11 +111,13 @@ async def _end(
         async def mark(found: Plain) -> Plain:
             return _mark_evicted(found, cluster.now())
 
-        await write.update(WriteContext(cluster, served, *place, WriteOptions(), subresource="status"), mark)
+        status = WriteContext(cluster, served, *place, WriteOptions(), subresource="status", is_admitted=True)
+        await write.update(status, mark)
         how = replace(how, version=None)  # it was met, until the write above
     if errors := how.errors(dry_run):
         raise refused_fields("meta.k8s.io", "DeleteOptions", "", errors)
-    delete.delete(cluster, served, *place, how)
+    # Admission has decided about the Eviction, and is not asked about the deletion.
+    await delete.delete(DeletionContext(cluster, served, *place, how, is_admitted=True))
 
 
 async def _end_unready(
@@ -220,6 +223,7 @@ async def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: 
         WriteOptions(),
         subresource="status",
         manager=CLUSTER_MANAGER,
+        is_admitted=True,
     )
     await write.update(context, spend)
 

@@ -17,6 +17,8 @@ from masthead_server.resources.catalog import unknown_resource
 from masthead_server.resources.custom.conversions import Conversions
 from masthead_server.resources.warnings.headers import fit
 from masthead_server.verbs import bodies, delete, discovery, reviews, subresources, write
+from masthead_server.verbs.connect import admit_connect
+from masthead_server.verbs.delete import DeletionContext
 from masthead_server.verbs.lists import check_not_ahead, read_page
 from masthead_server.verbs.openapi import OpenApiHandler, is_openapi
 from masthead_server.verbs.patch import RequestPatch, patch_object, patch_type
@@ -184,6 +186,14 @@ class Rest:
         """
         return find_resource(self._catalog, info) is not None
 
+    async def admit_connect(self, request: ApiRequest, info: RequestInfo) -> None:
+        """Have admission decide about a connection to a pod, a service or a node.
+
+        Raises:
+            StatusFailure: If a plugin refuses it.
+        """
+        await admit_connect(self._cluster, request, info)
+
     async def _get(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
         if context.media.is_metadata_list:
@@ -315,7 +325,7 @@ class Rest:
         request, info, served = context.request, context.info, context.served
         options = DeletionOptions.of(request, bodies.read_options(request))
         _warn_of_deletion(context, options)
-        deleted = await context.evaluate(delete.delete, self._cluster, served, info.namespace, info.name, options)
+        deleted = await delete.delete(self._deletion(context, info.namespace, info.name, options))
         # A client that deletes with finalizers has to see that the object is still there.
         if not deleted.is_gone or served.strategy.returns_deleted:
             code = 202 if options.orphans is False and not deleted.is_gone else 200
@@ -324,6 +334,20 @@ class Rest:
         details = details_of(meta["name"], served.group, served.name, uid=meta["uid"])
         head: Plain = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return ApiResponse(200, msgspec.json.encode({**head, "details": details}))
+
+    def _deletion(
+        self, context: RequestContext, namespace: str, name: str, options: DeletionOptions
+    ) -> DeletionContext:
+        return DeletionContext(
+            self._cluster,
+            context.served,
+            namespace,
+            name,
+            options,
+            user=context.request.user,
+            warnings=context.warnings,
+            conversions=context.conversions,
+        )
 
     async def _delete_collection(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
@@ -336,7 +360,7 @@ class Rest:
         for record in page.records:
             namespace, name = served.split(record.key)
             try:
-                await context.evaluate(delete.delete, self._cluster, served, namespace, name, how)
+                await delete.delete(self._deletion(context, namespace, name, how))
             except StatusFailure as failure:
                 # Another request may have deleted it while a webhook converted the list.
                 if failure.code != HTTPStatus.NOT_FOUND:

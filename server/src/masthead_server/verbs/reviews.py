@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._schema.errors import invalid
+from masthead_server.admission.attributes import Operation
 from masthead_server.verbs import bodies, subresources
-from masthead_server.verbs.write_steps import track_managers
+from masthead_server.verbs.write_steps import admit, admit_valid, track_managers
 from masthead_server.wire.failures import bad_request, refused_fields
 from masthead_server.wire.plain import Plain, metadata, part, text
 from masthead_server.wire.request import ApiResponse, json_response
@@ -40,6 +41,9 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     if not part(found, "metadata"):
         found["metadata"] = {}
     await track_managers(context, found, None)
+    attributes = context.attributes(Operation.CREATE, found, None)
+    found = await admit(context, attributes, found)
+    await admit_valid(context, attributes, found)
     if served.name in _ANSWERED_ANEW:
         metadata(found).pop("managedFields", None)
     if served.name == "selfsubjectreviews":

@@ -12,6 +12,7 @@ import msgspec
 
 from masthead._schema.errors import invalid, not_supported, required
 from masthead_server import scheme
+from masthead_server.admission.attributes import Operation
 from masthead_server.clock import stamp
 from masthead_server.resources.codec import KindDecoder
 from masthead_server.resources.scale import ReplicaScale
@@ -132,7 +133,19 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     older = eviction.OLDER_VERSIONS if context.subresource == "eviction" else ()
     body = bodies.decode(request, _decoder_of(context), context.options, older=older)
     check_names(body, context.namespace, "", is_namespaced=True)
-    return await act(context, body)
+    body = await _admit(context, Operation.CREATE, body, None)
+    return await act(replace(context, is_admitted=True), body)
+
+
+async def _admit(context: WriteContext, operation: Operation, body: Plain, old: Plain | None) -> Plain:
+    """Have both phases of admission decide about the kind of a subresource; returns the object to go on with."""
+    admission = context.cluster.admission
+    if not admission.decides(operation, context.served, context.subresource):
+        return body
+    attributes = context.describe(operation, body, old, _decoder_of(context).gvk)
+    await admission.admit(attributes)
+    await admission.validate(attributes)
+    return attributes.object or body
 
 
 def _check_is_scale(context: WriteContext) -> None:
@@ -157,6 +170,7 @@ async def _rescale(
         scale = await change(before)
         if not is_apply:
             scale_manager().update(before, scale, context.manager or "", context.cluster.now())
+        scale = await _admit(context, Operation.UPDATE, scale, before)
         # Without owners the field is absent, not empty.
         if of_parent := entries.of_parent(metadata(scale).get("managedFields") or []):
             meta["managedFields"] = of_parent
@@ -167,7 +181,7 @@ async def _rescale(
                 metadata(found)[field] = wanted
         return found
 
-    written = await write.update(replace(context, subresource="", manager=None), rescale)
+    written = await write.update(replace(context, subresource="", manager=None, is_admitted=True), rescale)
     return json_response(200, view.read(await context.evaluate(served.codec.load, written.value)))
 
 

@@ -7,13 +7,14 @@ decode              read the body and drop unknown fields (`bodies.decode`), app
                     a configuration (`apply`)
 default, convert    set the defaults; convert the client's version to the stored one
 field managers      record in managedFields who changes which fields (`masthead_server.field_managers`)
-admit               the namespace must accept new objects; the kind's admission may change or refuse the object
+admit               mutating admission (`masthead_server.admission`) may change or refuse the object
 prepare             set or keep the fields that the server decides: metadata, status, generation, the kind's strategy
 validate            refuse an invalid object, with all its errors
+admit again         validating admission may refuse what the steps before have made of the object
 store               write or remove the record, unless it is a dry run or changes nothing
 ==================  ====================================================================================
 
-Steps up to ``validate`` may await: a conversion webhook, a thread that merges or validates a large object. Other
+Steps before ``store`` may await: a webhook, a thread that merges or validates a large object. Other
 requests run during that time, and nothing is locked. ``store`` never awaits. It first checks that the stored record is
 still the one at the start of the write. Otherwise the write starts again from the new record (`_retry`) and checks its
 preconditions again: a write with a resourceVersion fails with a conflict, a write without one is repeated.
@@ -24,10 +25,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
+from masthead_server.admission.attributes import Operation
 from masthead_server.resources.codec import is_same_stored
 from masthead_server.verbs import write_steps as steps
 from masthead_server.verbs.write_steps import WriteContext
@@ -36,14 +38,13 @@ from masthead_server.wire.failures import MODIFIED, StatusFailure, already_exist
 from masthead_server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable
 
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
 
-__all__ = ["WriteContext", "Written", "apply", "create", "replace", "run_at_once", "to_stored", "update"]
+__all__ = ["WriteContext", "Written", "apply", "create", "replace", "to_stored", "update"]
 
-T = TypeVar("T")
 _NAME_ATTEMPTS: Final = 8
 _MAX_ATTEMPTS: Final = 16
 """Attempts of a write whose object other writes change while it waits."""
@@ -64,20 +65,6 @@ class Written:
 
 class _Superseded(Exception):  # noqa: N818 - the write starts again
     """Another write has changed, created or removed the object while this one waited."""
-
-
-def run_at_once(write: Coroutine[object, object, T]) -> T:
-    """Run a write that has nothing to await: one of a controller, which writes small objects in the stored version.
-
-    Raises:
-        RuntimeError: If it awaits something.
-    """
-    try:
-        write.send(None)
-    except StopIteration as done:
-        return cast("T", done.value)
-    write.close()
-    raise RuntimeError("a write of a controller has to wait")
 
 
 def to_stored(context: WriteContext, decoded: Plain) -> Plain:
@@ -173,8 +160,9 @@ async def apply(context: WriteContext, change: Callable[[Plain | None], Awaitabl
             return await _create_by_apply(context, await change(None))
         old = await context.evaluate(served.load, record)
         new = await change(await context.evaluate(served.load, record))
-        # A repeated apply usually changes nothing.
-        if new == old and not is_being_deleted(old) and await context.evaluate(_is_stored, served, record, new):
+        # A repeated apply usually changes nothing; but admission could change that.
+        is_same = new == old and not is_being_deleted(old) and context.attributes(Operation.UPDATE, new, old) is None
+        if is_same and await context.evaluate(_is_stored, served, record, new):
             steps.warn_of_update(context, new, old)
             return Written(record.value)
         return await _update(context, record, old, new)
@@ -205,16 +193,13 @@ def _find_record(context: WriteContext) -> Record | None:
 
 
 async def _create(context: WriteContext, new: Plain, *, is_upsert: bool = False) -> Written:
-    # First, because a missing namespace hides all other errors of the object.
-    steps.admit_namespace(context, new)
     steps.dedup_owners(context, new)
-    steps.check_version_unset(context, new)
     steps.drop_system_fields(new)
-    return await _create_admitted(context, new, is_upsert=is_upsert)
+    return await _create_decoded(context, new, is_upsert=is_upsert)
 
 
-async def _create_admitted(context: WriteContext, new: Plain, *, is_upsert: bool) -> Written:
-    """Store a new object in a namespace that accepts it.
+async def _create_decoded(context: WriteContext, new: Plain, *, is_upsert: bool) -> Written:
+    """Admit, complete, validate and store a new object.
 
     Args:
         context: The place and the options of the write.
@@ -225,12 +210,16 @@ async def _create_admitted(context: WriteContext, new: Plain, *, is_upsert: bool
     name_attempts = 0 if metadata(new).get("name") else _NAME_ATTEMPTS
     try:
         await steps.track_managers(context, new, None)
+        attributes = context.attributes(Operation.CREATE, new, None)
+        new = await steps.admit(context, attributes, new)
+        steps.admit_kind(context, new)
         steps.assign_metadata(context, new)
-        await steps.admit(context, new)
         steps.prepare_create(context, new)
         await steps.validate_create(context, new)
-        context.hooks.finish_create(new)
         context.options.warnings.extend(context.served.behavior.warnings.on_create(new))
+        await steps.admit_valid(context, attributes, new)
+        steps.check_version_unset(context, new)
+        context.hooks.finish_create(new)
         store = partial(_store_new, context, new, revision, name_attempts=name_attempts, is_upsert=is_upsert)
         return await context.evaluate(store)
     finally:
@@ -251,11 +240,10 @@ async def _create_by_apply(context: WriteContext, new: Plain) -> Written:
     if uid := text(meta, "uid"):
         problem = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(served.group, served.name, context.name, problem)
-    steps.admit_namespace(context, new)
     steps.dedup_owners(context, new, is_patch=True)
     steps.check_version_number(text(meta, "resourceVersion"))
     meta.pop("resourceVersion", None)
-    return await _create_admitted(context, new, is_upsert=True)
+    return await _create_decoded(context, new, is_upsert=True)
 
 
 async def _update(context: WriteContext, record: Record, old: Plain, new: Plain) -> Written:
@@ -272,9 +260,15 @@ async def _update(context: WriteContext, record: Record, old: Plain, new: Plain)
         steps.dedup_owners(context, new)
         steps.check_uid(context, new, old)
     try:
-        # Before the fields are tracked, which is expensive and pointless for a conflict.
-        steps.check_version(context, new, old)
+        # Before the fields are tracked, which is expensive and pointless for a conflict. But admission comes first:
+        # a webhook that denies the update hides a conflict.
+        attributes = context.attributes(Operation.UPDATE, new, old)
+        if attributes is None:
+            steps.check_version(context, new, old)
         await steps.track_managers(context, new, old)
+        if attributes is not None:
+            new = await steps.admit(context, attributes, new)
+            steps.check_version(context, new, old)
         if not context.is_put:
             steps.dedup_owners(context, new, is_patch=True)
         # After the fields are tracked: a client owns a field even if the server restores its value.
@@ -283,6 +277,7 @@ async def _update(context: WriteContext, record: Record, old: Plain, new: Plain)
         steps.raise_generation(context, new, old)
         await steps.validate_update(context, new, old)
         steps.warn_of_update(context, new, old)
+        await steps.admit_valid(context, attributes, new)
         steps.keep_times(new, old)
         return await context.evaluate(_store_change, context, record, new, old)
     finally:
@@ -325,7 +320,7 @@ def _store_new(context: WriteContext, new: Plain, revision: int, *, name_attempt
 
 def _check_still_admitted(context: WriteContext, new: Plain) -> None:
     """Refuse a new object if its namespace or its definition is being deleted since it was admitted."""
-    steps.admit_namespace(context, new)
+    steps.check_namespace(context, new)
     served = context.served
     current = context.cluster.catalog.find(served.gvr)
     # The definition's own admission: an object that arrives after the clean-up would never be removed.

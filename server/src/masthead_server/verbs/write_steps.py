@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead._schema.errors import gather, invalid
+from masthead_server.admission.attributes import AdmissionAttributes, Operation
 from masthead_server.resources.behavior import SlowValidation
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead_server.resources.warnings.owner_references import dedup_owner_references
@@ -18,6 +19,7 @@ from masthead_server.wire.user_info import ADMIN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from masthead._meta.gvk import GroupVersionKind
     from masthead_server.cluster import ClusterState
     from masthead_server.field_managers.field_manager import FieldManager
     from masthead_server.resources.allocator import Allocator
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
 __all__ = [
     "WriteContext",
     "admit",
-    "admit_namespace",
+    "admit_kind",
+    "admit_valid",
     "assign_metadata",
+    "check_namespace",
     "check_names",
     "check_uid",
     "check_version",
@@ -73,6 +77,7 @@ class WriteContext:
         manager: Who manages the fields that change; empty if that is not known, None if the write is not tracked.
         is_large: Whether the object, as sent or as stored, is so large that its fields are merged in a thread.
         conversions: The conversions of the request; None if no webhook converts the objects.
+        is_admitted: Whether admission has decided already, about the subresource that causes this write.
     """
 
     cluster: ClusterState
@@ -86,6 +91,42 @@ class WriteContext:
     manager: str | None = None
     is_large: bool = False
     conversions: Conversions | None = None
+    is_admitted: bool = False
+
+    def attributes(self, operation: Operation, new: Plain, old: Plain | None) -> AdmissionAttributes | None:
+        """Describe the write for admission; return None if no plugin decides about it."""
+        admission = self.cluster.admission
+        if self.is_admitted or not admission.decides(operation, self.served, self.subresource):
+            return None
+        return self.describe(operation, new, old)
+
+    def describe(
+        self, operation: Operation, new: Plain | None, old: Plain | None, kind: GroupVersionKind | None = None
+    ) -> AdmissionAttributes:
+        """Describe the write for admission.
+
+        Args:
+            operation: What the write does.
+            new: The object, or the kind of a subresource, such as Scale.
+            old: The stored object; None for a new one.
+            kind: The kind of `new`; None for that of the resource.
+        """
+        name = self.name or text(metadata(new or {}), "name")
+        return AdmissionAttributes(
+            operation,
+            self.served,
+            kind or self.served.gvk,
+            # The namespace of a Namespace is itself, so that selectors of namespaces apply to it.
+            name if self.served.table == "namespaces" else self.namespace,
+            name,
+            self.user,
+            self.subresource,
+            new,
+            old,
+            self.options.to_plain(operation.value),
+            self.options.is_dry_run,
+            self.options.warnings,
+        )
 
     @functools.cached_property
     def hooks(self) -> StrategyHooks:
@@ -219,9 +260,9 @@ def nameless(name: str) -> StatusFailure:
     return bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
 
 
-def admit_namespace(context: WriteContext, found: Plain) -> None:
-    """Admit: the namespace must exist and not be terminating."""
-    if context.served.is_namespaced:
+def check_namespace(context: WriteContext, found: Plain) -> None:
+    """Check again that the namespace of a new object accepts it: admission may have waited since it did."""
+    if context.served.is_namespaced and context.cluster.admission.checks_namespaces:
         context.cluster.check_namespace(context.served, context.namespace, text(metadata(found), "name"))
 
 
@@ -259,9 +300,33 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
         _set_or_drop(found, "status", served.codec.blank_status())
 
 
-async def admit(context: WriteContext, found: Plain) -> None:
-    """Admit: the admission plugins of the kind, which may change a new object or refuse it."""
-    if refusal := context.hooks.admit_create(found, context.allocator):
+async def admit(context: WriteContext, attributes: AdmissionAttributes | None, new: Plain) -> Plain:
+    """Admit: mutating admission may change the object or refuse the write; returns the object to go on with.
+
+    Args:
+        context: The write.
+        attributes: What admission decides about; None if no plugin does.
+        new: The object.
+    """
+    if attributes is None:
+        return new
+    await context.cluster.admission.admit(attributes)
+    new = attributes.object or new
+    # A plugin may have added an owner that was there already.
+    dedup_owners(context, new, is_patch=True)
+    return new
+
+
+async def admit_valid(context: WriteContext, attributes: AdmissionAttributes | None, new: Plain) -> None:
+    """Admit again: validating admission may refuse a valid object."""
+    if attributes is not None:
+        attributes.object = new
+        await context.cluster.admission.validate(attributes)
+
+
+def admit_kind(context: WriteContext, new: Plain) -> None:
+    """Admit: the kind itself may refuse a new object."""
+    if refusal := context.hooks.admit_create(new, context.allocator):
         raise refusal
 
 

@@ -20,7 +20,7 @@ from masthead_server.wire.failures import StatusFailure, bad_request, refused_fi
 from masthead_server.wire.go_numbers import parse_int, parse_uint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
@@ -149,6 +149,18 @@ class WriteOptions:
     """Whether apply takes fields from other managers."""
     warnings: list[str] = field(default_factory=list[str])
     """The warnings for the client, whatever the outcome of the request."""
+    sent: Mapping[str, str] = field(default_factory=dict[str, str])
+    """``fieldManager`` and ``fieldValidation``, as far as the query has them."""
+
+    def to_plain(self, operation: str) -> Plain:
+        """Return the options as admission gets them: CreateOptions or UpdateOptions, whatever the verb.
+
+        Args:
+            operation: ``CREATE`` or ``UPDATE``.
+        """
+        kind = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}[operation]
+        dry_run: Plain = {"dryRun": ["All"]} if self.is_dry_run else {}
+        return {"kind": kind, "apiVersion": "meta.k8s.io/v1", **dry_run, **self.sent}
 
     @classmethod
     def of(cls, request: ApiRequest, kind: str, warnings: list[str], *, is_apply: bool = False) -> WriteOptions:
@@ -183,6 +195,7 @@ class WriteOptions:
             # Creates and updates ignore the parameter; for other patches it was refused above.
             is_forced=is_apply and read_flag(request, "force") is True,
             warnings=warnings,
+            sent={name: value for name, value in (("fieldManager", manager), ("fieldValidation", validation)) if value},
         )
 
 
@@ -196,6 +209,21 @@ class DeletionOptions:
     orphans: bool | None = None
     uid: str | None = None
     version: str | None = None
+
+    def to_plain(self) -> Plain:
+        """Return the options as admission gets them."""
+        conditions = {
+            name: value for name, value in (("uid", self.uid), ("resourceVersion", self.version)) if value is not None
+        }
+        fields: Plain = {
+            "gracePeriodSeconds": self.grace,
+            "preconditions": conditions or None,
+            "orphanDependents": self.orphans,
+            "propagationPolicy": self.policy,
+            "dryRun": ["All"] if self.is_dry_run else None,
+        }
+        sent = {name: value for name, value in fields.items() if value is not None}
+        return {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **sent}
 
     @classmethod
     def of(cls, request: ApiRequest, body: Plain | None) -> DeletionOptions:

@@ -14,6 +14,7 @@ __all__ = [
     "ADMIN",
     "ANONYMOUS",
     "AUTHENTICATED_GROUP",
+    "CONTROLLER_USER",
     "UNAUTHENTICATED_GROUP",
     "UserInfo",
     "is_unauthenticated",
@@ -57,6 +58,8 @@ ADMIN: Final = UserInfo("kubernetes-admin", groups=("system:masters", AUTHENTICA
 """The user of the server's own token."""
 ANONYMOUS: Final = UserInfo("system:anonymous", groups=(UNAUTHENTICATED_GROUP,))
 """The user of a request without credentials."""
+CONTROLLER_USER: Final = UserInfo("system:kube-controller-manager", groups=(AUTHENTICATED_GROUP,))
+"""The user of the server's own controllers."""
 
 
 def is_unauthenticated(user: UserInfo) -> bool:

@@ -60,7 +60,7 @@ class DeploymentController:
             found.update(ref for ref in self._by_uid.values() if ref.namespace == write.ref.namespace)
         return found
 
-    def reconcile(self, ref: ObjectRef) -> float | None:
+    async def reconcile(self, ref: ObjectRef) -> float | None:
         """Take the next step of a rollout; returns when it would count as failed.
 
         Raises:
@@ -72,38 +72,38 @@ class DeploymentController:
             return None
         self._by_uid[uid_of(deployment)] = ref
         if not is_being_deleted(deployment):
-            self._claim(deployment, ref.namespace)
-            self._roll_out(deployment, ref)
-        return self._write_status(ref)
+            await self._claim(deployment, ref.namespace)
+            await self._roll_out(deployment, ref)
+        return await self._write_status(ref)
 
-    def _claim(self, deployment: Plain, namespace: str) -> None:
+    async def _claim(self, deployment: Plain, namespace: str) -> None:
         """Adopt matching ReplicaSets without a controller; release ReplicaSets that no longer match."""
         matches = selector_of(deployment)
         for ref, found in self._replica_sets.orphans_in(namespace):
             if not found.is_terminating and matches(found.metadata.labels):
-                adopt(self._client, ref, controller_reference(deployment, *_KIND))
+                await adopt(self._client, ref, controller_reference(deployment, *_KIND))
         for ref, found in self._replica_sets.owned_by(uid_of(deployment)).items():
             if not found.is_terminating and not matches(found.metadata.labels):
-                release(self._client, ref, uid_of(deployment))
+                await release(self._client, ref, uid_of(deployment))
 
-    def _roll_out(self, deployment: Plain, ref: ObjectRef) -> None:
+    async def _roll_out(self, deployment: Plain, ref: ObjectRef) -> None:
         rollout = Rollout.of(deployment)
         new, old = self._views(deployment)
         if part(deployment, "spec").get("paused") or _was_scaled(rollout, new, old):
             present = part(deployment, "status").get("replicas", 0)
             sizes = decisions.scaled_sizes(rollout, new, old, before=present)
-            self._resize(deployment, [*old, new] if new else old, sizes, ref.namespace)
+            await self._resize(deployment, [*old, new] if new else old, sizes, ref.namespace)
             return
-        if not rollout.is_rolling and self._await_old_pods(deployment, old, ref.namespace):
+        if not rollout.is_rolling and await self._await_old_pods(deployment, old, ref.namespace):
             return
-        new = self._update_new(deployment, new, old, ref) if new else self._create_new(deployment, old, ref)
+        new = await self._update_new(deployment, new, old, ref) if new else await self._create_new(deployment, old, ref)
         if new is None:
             return
         wanted = decisions.next_new_size(rollout, new, old)
         if wanted != new.replicas:
-            self._resize(deployment, [new], {new.name: wanted}, ref.namespace)
+            await self._resize(deployment, [new], {new.name: wanted}, ref.namespace)
             return
-        self._resize(deployment, old, decisions.next_old_sizes(rollout, new, old), ref.namespace)
+        await self._resize(deployment, old, decisions.next_old_sizes(rollout, new, old), ref.namespace)
 
     def _views(self, deployment: Plain) -> tuple[ReplicaSetView | None, list[ReplicaSetView]]:
         """The ReplicaSet of the present template, and the others, oldest first."""
@@ -114,17 +114,19 @@ class DeploymentController:
         new = next((replica_set for replica_set in found if _template(replica_set.content) == template), None)
         return new, [replica_set for replica_set in found if replica_set is not new]
 
-    def _await_old_pods(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> bool:
+    async def _await_old_pods(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> bool:
         """Scale the old ReplicaSets down; returns whether their pods are still there."""
-        self._resize(deployment, old, {replica_set.name: 0 for replica_set in old}, namespace)
+        await self._resize(deployment, old, {replica_set.name: 0 for replica_set in old}, namespace)
         return any(replica_set.replicas or replica_set.count("replicas") for replica_set in old)
 
-    def _create_new(self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef) -> ReplicaSetView | None:
+    async def _create_new(
+        self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef
+    ) -> ReplicaSetView | None:
         """Create the ReplicaSet of the template; None if its name is taken, after which another is tried."""
         rollout = Rollout.of(deployment)
         content = _replica_set(deployment, rollout, decisions.next_new_size(rollout, None, old), _revision(old) + 1)
         name = text(metadata(content), "name")
-        created = self._client.create(_REPLICA_SETS, ref.namespace, content)
+        created = await self._client.create(_REPLICA_SETS, ref.namespace, content)
         if created is not None:
             self._record_scaling(deployment, name, 0, ReplicaSetView(created).replicas)
         stored = created or self._client.load(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{name}"))
@@ -132,14 +134,14 @@ class DeploymentController:
             return None
         if _template(stored) != part(part(deployment, "spec"), "template"):
             count = part(deployment, "status").get("collisionCount", 0) + 1
-            self._client.update(
+            await self._client.update(
                 ref, lambda found: part(found, "status").update(collisionCount=count), subresource="status"
             )
             return None
-        self._begin(deployment, ref, ReplicaSetView(stored), is_new=True)
+        await self._begin(deployment, ref, ReplicaSetView(stored), is_new=True)
         return ReplicaSetView(stored)
 
-    def _update_new(
+    async def _update_new(
         self, deployment: Plain, new: ReplicaSetView, old: Sequence[ReplicaSetView], ref: ObjectRef
     ) -> ReplicaSetView:
         """Give the new ReplicaSet the newest revision, and the Deployment's annotations and readiness settings."""
@@ -159,18 +161,18 @@ class DeploymentController:
                 part(found, "spec")["minReadySeconds"] = ready
 
         if wanted != annotations or ready != part(new.content, "spec").get("minReadySeconds"):
-            self._client.update(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{new.name}"), change)
+            await self._client.update(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{new.name}"), change)
             stored = self._client.load(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{new.name}"))
             new = ReplicaSetView(stored) if stored else new
-        self._begin(deployment, ref, new, is_new=False)
+        await self._begin(deployment, ref, new, is_new=False)
         return new
 
-    def _begin(self, deployment: Plain, ref: ObjectRef, new: ReplicaSetView, *, is_new: bool) -> None:
+    async def _begin(self, deployment: Plain, ref: ObjectRef, new: ReplicaSetView, *, is_new: bool) -> None:
         """Write the revision of a Deployment, and the condition with which its rollout begins."""
         revision = str(new.annotated(REVISION))
         if text(part(metadata(deployment), "annotations"), REVISION) != revision:
             # Through the status, as kube-controller-manager does: a write of the object would raise the generation.
-            self._client.update(
+            await self._client.update(
                 ref,
                 lambda found: metadata(found).setdefault("annotations", {}).update({REVISION: revision}),
                 subresource="status",
@@ -179,13 +181,13 @@ class DeploymentController:
         if part(deployment, "spec").get("progressDeadlineSeconds") and (is_new or not has_condition):
             now = self._client.cluster.now()
             conditions = begin_progress(deployment, new.name, now, is_new=is_new)
-            self._client.update(
+            await self._client.update(
                 ref,
                 lambda found: found.setdefault("status", {}).update(conditions=conditions),
                 subresource="status",
             )
 
-    def _resize(
+    async def _resize(
         self,
         deployment: Plain,
         found: Iterable[ReplicaSetView],
@@ -206,7 +208,7 @@ class DeploymentController:
                 part(stored, "spec")["replicas"] = size
                 metadata(stored).setdefault("annotations", {}).update(limits)
 
-            if self._client.update(ObjectRef(_REPLICA_SETS, f"{namespace}/{replica_set.name}"), change):
+            if await self._client.update(ObjectRef(_REPLICA_SETS, f"{namespace}/{replica_set.name}"), change):
                 self._record_scaling(deployment, replica_set.name, replica_set.replicas, size)
 
     def _record_scaling(self, deployment: Plain, name: str, before: int, after: int) -> None:
@@ -215,7 +217,7 @@ class DeploymentController:
             message = f"Scaled {direction} replica set {name} from {before} to {after}"
             self._events.record(reference_to(deployment, *_KIND), "ScalingReplicaSet", message)
 
-    def _write_status(self, ref: ObjectRef) -> float | None:
+    async def _write_status(self, ref: ObjectRef) -> float | None:
         deployment = self._client.load(ref)
         if deployment is None:
             return None
@@ -224,18 +226,18 @@ class DeploymentController:
         new, old = self._views(deployment)
         status = status_of(deployment, rollout, new, old, cluster.now())
         if status != part(deployment, "status"):
-            self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+            await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
         if is_complete(deployment, status, rollout.replicas):
-            self._clean_up(deployment, old, ref.namespace)
+            await self._clean_up(deployment, old, ref.namespace)
         return seconds_to_deadline(deployment, status, cluster.clock.now())
 
-    def _clean_up(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> None:
+    async def _clean_up(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> None:
         """Delete the oldest revisions above the limit of the history."""
         limit = part(deployment, "spec").get("revisionHistoryLimit", 10)
         surplus = len(old) - limit
         for replica_set in sorted(old, key=lambda each: each.annotated(REVISION))[: max(0, surplus)]:
             if not replica_set.replicas and not replica_set.count("replicas"):
-                self._client.delete(
+                await self._client.delete(
                     ObjectRef(_REPLICA_SETS, f"{namespace}/{replica_set.name}"), uid_of(replica_set.content)
                 )
 

@@ -29,7 +29,7 @@ def controller_reference(owner: Plain, api_version: str, kind: str) -> Plain:
     }
 
 
-def adopt(client: ObjectClient, ref: ObjectRef, reference: Plain) -> None:
+async def adopt(client: ObjectClient, ref: ObjectRef, reference: Plain) -> None:
     """Make an object that has no controller the owner's.
 
     Raises:
@@ -41,10 +41,10 @@ def adopt(client: ObjectClient, ref: ObjectRef, reference: Plain) -> None:
         if not any(reference.get("controller") for reference in references):
             metadata(found)["ownerReferences"] = [*references, reference]
 
-    client.update(ref, change)
+    await client.update(ref, change)
 
 
-def release(client: ObjectClient, ref: ObjectRef, uid: str) -> None:
+async def release(client: ObjectClient, ref: ObjectRef, uid: str) -> None:
     """Remove the reference to an owner.
 
     Raises:
@@ -59,7 +59,7 @@ def release(client: ObjectClient, ref: ObjectRef, uid: str) -> None:
         ]
         set_or_drop(metadata(found), "ownerReferences", references)
 
-    client.update(ref, change)
+    await client.update(ref, change)
 
 
 def selector_of(workload: Plain) -> Callable[[Mapping[str, str]], bool]:

@@ -62,7 +62,7 @@ class ReplicaController:
             found.update(ref for ref in self._by_uid.values() if ref.namespace == write.ref.namespace)
         return found
 
-    def reconcile(self, ref: ObjectRef) -> float | None:
+    async def reconcile(self, ref: ObjectRef) -> float | None:
         """Bring the number of pods to that of the spec; returns when a ready pod becomes available.
 
         Raises:
@@ -74,26 +74,26 @@ class ReplicaController:
             return None
         self._by_uid[uid_of(workload)] = ref
         if not is_being_deleted(workload):
-            self._claim(workload, ref.namespace)
-            self._scale(workload, ref.namespace)
-        return self._write_status(workload, ref)
+            await self._claim(workload, ref.namespace)
+            await self._scale(workload, ref.namespace)
+        return await self._write_status(workload, ref)
 
-    def _claim(self, workload: Plain, namespace: str) -> None:
+    async def _claim(self, workload: Plain, namespace: str) -> None:
         """Adopt pods that match the selector and have no controller; release pods that no longer match."""
         selects = selector_of(workload)
         for ref, pod in self._pods.orphans_in(namespace):
             if pod.is_active and selects(pod.metadata.labels):
-                adopt(self._client, ref, controller_reference(workload, *self._kind))
+                await adopt(self._client, ref, controller_reference(workload, *self._kind))
         for ref, pod in self._pods.owned_by(uid_of(workload)).items():
             if not pod.is_terminating and not selects(pod.metadata.labels):
-                release(self._client, ref, uid_of(workload))
+                await release(self._client, ref, uid_of(workload))
 
-    def _scale(self, workload: Plain, namespace: str) -> None:
+    async def _scale(self, workload: Plain, namespace: str) -> None:
         pods = {ref: pod for ref, pod in self._pods.owned_by(uid_of(workload)).items() if pod.is_active}
         wanted = part(workload, "spec").get("replicas", 1)
         involved = reference_to(workload, *self._kind)
         for _ in range(min(_BURST, wanted - len(pods))):
-            created = self._client.create(_PODS, namespace, self._pod_of(workload))
+            created = await self._client.create(_PODS, namespace, self._pod_of(workload))
             if created is not None:
                 message = f"Created pod: {text(metadata(created), 'name')}"
                 self._events.record(involved, "SuccessfulCreate", message)
@@ -101,7 +101,7 @@ class ReplicaController:
         if surplus > 0:
             for ref, _ in sorted(pods.items(), key=_worth)[: min(_BURST, surplus)]:
                 pod = self._client.load(ref)
-                if pod is not None and self._client.delete(ref, uid_of(pod)):
+                if pod is not None and await self._client.delete(ref, uid_of(pod)):
                     message = f"Deleted pod: {text(metadata(pod), 'name')}"
                     self._events.record(involved, "SuccessfulDelete", message)
 
@@ -117,7 +117,7 @@ class ReplicaController:
         meta["ownerReferences"] = [controller_reference(workload, *self._kind)]
         return {"metadata": meta, "spec": dict(part(template, "spec"))}
 
-    def _write_status(self, workload: Plain, ref: ObjectRef) -> float | None:
+    async def _write_status(self, workload: Plain, ref: ObjectRef) -> float | None:
         now = self._client.cluster.clock.now()
         spec = part(workload, "spec")
         delay = timedelta(seconds=spec.get("minReadySeconds", 0))
@@ -141,7 +141,7 @@ class ReplicaController:
         if conditions := part(workload, "status").get("conditions"):
             status["conditions"] = conditions
         if status != part(workload, "status"):
-            self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+            await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
         return min(waiting).total_seconds() if waiting else None
 
 

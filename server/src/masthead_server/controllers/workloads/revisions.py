@@ -83,7 +83,7 @@ class RevisionHistory:
         loaded = (self._client.load(ref) for ref in self._index.owned_by(uid_of(self._workload)))
         return sorted((Revision(content) for content in loaded if content), key=lambda each: (each.number, each.name))
 
-    def update(self) -> Revision | None:
+    async def update(self) -> Revision | None:
         """Return the revision of the present template, which becomes the newest; None if it cannot be stored.
 
         Raises:
@@ -94,13 +94,13 @@ class RevisionHistory:
         number = history[-1].number + 1 if history else 1
         equal = [revision for revision in history if revision.template == template]
         if not equal:
-            return self._create(template, number)
+            return await self._create(template, number)
         if equal[-1] is not history[-1]:
-            self._client.update(self._ref(equal[-1].name), lambda found: found.update(revision=number))
+            await self._client.update(self._ref(equal[-1].name), lambda found: found.update(revision=number))
         found = self._client.load(self._ref(equal[-1].name))
         return None if found is None else Revision(found)
 
-    def clean_up(self, limit: int, live: Collection[str]) -> None:
+    async def clean_up(self, limit: int, live: Collection[str]) -> None:
         """Delete the oldest revisions above a limit, but none that is in use.
 
         Raises:
@@ -108,9 +108,9 @@ class RevisionHistory:
         """
         unused = [revision for revision in self.stored() if revision.name not in live]
         for revision in unused[: max(0, len(unused) - limit)]:
-            self._client.delete(self._ref(revision.name), uid_of(revision.content))
+            await self._client.delete(self._ref(revision.name), uid_of(revision.content))
 
-    def _create(self, template: Plain, number: int) -> Revision | None:
+    async def _create(self, template: Plain, number: int) -> Revision | None:
         hashed = safe_hash([template, part(self._workload, "status").get("collisionCount", 0)])
         meta = metadata(self._workload)
         annotations = {key: value for key, value in part(meta, "annotations").items() if key != _APPLIED}
@@ -125,7 +125,7 @@ class RevisionHistory:
             "revision": number,
         }
         name = text(metadata(content), "name")
-        self._client.create(REVISIONS, self._namespace, content)
+        await self._client.create(REVISIONS, self._namespace, content)
         found = self._client.load(self._ref(name))
         return None if found is None else Revision(found)
 

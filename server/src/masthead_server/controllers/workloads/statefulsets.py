@@ -55,7 +55,7 @@ class StatefulSetController:
         owners = {dependent.owner for dependent in changed if dependent is not None}
         return {self._by_uid[owner] for owner in owners if owner in self._by_uid}
 
-    def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> None:
         """Take the next step towards the pods that a StatefulSet calls for.
 
         Raises:
@@ -67,26 +67,26 @@ class StatefulSetController:
             return
         self._by_uid[uid_of(workload)] = ref
         history = RevisionHistory(self._client, self._revisions, workload, _KIND, ref.namespace)
-        update = history.update() if not is_being_deleted(workload) else None
+        update = await history.update() if not is_being_deleted(workload) else None
         if update is None:
             return
-        self._adopt_orphans(workload, ref.namespace)
+        await self._adopt_orphans(workload, ref.namespace)
         current = _current(workload, history.stored()) or update
-        self._step(workload, ref.namespace, current, update)
-        self._write_status(workload, ref, current, update)
+        await self._step(workload, ref.namespace, current, update)
+        await self._write_status(workload, ref, current, update)
         live = {current.name, update.name, *(_revision_of(pod) for pod in self._own(workload).values())}
-        history.clean_up(part(workload, "spec").get("revisionHistoryLimit", 10), live)
+        await history.clean_up(part(workload, "spec").get("revisionHistoryLimit", 10), live)
 
-    def _adopt_orphans(self, workload: Plain, namespace: str) -> None:
+    async def _adopt_orphans(self, workload: Plain, namespace: str) -> None:
         """Adopt pods that match the selector, have the name of one of its pods, and have no controller."""
         matches = selector_of(workload)
         prefix = f"{text(metadata(workload), 'name')}-"
         for ref, pod in self._pods.orphans_in(namespace):
             name, ordinal = pod.metadata.name, pod.metadata.name.removeprefix(prefix)
             if name != ordinal and ordinal.isdigit() and pod.is_active and matches(pod.metadata.labels):
-                adopt(self._client, ref, controller_reference(workload, *_KIND))
+                await adopt(self._client, ref, controller_reference(workload, *_KIND))
 
-    def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> None:
+    async def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> None:
         spec = part(workload, "spec")
         own = self._own(workload)
         wanted = _ordinals(spec)
@@ -96,19 +96,19 @@ class StatefulSetController:
             pod = own.get(ordinal)
             if pod is None:
                 revision = current if ordinal < wanted.start + _partition(spec) else update
-                self._create(workload, namespace, ordinal, revision)
+                await self._create(workload, namespace, ordinal, revision)
             elif not pod.is_terminating and not pod.is_active:
-                self._delete(workload, namespace, name)
+                await self._delete(workload, namespace, name)
             if not is_parallel and not (pod is not None and _is_healthy(pod)):
                 return  # those behind it wait until it is ready
         surplus = sorted((ordinal for ordinal in own if ordinal not in wanted), reverse=True)
         for ordinal in surplus if is_parallel else surplus[:1]:
             if not own[ordinal].is_terminating:
-                self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
+                await self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
         if not surplus and part(spec, "updateStrategy").get("type") != "OnDelete":
-            self._replace_next(workload, namespace, own, update)
+            await self._replace_next(workload, namespace, own, update)
 
-    def _replace_next(self, workload: Plain, namespace: str, own: dict[int, Dependent], update: Revision) -> None:
+    async def _replace_next(self, workload: Plain, namespace: str, own: dict[int, Dependent], update: Revision) -> None:
         """Delete the last pod of an old revision, if all behind it are new and healthy."""
         spec = part(workload, "spec")
         wanted = _ordinals(spec)
@@ -117,7 +117,7 @@ class StatefulSetController:
             if pod is None or pod.is_terminating:
                 return
             if _revision_of(pod) != update.name:
-                self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
+                await self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
                 return
             if not _is_healthy(pod):
                 return
@@ -132,12 +132,12 @@ class StatefulSetController:
             if (ordinal := pod.metadata.name.removeprefix(prefix)).isdigit() and ordinal.isascii()
         }
 
-    def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> None:
+    async def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> None:
         name = f"{text(metadata(workload), 'name')}-{ordinal}"
         spec, template = part(workload, "spec"), revision.template
         claims = items(spec, "volumeClaimTemplates")
         for claim in claims:
-            self._create_claim(workload, claim, name, namespace)
+            await self._create_claim(workload, claim, name, namespace)
         volumes = [_volume(claim, name) for claim in claims]
         claimed = {volume["name"] for volume in volumes}
         pod_spec = dict(part(template, "spec"))
@@ -161,29 +161,29 @@ class StatefulSetController:
             },
             "ownerReferences": [controller_reference(workload, *_KIND)],
         }
-        if self._client.create(_PODS, namespace, {"metadata": meta, "spec": pod_spec}) is not None:
+        if await self._client.create(_PODS, namespace, {"metadata": meta, "spec": pod_spec}) is not None:
             self._record(workload, "Create", f"Pod {name}", "successful")
 
-    def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> None:
+    async def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> None:
         meta = dict(metadata(claim))
         meta["name"] = f"{meta['name']}-{pod}"
         selector = part(part(workload, "spec"), "selector")
         meta["labels"] = {**part(meta, "labels"), **part(selector, "matchLabels")}
         content: Plain = {"metadata": meta, "spec": dict(part(claim, "spec"))}
-        if self._client.create(_CLAIMS, namespace, content) is not None:
+        if await self._client.create(_CLAIMS, namespace, content) is not None:
             self._record(workload, "Create", f"Claim {meta['name']} Pod {pod}", "success")
 
-    def _delete(self, workload: Plain, namespace: str, name: str) -> None:
+    async def _delete(self, workload: Plain, namespace: str, name: str) -> None:
         ref = ObjectRef(_PODS, f"{namespace}/{name}")
         pod = self._client.load(ref)
-        if pod is not None and self._client.delete(ref, uid_of(pod)):
+        if pod is not None and await self._client.delete(ref, uid_of(pod)):
             self._record(workload, "Delete", f"Pod {name}", "successful")
 
     def _record(self, workload: Plain, verb: str, subject: str, outcome: str) -> None:
         message = f"{verb} {subject} in StatefulSet {text(metadata(workload), 'name')} {outcome}"
         self._events.record(reference_to(workload, *_KIND), f"Successful{verb}", message)
 
-    def _write_status(self, workload: Plain, ref: ObjectRef, current: Revision, update: Revision) -> None:
+    async def _write_status(self, workload: Plain, ref: ObjectRef, current: Revision, update: Revision) -> None:
         own = [pod for pod in self._own(workload).values() if pod.is_active]
         ready = sum(pod.ready_since is not None for pod in own)
         updated = sum(_revision_of(pod) == update.name for pod in own)
@@ -206,7 +206,7 @@ class StatefulSetController:
             "availableReplicas": ready,
         }
         if status != part(workload, "status"):
-            self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+            await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
 
 
 _COPIED: Final = ("annotations", "finalizers")

@@ -1,0 +1,101 @@
+"""Runs coroutines at once as far as they go: most writes of the server itself have nothing to await.
+
+A write of a controller is complete when the call returns, unless an admission webhook has to be asked. Only then does
+the rest of it become a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import types
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+
+__all__ = ["BackgroundTasks", "start"]
+
+T = TypeVar("T")
+_log: Final = logging.getLogger("masthead.server")
+
+
+def start(coroutine: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+    """Run a coroutine up to its first wait, and the rest of it as a task; returns a future, which may be done already.
+
+    Up to that wait there is no current task, so that ``asyncio.timeout`` does not work there.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        awaited = coroutine.send(None)
+    except StopIteration as done:
+        result: asyncio.Future[T] = loop.create_future()
+        result.set_result(cast("T", done.value))
+        return result
+    except Exception as error:  # noqa: BLE001 - it is raised to whoever asks for the result
+        result = loop.create_future()
+        result.set_exception(error)
+        return result
+    return loop.create_task(_finish(coroutine, awaited))
+
+
+async def _finish(coroutine: Coroutine[Any, Any, T], awaited: object) -> T:
+    return await cast("Coroutine[Any, Any, T]", _resume(coroutine, awaited))
+
+
+@types.coroutine
+def _resume(coroutine: Coroutine[Any, Any, T], awaited: object) -> Generator[object, object, T]:
+    """Hand on what a started coroutine awaits: the protocol between coroutines and tasks, from the second step on."""
+    while True:
+        error: BaseException | None = None
+        sent: object = None
+        try:
+            sent = yield awaited
+        except BaseException as raised:  # noqa: BLE001 - a cancellation, too, belongs to the coroutine
+            error = raised
+        try:
+            awaited = coroutine.send(sent) if error is None else coroutine.throw(error)
+        except StopIteration as done:
+            return cast("T", done.value)
+
+
+class BackgroundTasks:
+    """Coroutines that nobody waits for, such as a write that a timer has caused.
+
+    Args:
+        on_idle: Called when the last one has ended.
+    """
+
+    def __init__(self, on_idle: Callable[[], object]) -> None:
+        self._on_idle = on_idle
+        self._running: set[asyncio.Future[None]] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether none is running."""
+        return not self._running
+
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine, at once if it has nothing to await. An error that comes later is logged.
+
+        Raises:
+            Exception: What the coroutine raises before its first wait.
+        """
+        started = start(coroutine)
+        if started.done():
+            started.result()
+            return
+        self._running.add(started)
+        started.add_done_callback(self._end)
+
+    def close(self) -> None:
+        """Cancel all of them."""
+        for running in tuple(self._running):
+            running.cancel()
+
+    def _end(self, ended: asyncio.Future[None]) -> None:
+        self._running.discard(ended)
+        if not ended.cancelled() and (error := ended.exception()) is not None:
+            _log.error("a write of the server itself failed: %s", error, exc_info=error)
+        if not self._running:
+            self._on_idle()
