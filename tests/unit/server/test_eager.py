@@ -1,0 +1,109 @@
+"""`eager`: coroutines that run at once, and become a task only when they wait."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from masthead_server import eager
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_a_coroutine_without_a_wait_is_done_at_once() -> None:
+    async def answer() -> int:
+        return 42
+
+    assert eager.start(answer()).result() == 42
+
+
+async def test_an_error_before_the_first_wait_is_the_result() -> None:
+    async def fail() -> None:
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone"):
+        eager.start(fail()).result()
+
+
+async def test_what_follows_a_wait_runs_as_a_task() -> None:
+    steps: list[str] = []
+    released = asyncio.Event()
+
+    async def work() -> str:
+        steps.append("begun")
+        await released.wait()
+        await asyncio.sleep(0)
+        async with asyncio.timeout(None):  # which needs a task
+            steps.append("ended")
+        return "done"
+
+    started = eager.start(work())
+    assert steps == ["begun"]
+    assert not started.done()
+    released.set()
+    assert await started == "done"
+    assert steps == ["begun", "ended"]
+
+
+async def test_an_error_of_what_is_awaited_reaches_the_coroutine() -> None:
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def work() -> str:
+        try:
+            await future
+        except LookupError:
+            return "handled"
+        return "not raised"
+
+    started = eager.start(work())
+    future.set_exception(LookupError())
+    assert await started == "handled"
+
+
+async def test_a_cancelled_coroutine_cleans_up() -> None:
+    cleaned: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cleaned.append("up")
+
+    started = eager.start(work())
+    await asyncio.sleep(0)
+    started.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await started
+    assert cleaned == ["up"]
+
+
+async def test_background_tasks_are_idle_when_the_last_one_has_ended() -> None:
+    idle: list[bool] = []
+    tasks = eager.BackgroundTasks(lambda: idle.append(True))
+    released = asyncio.Event()
+
+    async def wait() -> None:
+        await released.wait()
+
+    tasks.run(wait())
+    tasks.run(wait())
+    assert not tasks.is_idle
+    released.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert tasks.is_idle
+    assert idle == [True]
+
+
+async def test_a_late_error_of_a_background_task_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    tasks = eager.BackgroundTasks(lambda: None)
+
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise LookupError("gone")
+
+    tasks.run(fail())
+    for _ in range(4):
+        await asyncio.sleep(0)
+    assert "gone" in caplog.text
