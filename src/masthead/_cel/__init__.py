@@ -2,7 +2,7 @@
 
 - `errors`, `types`, `values`, `objects`, `quoting`: what expressions are made of, and values with a schema.
 - `nodes`, `lexer`, `macros`, `parser`: from text to nodes.
-- `declarations`, `library`: the functions of Kubernetes 1.36.
+- `structs`, `declarations`, `library`, `environment`: the functions and messages of Kubernetes 1.36.
 - `unification`, `validators`, `checker`: the types of nodes.
 - `ranges`, `costs`, `call_estimates`, `estimate`: what an evaluation costs, and can cost at most.
 - `frames`, `attributes`, `logic`, `dispatch`, `comprehensions`, `compiler`: from nodes to closures.

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._cel.errors import CompileError, Issue
-from masthead._cel.library.catalog import standard_functions
 from masthead._cel.nodes import (
     CallNode,
     ComprehensionNode,
+    FieldEntry,
     IdentNode,
     ListNode,
     LiteralNode,
     MapNode,
+    MessageNode,
     Node,
     SelectNode,
 )
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from masthead._cel.declarations import Function, Overload
+    from masthead._cel.environment import Environment
 
 __all__ = ["RESERVED_FIELDS", "check"]
 
@@ -108,13 +110,14 @@ _LITERALS: Final = {
 }
 
 
-def check(source: str, root: Node, variables: Mapping[str, Type]) -> Type:
+def check(source: str, root: Node, variables: Mapping[str, Type], environment: Environment) -> Type:
     """Check an expression: set the types of its nodes, and the overloads of its calls.
 
     Args:
         source: The text, for errors.
         root: The expression.
         variables: The types of the variables.
+        environment: The functions and messages.
 
     Returns:
         The type of the expression.
@@ -122,7 +125,7 @@ def check(source: str, root: Node, variables: Mapping[str, Type]) -> Type:
     Raises:
         CompileError: If types do not fit, or names are not declared.
     """
-    checker = _Checker(variables)
+    checker = _Checker(variables, environment)
     checker.check(root)
     issues = checker.finish()
     if not issues:
@@ -134,11 +137,12 @@ def check(source: str, root: Node, variables: Mapping[str, Type]) -> Type:
 
 
 class _Checker:
-    def __init__(self, variables: Mapping[str, Type]) -> None:
+    def __init__(self, variables: Mapping[str, Type], environment: Environment) -> None:
         self.nodes: list[Node] = []
         self._issues: list[Issue] = []
         self._known = Substitutions()
-        self._functions = standard_functions()
+        self._functions = environment.functions
+        self._find_struct = environment.find_struct
         self._scopes: list[dict[str, Type]] = [dict(variables)]
         self._checks: dict[type, Callable[..., Type]] = {
             LiteralNode: self._check_literal,
@@ -147,6 +151,7 @@ class _Checker:
             CallNode: self._check_call,
             ListNode: self._check_list,
             MapNode: self._check_map,
+            MessageNode: self._check_message,
             ComprehensionNode: self._check_comprehension,
         }
 
@@ -332,6 +337,35 @@ class _Checker:
         if key is None or value is None:
             return map_of(self._known.new_variable(), self._known.new_variable())
         return map_of(key, value)
+
+    def _check_message(self, node: MessageNode) -> Type:
+        name = node.name.removeprefix(".")
+        struct = self._find_struct(name)
+        if struct is None:
+            # Messages of protobuf are types, too, but no expression of Kubernetes can use one.
+            if (named := _TYPES.get(name)) is not None:
+                return named
+            variable = self._find_variable(name)
+            if variable is None:
+                return self._report_undeclared(node, node.name)
+            self._report(node, f"'{variable}' is not a type")
+            return ERROR
+        node.name = name
+        for field in node.fields:
+            self._check_field(field, struct)
+        return struct
+
+    def _check_field(self, field: FieldEntry, struct: Type) -> None:
+        found = self.check(field.value)
+        if field.is_optional:
+            found = self._unwrap_optional(field.value, found)
+        expected = struct.fields.get(field.name)
+        if expected is None:
+            self._issues.append(Issue(field.offset, f"undefined field '{field.name}'"))
+        elif not self._known.is_assignable(expected, found):
+            shown = self._known.resolve(found)
+            message = f"expected type of field '{field.name}' is '{expected}' but provided type is '{shown}'"
+            self._issues.append(Issue(field.offset, message))
 
     def _unwrap_optional(self, node: Node, found: Type) -> Type:
         if found.is_optional:

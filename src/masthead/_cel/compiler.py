@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cel.attributes import index_value, present, select_optional, select_value, test_value
 from masthead._cel.comprehensions import Loop, compile_loop
-from masthead._cel.costs import LIST_COST, MAP_COST, cost_of_call
+from masthead._cel.costs import LIST_COST, MAP_COST, STRUCT_COST, cost_of_call
 from masthead._cel.dispatch import bind
 from masthead._cel.errors import NO_OVERLOAD, CelError, CostError, EvaluationError
 from masthead._cel.logic import COMPARISONS, all_of, any_of, compare, compare_numbers, compare_text
@@ -21,6 +21,7 @@ from masthead._cel.nodes import (
     ListNode,
     LiteralNode,
     MapNode,
+    MessageNode,
     Node,
     SelectNode,
 )
@@ -31,6 +32,7 @@ from masthead._regexp.syntax import PatternError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from masthead._cel.environment import Environment
     from masthead._cel.frames import Evaluator, Frame
 
 __all__ = ["ProgramError", "compile_node"]
@@ -46,13 +48,14 @@ class ProgramError(CelError):
     """An expression is well typed, but a constant part of it has no value."""
 
 
-def compile_node(root: Node, variables: Sequence[str], limit: int) -> tuple[Evaluator, int]:
+def compile_node(root: Node, variables: Sequence[str], limit: int, environment: Environment) -> tuple[Evaluator, int]:
     """Compile a checked expression.
 
     Args:
         root: The expression.
         variables: The names of its variables; they stand in this order in the frame, behind the cost.
         limit: The most that an evaluation may cost.
+        environment: The functions and messages.
 
     Returns:
         The closure, and the length of the frame that it needs.
@@ -60,12 +63,13 @@ def compile_node(root: Node, variables: Sequence[str], limit: int) -> tuple[Eval
     Raises:
         ProgramError: If a constant part of it has no value.
     """
-    compiler = _Compiler(variables, limit)
+    compiler = _Compiler(variables, limit, environment)
     return compiler.compile(root), compiler.size
 
 
 class _Compiler:
-    def __init__(self, variables: Sequence[str], limit: int) -> None:
+    def __init__(self, variables: Sequence[str], limit: int, environment: Environment) -> None:
+        self._environment = environment
         self.limit = limit
         # Slot 0 of a frame is the cost so far.
         self.size = 1 + len(variables)
@@ -78,6 +82,7 @@ class _Compiler:
             CallNode: self._call,
             ListNode: self._list,
             MapNode: self._map,
+            MessageNode: self._message,
             ComprehensionNode: self._comprehension,
         }
 
@@ -278,7 +283,7 @@ class _Compiler:
         return self._function(node)
 
     def _function(self, node: CallNode, *, is_optimized: bool = False) -> Evaluator:
-        call = bind(node, is_optimized=is_optimized)
+        call = bind(node, self._environment.functions, is_optimized=is_optimized)
         args = [self.compile(operand) for operand in node.operands]
         cost_of = cost_of_call(node.function, node.overloads)
         # Most functions cost 1; the others depend on the sizes of their arguments.
@@ -467,6 +472,28 @@ class _Compiler:
             return values
 
         return literal
+
+    def _message(self, node: MessageNode) -> Evaluator:
+        fields = [(field.name, self.compile(field.value), field.is_optional) for field in node.fields]
+        name, make = node.name, self._environment.make_struct
+
+        def message(frame: Frame) -> Value:
+            values: dict[str, Value] = {}
+            for field, value_of, is_optional in fields:
+                value = value_of(frame)
+                if is_optional:
+                    if not isinstance(value, OptionalValue):
+                        raise EvaluationError(
+                            f"cannot initialize optional entry '{field}' from non-optional value {value}"
+                        )
+                    if not value.has_value:
+                        continue
+                    value = value.value
+                values[field] = value
+            frame[0] += STRUCT_COST
+            return make(name, values)
+
+        return message
 
     def _comprehension(self, node: ComprehensionNode) -> Evaluator:
         if node.is_binding:

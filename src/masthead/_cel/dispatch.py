@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
-from masthead._cel.library.catalog import standard_functions
 from masthead._cel.values import (
     Duration,
     OptionalValue,
@@ -19,9 +18,9 @@ from masthead._cel.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from masthead._cel.declarations import Overload
+    from masthead._cel.declarations import Function, Overload
     from masthead._cel.nodes import CallNode
     from masthead._cel.types import Type
 
@@ -67,14 +66,15 @@ _RECEIVERS: Final = _TIMES | {"string"}
 _UNGUARDED: Final = frozenset({"contains", "endsWith", "startsWith"})
 
 
-def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
+def bind(node: CallNode, functions: Mapping[str, Function], *, is_optimized: bool = False) -> Callable[..., Value]:
     """Return the implementation of a checked call.
 
     Args:
         node: The call.
+        functions: All functions, by name.
         is_optimized: Whether the server replaces it by a special one, whose errors about types are shorter.
     """
-    known = standard_functions()[node.function].overloads
+    known = functions[node.function].overloads
     candidates = [overload for overload in known if overload.id in node.overloads]
     call = candidates[0].call
     # With dynamic operands the overload is chosen by the values.

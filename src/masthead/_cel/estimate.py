@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from masthead._cel.call_estimates import estimate_call
-from masthead._cel.costs import LIST_COST, MAP_COST
+from masthead._cel.costs import LIST_COST, MAP_COST, STRUCT_COST
 from masthead._cel.nodes import (
     ACCUMULATOR,
     CallNode,
@@ -14,6 +14,7 @@ from masthead._cel.nodes import (
     ListNode,
     LiteralNode,
     MapNode,
+    MessageNode,
     Node,
     SelectNode,
 )
@@ -98,6 +99,8 @@ class _Estimator:
             return self._list(node)
         if isinstance(node, MapNode):
             return self._map(node)
+        if isinstance(node, MessageNode):
+            return self._message(node)
         return self._binding(node) if node.is_binding else self._loop(node)
 
     # Variables and fields.
@@ -256,6 +259,12 @@ class _Estimator:
             keys.append(self._size_or_unknown(key))
             values.append(self._size_or_unknown(value))
         self._entries[id(node)] = _EntrySizes(is_list=False, key=_union(keys), value=_union(values))
+        return cost
+
+    def _message(self, node: MessageNode) -> Range:
+        cost = Range(STRUCT_COST, STRUCT_COST)
+        for field in node.fields:
+            cost = cost.plus(self.cost(field.value))
         return cost
 
     def _push(self, name: str, variable: _Variable) -> None:

@@ -12,6 +12,7 @@ from masthead._cel.nodes import (
     ListNode,
     LiteralNode,
     MapNode,
+    MessageNode,
     Node,
     SelectNode,
 )
@@ -95,6 +96,12 @@ def _copy_literal(_expansion: _Expansion, node: LiteralNode) -> Node:
 @_copies(IdentNode)
 def _copy_ident(_expansion: _Expansion, node: IdentNode) -> Node:
     return IdentNode(node.offset, node.name)
+
+
+@_copies(MessageNode)
+def _copy_message(expansion: _Expansion, node: MessageNode) -> Node:
+    fields = [field._replace(value=expansion.copy(field.value)) for field in node.fields]
+    return MessageNode(node.offset, node.name, fields)
 
 
 @_copies(SelectNode)

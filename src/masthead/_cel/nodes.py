@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from masthead._cel.types import Type
@@ -12,6 +12,7 @@ __all__ = [
     "ACCUMULATOR",
     "CallNode",
     "ComprehensionNode",
+    "FieldEntry",
     "IdentNode",
     "ListNode",
     "LiteralNode",
@@ -69,10 +70,29 @@ class IdentNode(_Base):
         self.is_type = False
 
 
-class MessageNode(IdentNode):
-    """A message with fields, by the name of its type; only in expressions that are never evaluated."""
+class FieldEntry(NamedTuple):
+    """A field of a message: its place, its name, its value, and whether it is optional."""
 
-    __slots__ = ()
+    offset: int
+    name: str
+    value: Node
+    is_optional: bool
+
+
+class MessageNode(_Base):
+    """A message: ``Type{field: value}``.
+
+    Attributes:
+        name: The name of its type.
+        fields: The fields.
+    """
+
+    __slots__ = ("fields", "name")
+
+    def __init__(self, offset: int, name: str, fields: list[FieldEntry]) -> None:
+        super().__init__(offset)
+        self.name = name
+        self.fields = fields
 
 
 class SelectNode(_Base):
@@ -194,6 +214,8 @@ def children(node: Node) -> list[Node]:
         return node.items
     if isinstance(node, MapNode):
         return [part for key, value, _ in node.entries for part in (key, value)]
+    if isinstance(node, MessageNode):
+        return [field.value for field in node.fields]
     if isinstance(node, ComprehensionNode):
         return [node.over, node.start, node.condition, node.step, node.result]
     return []
@@ -209,4 +231,4 @@ def depth_of(root: Node) -> int:
     return depth
 
 
-Node: TypeAlias = LiteralNode | IdentNode | SelectNode | CallNode | ListNode | MapNode | ComprehensionNode
+Node: TypeAlias = LiteralNode | IdentNode | SelectNode | CallNode | ListNode | MapNode | MessageNode | ComprehensionNode

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from masthead._cel.errors import CompileError, Issue
 from masthead._cel.lexer import LexicalToken, tokenize, unescape
 from masthead._cel.macros import MacroError, expand
 from masthead._cel.nodes import (
     CallNode,
+    FieldEntry,
     IdentNode,
     ListNode,
     LiteralNode,
@@ -19,6 +20,9 @@ from masthead._cel.nodes import (
     depth_of,
 )
 from masthead._cel.values import MAX_INT, MAX_UINT, MIN_INT, Uint
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "parse"]
 
@@ -80,13 +84,14 @@ _LIST_ITEM: Final = f"{{'[', ']', '{{', '(', '.', ',', '-', '!', '?', {_NAMED}}}
 _MAP_ENTRY: Final = f"{{'[', '{{', '}}', '(', '.', ',', '-', '!', '?', {_NAMED}}}"
 
 
-def parse(source: str, *, is_plain: bool = False) -> Node:
+def parse(source: str, *, is_plain: bool = False, qualified: Collection[str] = ()) -> Node:
     """Parse an expression, and expand its macros.
 
     Args:
         source: The text.
         is_plain: Whether to parse without macros and without the syntax of optionals, for expressions that are only
             read and never evaluated: shard selectors.
+        qualified: Variables with a dot in their names, such as ``authorizer.requestResource``.
 
     Raises:
         CompileError: If it is no expression, too long, or nested too deeply.
@@ -95,7 +100,7 @@ def parse(source: str, *, is_plain: bool = False) -> Node:
     if len(source) > MAX_LENGTH:
         message = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_LENGTH}"
         raise CompileError(source, [Issue(-1, message)])
-    parser = _Parser(source, is_plain=is_plain)
+    parser = _Parser(source, is_plain=is_plain, qualified=qualified)
     try:
         return parser.parse()
     # Python's stack may end before the limit of the grammar does.
@@ -112,8 +117,9 @@ class _SyntaxError(Exception):
 
 
 class _Parser:
-    def __init__(self, source: str, *, is_plain: bool) -> None:
+    def __init__(self, source: str, *, is_plain: bool, qualified: Collection[str]) -> None:
         self._source = source
+        self._qualified = qualified
         self._is_plain = is_plain
         self._tokens, self._issues = tokenize(source)
         self._at = 0
@@ -316,6 +322,10 @@ class _Parser:
             return self._call(opening.offset, name.text, self._arguments(), operand)
         if name.kind == "ESC_IDENTIFIER":
             self._report(name.offset, "unsupported syntax: '`'")
+        if self._qualified and not optional and isinstance(operand, IdentNode):
+            qualified = f"{operand.name}.{name.text}"
+            if qualified in self._qualified:
+                return IdentNode(dot.offset, qualified)
         return SelectNode(dot.offset, operand, name.text, is_optional=optional is not None)
 
     def _field_name(self, dot: LexicalToken) -> LexicalToken | None:
@@ -397,19 +407,23 @@ class _Parser:
         return distance + 1 if self._peek(distance) == "{" else 0
 
     def _message(self, name: str, distance: int) -> Node:
-        """Parse a message with fields. No API type can be constructed so: the checker reports it as undeclared."""
+        """Parse a message with fields."""
         name += "".join(self._next().text for _ in range(distance - 1))
         opening = self._next()
+        fields: list[FieldEntry] = []
         while self._token.kind not in {"}", "EOF"}:
-            self._optional("?")
-            if self._accept("IDENTIFIER") is None:
+            is_optional = self._optional("?") is not None
+            field = self._accept("IDENTIFIER")
+            if field is None:
                 self._mismatch("IDENTIFIER")
+            colon = self._token
             self._expect(":")
-            self._inner(_EXPRESSION, "}", ",")
+            value = self._inner(_EXPRESSION, "}", ",")
+            fields.append(FieldEntry(colon.offset, field.text, value, is_optional))
             if not self._accept(","):
                 break
         self._expect("}")
-        return MessageNode(opening.offset, name) if self._is_plain else IdentNode(opening.offset, name)
+        return MessageNode(opening.offset, name, fields)
 
     def _list(self) -> Node:
         opening = self._next()

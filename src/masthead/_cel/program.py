@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._cel.checker import check
 from masthead._cel.compiler import compile_node
+from masthead._cel.environment import standard_environment
 from masthead._cel.errors import CelError, CostError
 from masthead._cel.estimate import SizeOf, estimate_cost
 from masthead._cel.nodes import IdentNode, Node, children
@@ -14,6 +15,7 @@ from masthead._cel.parser import parse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead._cel.environment import Environment
     from masthead._cel.frames import Frame
     from masthead._cel.types import Type
     from masthead._cel.values import Value
@@ -49,19 +51,33 @@ class Program:
 
     __slots__ = ("_evaluate", "_limit", "_node", "_padding", "names", "source", "type")
 
-    def __init__(self, source: str, variables: Mapping[str, Type], *, limit: int = COST_LIMIT) -> None:
+    def __init__(
+        self,
+        source: str,
+        variables: Mapping[str, Type],
+        *,
+        limit: int = COST_LIMIT,
+        environment: Environment | None = None,
+    ) -> None:
         """Compile an expression.
+
+        Args:
+            source: The text.
+            variables: The types of its variables, by name.
+            limit: The most that an evaluation may cost.
+            environment: The functions and messages; by default those of Kubernetes.
 
         Raises:
             CompileError: If it is no expression, or its types do not fit.
             ProgramError: If a constant part of it has no value.
         """
-        node = parse(source)
+        environment = environment or standard_environment()
+        node = parse(source, qualified=[name for name in variables if "." in name])
         self.source = source
-        self.type = check(source, node, variables)
+        self.type = check(source, node, variables, environment)
         self.names = _names(node) & variables.keys()
         self._node = node
-        self._evaluate, size = compile_node(node, tuple(variables), limit)
+        self._evaluate, size = compile_node(node, tuple(variables), limit, environment)
         # The slots of loop variables, which are set when a loop runs.
         self._padding = [None] * (size - 1 - len(variables))
         self._limit = limit

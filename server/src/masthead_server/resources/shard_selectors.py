@@ -191,8 +191,7 @@ def _path(node: Node) -> str:
     while isinstance(node, SelectNode):
         names.append(node.field)
         node = node.operand
-    # A message literal is an identifier in our tree, but an expression of another kind in cel-go.
-    if not isinstance(node, IdentNode) or isinstance(node, MessageNode):
+    if not isinstance(node, IdentNode):
         expected = "expected field path (e.g. object.metadata.uid)"
         raise ShardSelectorError(f"shardRange() first argument: {expected}, got expression kind {_kind(node)}")
     return ".".join([node.name, *reversed(names)])
