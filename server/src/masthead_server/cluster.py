@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from masthead_server.authorization.authorizer import Authorizer
+    from masthead_server.authorization.escalation import EscalationGuard
     from masthead_server.clock import Clock
     from masthead_server.resources.catalog import Catalog
     from masthead_server.resources.resource import ServedResource
@@ -73,6 +74,8 @@ class ClusterState:
         """The admission plugins of every write."""
         self.authorizer: Authorizer = AlwaysAllow()
         """What decides who may do what."""
+        self.escalation: EscalationGuard | None = None
+        """What decides who may grant which permissions; None if roles have no effect."""
         self.background: BackgroundTasks = BackgroundTasks(on_idle)
         """Writes that nobody waits for."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.

@@ -72,6 +72,12 @@ def _parser(name: str) -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="refuse plain HTTP (with --allow-remote, if the extra tls is installed)",
     )
+    parser.add_argument(
+        "--authorization",
+        default="always-allow",
+        metavar="MODES",
+        help="what decides who may do what: rbac, or node,rbac, as in a cluster (%(default)s)",
+    )
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument("--no-workloads", action="store_true", help="leave Deployments and the like without pods")
     parser.add_argument("--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them")
@@ -144,6 +150,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         port=chosen.port,
         data=chosen.data,
         tls=_requires_tls(chosen),
+        authorization=chosen.authorization,
         controllers=not chosen.no_controllers,
         bootstrap=not chosen.no_bootstrap,
         workloads=not (chosen.no_workloads or chosen.no_controllers),

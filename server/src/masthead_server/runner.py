@@ -33,6 +33,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     data: str | Path | None = None,
     token: str | Token | None = Token.RANDOM,
     tls: bool = False,
+    authorization: str = "always-allow",
     controllers: bool | Collection[str] = True,
     bootstrap: bool = True,
     workloads: bool = False,
@@ -65,6 +66,10 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the
             kubeconfig has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate
             authority: stored next to `data` for later runs, otherwise in memory.
+        authorization: What decides who may do what: ``always-allow`` allows everything to everyone with credentials,
+            ``rbac`` decides by the stored roles and bindings, as every cluster does, and ``node,rbac`` also limits
+            kubelets to the objects of their own node. The token of `Server.token` belongs to ``system:masters``, and
+            may always do everything.
         controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
             terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
@@ -115,6 +120,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             data=data,
             token=token,
             tls=tls,
+            authorization=authorization,
             controllers=controllers,
             bootstrap=bootstrap,
             workloads=workloads,

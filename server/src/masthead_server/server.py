@@ -20,6 +20,7 @@ from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 from masthead_server.admission.registry import make_chain
 from masthead_server.authentication.authenticator import RequestAuthenticator, token_path
+from masthead_server.authorization_modes import AuthorizationMode
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
 from masthead_server.controllers.event_expiry import EventExpiryController
@@ -146,6 +147,7 @@ class Server:
             authority=self._certificates.authority if self._certificates else "",
             on_idle=self._progress.set,
         )
+        _set_authorizers(self._cluster, settings)
         self._cluster.admission = make_chain(self._cluster, enabled=True)
         self._definitions = DefinitionInstaller(self._cluster)
         inert_kinds = InertKinds(runs_workloads=settings.workloads)
@@ -565,6 +567,17 @@ class Server:
 def _address_of(listening: socket.socket) -> tuple[str, int]:
     ip, port, *_ = listening.getsockname()
     return str(ip), int(port)
+
+
+def _set_authorizers(cluster: ClusterState, settings: Settings) -> None:
+    modes = settings.authorization_modes()
+    if modes == (AuthorizationMode.ALWAYS_ALLOW,):
+        return  # which the cluster state begins with
+    from masthead_server.authorization.modes import set_authorizers
+    from masthead_server.authorization.policy_rules import PolicyRule, RuleSet
+    from masthead_server.bootstrap.rbac import node_rules
+
+    set_authorizers(cluster, modes, RuleSet([PolicyRule.of(rule) for rule in node_rules()]))
 
 
 def _controllers_of(settings: Settings) -> Collection[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from masthead._module import set_module
 from masthead.errors import ConfigError
+from masthead_server.authorization_modes import parse_modes
 from masthead_server.clock import SystemClock
 from masthead_server.files import write_private
 from masthead_server.hosts import ANY, AllowedHosts, is_loopback
@@ -19,6 +20,7 @@ from masthead_server.hosts import ANY, AllowedHosts, is_loopback
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from masthead_server.authorization_modes import AuthorizationMode
     from masthead_server.clock import Clock
     from masthead_server.sqlite import SqliteJournal
     from masthead_server.tls import Certificates
@@ -46,6 +48,7 @@ _TYPES: Final = {
     "host": (str, "text"),
     "port": (int, "a whole number"),
     "token": (str | Token | None, "text, or None"),
+    "authorization": (str, "text, such as 'rbac' or 'node,rbac'"),
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
     "event_ttl": (int | float, "a number"),
@@ -65,6 +68,7 @@ class Settings:
     data: str | Path | None = None
     token: str | Token | None = field(default=Token.RANDOM, repr=False)
     tls: bool = False
+    authorization: str = "always-allow"
     controllers: bool | Collection[str] = True
     bootstrap: bool = True
     workloads: bool = False
@@ -114,6 +118,18 @@ class Settings:
         if self.history_bytes < 1:
             raise ConfigError("history_bytes is a number of bytes, and must be at least 1")
         self._check_names()
+        self.authorization_modes()
+
+    def authorization_modes(self) -> tuple[AuthorizationMode, ...]:
+        """Return the authorizers, in their order.
+
+        Raises:
+            ConfigError: If there is no such mode.
+        """
+        try:
+            return parse_modes(self.authorization)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
 
     def _check_names(self) -> None:
         if not _are_names(self.allowed_hosts):

@@ -1,21 +1,24 @@
-"""The authorizer of a server without authorization."""
+"""The authorizers that need no rules."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.authorization.authorizer import Decision, Outcome
+from masthead_server.authorization.authorizer import Decision, Outcome, UserRules
+from masthead_server.authorization.policy_rules import FULL_AUTHORITY
 from masthead_server.wire.user_info import is_unauthenticated
 
 if TYPE_CHECKING:
     from masthead_server.authorization.authorizer import AuthorizationAttributes
+    from masthead_server.wire.user_info import UserInfo
 
-__all__ = ["PUBLIC_PATHS", "AlwaysAllow"]
+__all__ = ["PUBLIC_PATHS", "AlwaysAllow", "AlwaysDeny"]
 
 PUBLIC_PATHS: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """Paths that are open to everyone, as kube-apiserver's role ``system:public-info-viewer`` permits."""
 _ALLOWED: Final = Outcome(Decision.ALLOW)
 _NO_OPINION: Final = Outcome(Decision.NO_OPINION)
+_FORBIDDEN: Final = Outcome(Decision.NO_OPINION, "Everything is forbidden.")
 
 
 class AlwaysAllow:
@@ -34,3 +37,19 @@ class AlwaysAllow:
             return _ALLOWED
         is_public = not attributes.is_resource_request and attributes.path.rstrip("/") in PUBLIC_PATHS
         return _ALLOWED if is_public else _NO_OPINION
+
+    def rules_for(self, _user: UserInfo, _namespace: str) -> UserRules:
+        """Return rules that allow everything."""
+        return UserRules(FULL_AUTHORITY)
+
+
+class AlwaysDeny:
+    """Allows nothing, for tests of clients that are refused."""
+
+    def authorize(self, _attributes: AuthorizationAttributes) -> Outcome:
+        """Refuse a request."""
+        return _FORBIDDEN
+
+    def rules_for(self, _user: UserInfo, _namespace: str) -> UserRules:
+        """Return no rules."""
+        return UserRules()

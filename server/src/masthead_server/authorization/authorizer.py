@@ -7,9 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from masthead_server.authorization.policy_rules import PolicyRule
     from masthead_server.wire.user_info import UserInfo
 
-__all__ = ["AuthorizationAttributes", "Authorizer", "Decision", "Outcome"]
+__all__ = ["AuthorizationAttributes", "Authorizer", "Decision", "Outcome", "UserRules"]
 
 
 class Decision(Enum):
@@ -32,6 +33,20 @@ class Outcome(NamedTuple):
     def is_allowed(self) -> bool:
         """Whether the request may go on."""
         return self.decision is Decision.ALLOW
+
+
+class UserRules(NamedTuple):
+    """The rules that apply to a user in a namespace.
+
+    Attributes:
+        rules: The rules that are known.
+        is_incomplete: Whether the user may do more than the rules say.
+        errors: What prevented a complete answer.
+    """
+
+    rules: tuple[PolicyRule, ...] = ()
+    is_incomplete: bool = False
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,8 @@ class AuthorizationAttributes:
     @property
     def is_resource_request(self) -> bool:
         """Whether it is about a resource, rather than about a path."""
-        return bool(self.resource)
+        # An access review may name no resource; the path of a request is never empty.
+        return bool(self.resource) or not self.path
 
 
 class Authorizer(Protocol):
@@ -75,4 +91,8 @@ class Authorizer(Protocol):
 
     def authorize(self, attributes: AuthorizationAttributes) -> Outcome:
         """Decide about a request."""
+        ...
+
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+        """Return the rules that apply to a user in a namespace."""
         ...

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta import fields
+from masthead._meta.labels import Operator
 from masthead._meta.quoting import quoted
+from masthead.errors import SelectorError
 from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.authorization.authorizer import AuthorizationAttributes
 from masthead_server.wire.failures import StatusFailure, details_of, qualified
@@ -21,6 +24,8 @@ __all__ = ["authorize_request", "check_authorization", "forbidden", "read_attrib
 
 _SANITIZED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """No refusal looks like HTML to a browser."""
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+_VERBS_WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
 
 
 def authorize_request(authorizer: Authorizer, user: UserInfo, request: ApiRequest, info: RequestInfo) -> None:
@@ -48,19 +53,53 @@ def check_authorization(authorizer: Authorizer, attributes: AuthorizationAttribu
 
 def read_attributes(user: UserInfo, request: ApiRequest, info: RequestInfo) -> AuthorizationAttributes:
     """Return what authorization sees of a request."""
+    if not info.is_resource_request:
+        return AuthorizationAttributes(user, info.verb, path=unescape(request.path))
+    verb, name = _verb_of(request, info), info.name
+    # A list of one object is allowed to those who may list that object.
+    if not name and verb in {"list", "watch"}:
+        name = _find_selected_name(request.first("fieldSelector"))
+    has_selectors = verb in _VERBS_WITH_SELECTORS
     return AuthorizationAttributes(
         user=user,
-        verb=info.verb,
-        namespace=info.namespace,
+        verb=verb,
+        # A Namespace counts as an object within itself, so that a Role can permit access to it.
+        namespace=info.name if info.resource == "namespaces" and not info.namespace else info.namespace,
         group=info.group,
         version=info.version,
         resource=info.resource,
         subresource=info.subresource,
-        name=info.name,
+        name=name,
         path=unescape(request.path),
-        field_selector=request.first("fieldSelector"),
-        label_selector=request.first("labelSelector"),
+        field_selector=request.first("fieldSelector") if has_selectors else "",
+        label_selector=request.first("labelSelector") if has_selectors else "",
     )
+
+
+def _verb_of(request: ApiRequest, info: RequestInfo) -> str:
+    """Return the verb, where a HEAD reads and an unknown method of a resource has none."""
+    if request.method == "HEAD":
+        return "get" if info.name else "list"
+    return info.verb if request.method in _METHODS else ""
+
+
+def _find_selected_name(field_selector: str) -> str:
+    """Return the name that a field selector requires; empty for none."""
+    if "metadata.name" not in field_selector:
+        return ""
+    try:
+        requirements = fields.parse(field_selector).requirements
+    except SelectorError:
+        return ""
+    for requirement in requirements:
+        if requirement.key == "metadata.name" and requirement.operator == Operator.EQUALS:
+            return requirement.value if _is_path_segment(requirement.value) else ""
+    return ""
+
+
+def _is_path_segment(name: str) -> bool:
+    """Tell whether a name can be part of a path."""
+    return name not in {".", ".."} and "/" not in name and "%" not in name
 
 
 def forbidden(attributes: AuthorizationAttributes, reason: str = "") -> StatusFailure:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from masthead_server.wire.plain import Plain
 
-__all__ = ["cluster_role_bindings", "cluster_roles", "role_bindings", "roles"]
+__all__ = ["cluster_role_bindings", "cluster_roles", "node_rules", "role_bindings", "roles"]
 
 _GROUP: Final = "rbac.authorization.k8s.io"
 _AGGREGATED: Final = ("admin", "edit", "view")
@@ -110,6 +110,11 @@ def cluster_roles() -> Iterator[Plain]:
         yield {"metadata": _metadata(name), "rules": rules, "aggregationRule": selector}
     for name, written in {**CLUSTER_ROLES, **CONTROLLER_ROLES}.items():
         yield {"metadata": _metadata(name), "rules": [_rule(rule) for rule in written]}
+
+
+def node_rules() -> list[Plain]:
+    """Return the rules of every kubelet, which the node authorizer narrows down to the objects of its node."""
+    return [_rule(rule) for rule in CLUSTER_ROLES["system:node"]]
 
 
 def cluster_role_bindings() -> Iterator[Plain]:

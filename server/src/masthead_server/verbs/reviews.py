@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
-from masthead._schema.errors import invalid
 from masthead_server.admission.attributes import Operation
 from masthead_server.verbs import bodies, subresources
+from masthead_server.verbs.access_reviews import decide_access, find_access_errors, list_rules
 from masthead_server.verbs.write_steps import admit, admit_valid, track_managers
 from masthead_server.wire.failures import bad_request, refused_fields
 from masthead_server.wire.plain import Plain, metadata, part, text
@@ -16,9 +16,6 @@ from masthead_server.wire.request import ApiResponse, json_response
 from masthead_server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from masthead._schema.errors import FieldError
     from masthead_server.verbs.write import WriteContext
     from masthead_server.wire.request import ApiRequest
 
@@ -48,14 +45,17 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
         metadata(found).pop("managedFields", None)
     if served.name == "selfsubjectreviews":
         metadata(found)["creationTimestamp"] = cluster.now()
+    namespace = text(part(found, "spec"), "namespace")
     if served.name == "selfsubjectrulesreviews":
         found["spec"] = {}
     if served.name == "tokenreviews":
         found["status"] = _is_authenticated(found, cluster.token)
     elif served.name == "selfsubjectreviews":
         found["status"] = {"userInfo": request.user.to_plain()}
+    elif served.name == "selfsubjectrulesreviews":
+        found["status"] = list_rules(cluster.authorizer, request.user, namespace)
     else:
-        found["status"] = _STATUSES[served.name](found)
+        found["status"] = decide_access(cluster.authorizer, found, served.name, request.user)
     return json_response(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
 
 
@@ -71,32 +71,10 @@ def _check(found: Plain, resource: str, group: str, namespace: str) -> None:
     if resource == "selfsubjectrulesreviews" and not spec.get("namespace"):
         raise bad_request("no namespace on request")
     if resource.endswith("accessreviews"):
-        errors = _access_errors(spec, resource, namespace)
+        errors = find_access_errors(found, resource, namespace)
         if errors:
             # kube-apiserver has forgotten the kind by then.
             raise refused_fields(group, "", "", errors)
-
-
-def _access_errors(spec: Plain, resource: str, namespace: str) -> list[FieldError]:
-    wanted, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    shown = None if other is None else {"Path": text(other, "path"), "Verb": text(other, "verb")}
-    errors: list[FieldError] = []
-    if wanted is not None and other is not None:
-        why = "cannot be specified in combination with resourceAttributes"
-        errors.append(invalid("spec.nonResourceAttributes", shown, why))
-    if wanted is None and other is None:
-        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        errors.append(invalid("spec.resourceAttributes", None, why))
-    if resource != "selfsubjectaccessreviews" and not spec.get("user") and not spec.get("groups"):
-        errors.append(invalid("spec.user", "", "at least one of user or group must be specified"))
-    if resource == "localsubjectaccessreviews":
-        inside = text(wanted, "namespace") if wanted is not None else namespace
-        if inside != namespace:
-            path = "spec.resourceAttributes.namespace"
-            errors.append(invalid(path, inside, "must match metadata.namespace"))
-        if other is not None:
-            errors.append(invalid("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
-    return errors
 
 
 async def _bind(context: WriteContext, request: ApiRequest, found: Plain) -> ApiResponse:
@@ -104,19 +82,6 @@ async def _bind(context: WriteContext, request: ApiRequest, found: Plain) -> Api
     pods = context.cluster.catalog.require(_PODS)
     name = text(part(found, "metadata"), "name")
     return await subresources.create(replace(context, served=pods, name=name, subresource="binding"), request)
-
-
-def _is_allowed(_: Plain) -> Plain:
-    return {"allowed": True}
-
-
-def _rules(_: Plain) -> Plain:
-    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-    return {
-        "resourceRules": [everything],
-        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-        "incomplete": False,
-    }
 
 
 def _is_authenticated(found: Plain, token: str | None) -> Plain:
@@ -128,9 +93,3 @@ def _is_authenticated(found: Plain, token: str | None) -> Plain:
 
 _ANSWERED_ANEW: Final = frozenset({"selfsubjectreviews", "selfsubjectrulesreviews"})
 """The reviews whose response is not the object that was sent."""
-_STATUSES: Final[dict[str, Callable[[Plain], Plain]]] = {
-    "selfsubjectaccessreviews": _is_allowed,
-    "subjectaccessreviews": _is_allowed,
-    "localsubjectaccessreviews": _is_allowed,
-    "selfsubjectrulesreviews": _rules,
-}

@@ -212,11 +212,14 @@ async def _create_decoded(context: WriteContext, new: Plain, *, is_upsert: bool)
         await steps.track_managers(context, new, None)
         attributes = context.attributes(Operation.CREATE, new, None)
         new = await steps.admit(context, attributes, new)
+        steps.check_escalation(context, new, None)
         steps.admit_kind(context, new)
         steps.assign_metadata(context, new)
         steps.prepare_create(context, new)
         await steps.validate_create(context, new)
         context.options.warnings.extend(context.served.behavior.warnings.on_create(new))
+        if is_upsert:
+            steps.authorize_create(context)
         await steps.admit_valid(context, attributes, new)
         steps.check_version_unset(context, new)
         context.hooks.finish_create(new)
@@ -264,10 +267,12 @@ async def _update(context: WriteContext, record: Record, old: Plain, new: Plain)
         # a webhook that denies the update hides a conflict.
         attributes = context.attributes(Operation.UPDATE, new, old)
         if attributes is None:
+            steps.check_escalation(context, new, old)
             steps.check_version(context, new, old)
         await steps.track_managers(context, new, old)
         if attributes is not None:
             new = await steps.admit(context, attributes, new)
+            steps.check_escalation(context, new, old)
             steps.check_version(context, new, old)
         if not context.is_put:
             steps.dedup_owners(context, new, is_patch=True)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from masthead._schema.errors import gather, invalid
 from masthead_server.admission.attributes import AdmissionAttributes, Operation
+from masthead_server.authorization.authorizer import AuthorizationAttributes
+from masthead_server.authorization.requests import check_authorization
+from masthead_server.authorization.role_index import RBAC_GROUP
 from masthead_server.resources.behavior import SlowValidation
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead_server.resources.warnings.owner_references import dedup_owner_references
@@ -35,6 +38,8 @@ __all__ = [
     "admit_kind",
     "admit_valid",
     "assign_metadata",
+    "authorize_create",
+    "check_escalation",
     "check_namespace",
     "check_names",
     "check_uid",
@@ -151,6 +156,41 @@ class WriteContext:
         if self.conversions is not None:
             return await self.conversions.run(merge, in_thread=self.is_large)
         return await asyncio.to_thread(merge) if self.is_large else merge()
+
+
+def authorize_create(context: WriteContext) -> None:
+    """Refuse to create an object by an update, if the user may update only.
+
+    Raises:
+        StatusFailure: If the user may not create it.
+    """
+    check_authorization(context.cluster.authorizer, _attributes_of(context, "create"))
+
+
+def check_escalation(context: WriteContext, new: Plain, old: Plain | None) -> None:
+    """Refuse a role or binding that grants more than the user may do.
+
+    Raises:
+        StatusFailure: If it does.
+    """
+    guard = context.cluster.escalation
+    if guard is not None and context.served.group == RBAC_GROUP:
+        guard.check(_attributes_of(context, "create" if old is None else "update"), new, old)
+
+
+def _attributes_of(context: WriteContext, verb: str) -> AuthorizationAttributes:
+    served = context.served
+    return AuthorizationAttributes(
+        context.user,
+        verb,
+        # As for every request, a Namespace counts as an object within itself.
+        namespace=context.name if served.table == "namespaces" else context.namespace,
+        group=served.group,
+        version=served.gvk.version,
+        resource=served.name,
+        subresource=context.subresource,
+        name=context.name,
+    )
 
 
 def set_defaults(context: WriteContext, found: Plain) -> Plain:

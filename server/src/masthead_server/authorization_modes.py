@@ -1,0 +1,43 @@
+"""Authorization modes: the names of authorizers in settings."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+__all__ = ["AuthorizationMode", "parse_modes"]
+
+
+class AuthorizationMode(Enum):
+    """An authorizer, by its name in ``--authorization-mode``."""
+
+    ALWAYS_ALLOW = "alwaysallow"
+    ALWAYS_DENY = "alwaysdeny"
+    NODE = "node"
+    RBAC = "rbac"
+
+
+_UNSUPPORTED: Final = frozenset({"abac", "webhook"})
+"""Modes of kube-apiserver that need a file, and that this server does not have."""
+
+
+def parse_modes(text: str) -> tuple[AuthorizationMode, ...]:
+    """Read modes as in ``node,rbac``, in any case and with or without hyphens.
+
+    Raises:
+        ValueError: If there is no such mode, or if one is there twice.
+    """
+    modes: list[AuthorizationMode] = []
+    for name in text.split(","):
+        key = name.strip().lower().replace("-", "")
+        if key in _UNSUPPORTED:
+            raise ValueError(f"the mode {name.strip()} is not supported; use rbac, node or always-allow")
+        try:
+            mode = AuthorizationMode(key)
+        except ValueError:
+            problem = f"there is no authorization mode {name.strip()!r}"
+            raise ValueError(f"{problem}; use always-allow, rbac, or node,rbac") from None
+        if mode in modes:
+            raise ValueError(f"the authorization mode {name.strip()} is there twice")
+        modes.append(mode)
+    return tuple(modes)
