@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
     from masthead_server.resources.resource import ServedResource
+    from masthead_server.wire.options import DeletionOptions, WriteOptions
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.user_info import UserInfo
 
@@ -38,7 +39,7 @@ class AdmissionAttributes:
         subresource: The subresource; empty for the object itself.
         object: The object to store, in the stored shape; mutating plugins change or replace it. None for a deletion.
         old: The stored object, in the stored shape; None for a create and a connect. Nothing may change it.
-        options: The options of the operation, as an object of ``meta.k8s.io/v1``.
+        sent_options: The options of the operation, as they were read; None for a connect.
         is_dry_run: Whether nothing is stored.
         warnings: The warnings of the response; plugins append to it.
         annotations: The audit annotations, by key.
@@ -53,7 +54,12 @@ class AdmissionAttributes:
     subresource: str = ""
     object: Plain | None = None
     old: Plain | None = None
-    options: Plain = field(default_factory=dict[str, Any])
+    sent_options: WriteOptions | DeletionOptions | None = None
     is_dry_run: bool = False
     warnings: list[str] = field(default_factory=list[str])
     annotations: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def options(self) -> Plain | None:
+        """The options of the operation, as an object of ``meta.k8s.io/v1``; None for a connect."""
+        return self.sent_options.to_plain(self.operation.value) if self.sent_options is not None else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from masthead_server.admission.plugin import AdmissionPlugin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from masthead_server.admission.attributes import AdmissionAttributes, Operation
     from masthead_server.resources.resource import ServedResource
@@ -17,11 +17,32 @@ if TYPE_CHECKING:
 __all__ = ["AdmissionChain"]
 
 
-class _Phases(NamedTuple):
-    """The plugins that decide about one operation on one resource."""
+class _Step(NamedTuple):
+    """A plugin in one phase.
 
-    mutating: tuple[AdmissionPlugin, ...]
-    validating: tuple[AdmissionPlugin, ...]
+    Attributes:
+        run: Its ``admit`` or ``validate``.
+        switch: The plugin if it is not always active, to be asked each time; otherwise None.
+    """
+
+    run: Callable[[AdmissionAttributes], Awaitable[None]]
+    switch: AdmissionPlugin | None
+
+
+class _Phases(NamedTuple):
+    """The plugins that decide about one operation on one resource.
+
+    Attributes:
+        mutating: Those of mutating admission.
+        validating: Those of validating admission.
+        is_certain: Whether one of them is always active.
+        switches: The others.
+    """
+
+    mutating: tuple[_Step, ...]
+    validating: tuple[_Step, ...]
+    is_certain: bool
+    switches: tuple[AdmissionPlugin, ...]
 
 
 class AdmissionChain:
@@ -45,7 +66,9 @@ class AdmissionChain:
     def decides(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether any plugin may change or refuse such a request."""
         phases = self._find(operation, served, subresource)
-        return _any_active(phases.mutating) or _any_active(phases.validating)
+        if phases.is_certain:
+            return True
+        return any(plugin.is_active for plugin in phases.switches) if phases.switches else False
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         """Run mutating admission.
@@ -53,9 +76,9 @@ class AdmissionChain:
         Raises:
             StatusFailure: If a plugin refuses the request.
         """
-        for plugin in self._find(attributes.operation, attributes.served, attributes.subresource).mutating:
-            if plugin.is_active:
-                await plugin.admit(attributes)
+        for admit, switch in self._find(attributes.operation, attributes.served, attributes.subresource).mutating:
+            if switch is None or switch.is_active:
+                await admit(attributes)
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
         """Run validating admission.
@@ -63,21 +86,27 @@ class AdmissionChain:
         Raises:
             StatusFailure: If a plugin refuses the request.
         """
-        for plugin in self._find(attributes.operation, attributes.served, attributes.subresource).validating:
-            if plugin.is_active:
-                await plugin.validate(attributes)
+        for validate, switch in self._find(attributes.operation, attributes.served, attributes.subresource).validating:
+            if switch is None or switch.is_active:
+                await validate(attributes)
 
     def _find(self, operation: Operation, served: ServedResource, subresource: str) -> _Phases:
+        # Every write asks, and only once is the answer computed: plugins handle the same operations all the time.
         key = (operation, served.table, subresource)
         phases = self._phases.get(key)
         if phases is None:
             chosen = [plugin for plugin in self._plugins if plugin.handles(operation, served, subresource)]
-            phases = self._phases[key] = _Phases(
-                tuple(plugin for plugin in chosen if type(plugin).admit is not AdmissionPlugin.admit),
-                tuple(plugin for plugin in chosen if type(plugin).validate is not AdmissionPlugin.validate),
-            )
+            phases = self._phases[key] = _make_phases(chosen)
         return phases
 
 
-def _any_active(plugins: tuple[AdmissionPlugin, ...]) -> bool:
-    return any(plugin.is_active for plugin in plugins)
+def _make_phases(plugins: Sequence[AdmissionPlugin]) -> _Phases:
+    mutating = [plugin for plugin in plugins if type(plugin).admit is not AdmissionPlugin.admit]
+    validating = [plugin for plugin in plugins if type(plugin).validate is not AdmissionPlugin.validate]
+    switches = tuple(plugin for plugin in plugins if type(plugin).is_active is not AdmissionPlugin.is_active)
+    return _Phases(
+        tuple(_Step(plugin.admit, plugin if plugin in switches else None) for plugin in mutating),
+        tuple(_Step(plugin.validate, plugin if plugin in switches else None) for plugin in validating),
+        len(switches) < len(plugins),
+        switches,
+    )

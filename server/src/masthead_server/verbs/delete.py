@@ -119,7 +119,7 @@ async def _admit(context: DeletionContext, old: Plain) -> None:
         context.name,
         context.user,
         old=old,
-        options=options.to_plain(),
+        sent_options=options,
         is_dry_run=options.is_dry_run,
         warnings=context.warnings,
     )

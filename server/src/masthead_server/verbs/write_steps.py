@@ -116,7 +116,7 @@ class WriteContext:
             old: The stored object; None for a new one.
             kind: The kind of `new`; None for that of the resource.
         """
-        name = self.name or text(metadata(new or {}), "name")
+        name = self.name or text(part(new or {}, "metadata"), "name")
         return AdmissionAttributes(
             operation,
             self.served,
@@ -128,7 +128,7 @@ class WriteContext:
             self.subresource,
             new,
             old,
-            self.options.to_plain(operation.value),
+            self.options,
             self.options.is_dry_run,
             self.options.warnings,
         )

@@ -210,7 +210,7 @@ class DeletionOptions:
     uid: str | None = None
     version: str | None = None
 
-    def to_plain(self) -> Plain:
+    def to_plain(self, _operation: str) -> Plain:
         """Return the options as admission gets them."""
         conditions = {
             name: value for name, value in (("uid", self.uid), ("resourceVersion", self.version)) if value is not None
