@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from masthead_server.resources.behavior import Behavior, always
+from masthead_server.resources.behavior import Behavior, StrategyHooks, always
+from masthead_server.resources.builtin.admissionregistration.binding_validation import action_errors, binding_errors
 from masthead_server.resources.builtin.admissionregistration.defaults import BINDING
 from masthead_server.resources.builtin.admissionregistration.warnings import admission_warnings
+from masthead_server.wire.plain import part
 
-BEHAVIOR: Final = Behavior(defaults=BINDING, warnings=always(admission_warnings))
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Errors
+    from masthead_server.wire.plain import Plain
+
+
+def _binding_errors(binding: Plain) -> Errors:
+    spec = part(binding, "spec")
+    return binding_errors(spec) + action_errors(spec)
+
+
+BEHAVIOR: Final = Behavior(
+    defaults=BINDING,
+    hooks=StrategyHooks(validate_create=_binding_errors, validate_update=lambda new, _old: _binding_errors(new)),
+    warnings=always(admission_warnings),
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import duplicate, invalid, not_supported, required, too_many
+from masthead._schema.errors import duplicate, invalid, required
 from masthead_server.resources import names
+from masthead_server.resources.builtin.admissionregistration.rule_validation import condition_errors, rule_errors
 from masthead_server.resources.validation.checks import (
     each_of,
     follows,
@@ -15,7 +16,7 @@ from masthead_server.resources.validation.checks import (
     words,
 )
 from masthead_server.resources.validation.webhooks import webhook_service_errors, webhook_url_errors
-from masthead_server.wire.plain import items, part, text
+from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
@@ -25,16 +26,10 @@ __all__ = ["configuration_errors"]
 
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
-_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-_SCOPES: Final = ("*", "Cluster", "Namespaced")
-_MAX_CONDITIONS: Final = 64
 
 
 def configuration_errors(configuration: Plain) -> Errors:
-    """Return the errors of the configuration of webhooks.
-
-    The expressions of match conditions are not compiled.
-    """
+    """Return the errors of the configuration of webhooks."""
     errors: Errors = []
     seen: set[str] = set()
     for index, hook in enumerate(configuration.get("webhooks") or []):
@@ -53,7 +48,7 @@ def configuration_errors(configuration: Plain) -> Errors:
 def _hook_errors(hook: Plain, path: str) -> Errors:
     errors = _name_errors(text(hook, "name"), f"{path}.name")
     for at, rule in each_of(hook, "rules", path):
-        errors += _rule_errors(rule, at)
+        errors += rule_errors(rule, at)
     errors += known_or_nothing(f"{path}.failurePolicy", hook.get("failurePolicy"), ("Fail", "Ignore"))
     errors += known_or_nothing(f"{path}.matchPolicy", hook.get("matchPolicy"), ("Equivalent", "Exact"))
     effects = hook.get("sideEffects")
@@ -74,7 +69,7 @@ def _hook_errors(hook: Plain, path: str) -> Errors:
     policies = ("IfNeeded", "Never")
     errors += known_or_nothing(f"{path}.reinvocationPolicy", hook.get("reinvocationPolicy"), policies)
     errors += _client_errors(part(hook, "clientConfig"), f"{path}.clientConfig")
-    return errors + _condition_errors(hook, path)
+    return errors + condition_errors(hook, path, has_params=False)
 
 
 def _name_errors(name: str, path: str) -> Errors:
@@ -87,61 +82,6 @@ def _name_errors(name: str, path: str) -> Errors:
         why = "should be a domain with at least three segments separated by dots"
         return [invalid(path, name, why)]
     return []
-
-
-def _rule_errors(rule: Plain, path: str) -> Errors:
-    operations = words(rule, "operations")
-    errors = _wildcard_errors(operations, f"{path}.operations", "operations")
-    errors += [
-        not_supported(f"{path}.operations[{index}]", operation, _OPERATIONS)
-        for index, operation in enumerate(operations)
-        if operation not in _OPERATIONS
-    ]
-    errors += _wildcard_errors(words(rule, "apiGroups"), f"{path}.apiGroups", "API groups")
-    versions = words(rule, "apiVersions")
-    errors += _wildcard_errors(versions, f"{path}.apiVersions", "API versions")
-    errors += [required(f"{path}.apiVersions[{index}]") for index, version in enumerate(versions) if not version]
-    errors += _resource_errors(words(rule, "resources"), f"{path}.resources")
-    return errors + known_or_nothing(f"{path}.scope", rule.get("scope"), _SCOPES)
-
-
-def _wildcard_errors(values: list[str], path: str, noun: str) -> Errors:
-    if not values:
-        return [required(path)]
-    # The others would be redundant, and hide a mistake.
-    if len(values) > 1 and "*" in values:
-        return [invalid(path, values, f"if '*' is present, must not specify other {noun}")]
-    return []
-
-
-def _resource_errors(resources: list[str], path: str) -> Errors:
-    errors: Errors = [] if resources else [required(path)]
-    whole: set[str] = set()
-    everywhere: set[str] = set()
-    has_plain = False
-    for index, pattern in enumerate(resources):
-        at = f"{path}[{index}]"
-        if not pattern:
-            errors.append(required(at))
-            continue
-        resource, slash, subresource = pattern.partition("/")
-        if not slash:
-            # As in kube-apiserver, only the last one counts.
-            has_plain = pattern != "*"
-            continue
-        # Only patterns before this one count, as in kube-apiserver: "pods/log" before "pods/*" is accepted.
-        if resource in whole:
-            errors.append(invalid(at, pattern, f"if '{resource}/*' is present, must not specify {pattern}"))
-        if subresource in everywhere:
-            errors.append(invalid(at, pattern, f"if '*/{subresource}' is present, must not specify {pattern}"))
-        whole |= {resource} if subresource == "*" else set()
-        everywhere |= {subresource} if resource == "*" else set()
-    if len(resources) > 1 and "*/*" in resources:
-        errors.append(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
-    if "*" in resources and has_plain:
-        why = "if '*' is present, must not specify other resources without subresources"
-        errors.append(invalid(path, resources, why))
-    return errors
 
 
 def _client_errors(client: Plain, path: str) -> Errors:
@@ -159,24 +99,6 @@ def _client_errors(client: Plain, path: str) -> Errors:
         url_path=part(client, "service").get("path"),
         port=part(client, "service").get("port", 443),
     )
-
-
-def _condition_errors(hook: Plain, path: str) -> Errors:
-    conditions = items(hook, "matchConditions")
-    errors: Errors = []
-    if len(conditions) > _MAX_CONDITIONS:
-        errors.append(too_many(f"{path}.matchConditions", len(conditions), _MAX_CONDITIONS))
-    seen: set[str] = set()
-    for at, condition in each_of(hook, "matchConditions", path):
-        name = text(condition, "name")
-        # kube-apiserver trims the expression first, so that blank text counts as missing.
-        if not text(condition, "expression").strip():
-            errors.append(required(f"{at}.expression"))
-        errors += follows(f"{at}.name", name, names.qualified_name) if name else [required(f"{at}.name")]
-        if name and name in seen:
-            errors.append(duplicate(f"{at}.name", name))
-        seen.add(name)
-    return errors
 
 
 def _version_errors(versions: list[str], path: str) -> Errors:
