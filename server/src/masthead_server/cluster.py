@@ -15,6 +15,7 @@ from masthead_server.eager import BackgroundTasks
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
 from masthead_server.resources.allocator import Allocations, Allocator
 from masthead_server.resources.catalog import unknown_resource
+from masthead_server.resources.services import ServiceAddresses
 from masthead_server.wire.body_limits import too_large
 from masthead_server.wire.failures import StatusFailure, details_of, not_found, qualified
 
@@ -72,6 +73,8 @@ class ClusterState:
         """Called after every write, with the resource and the record."""
         self.admission: AdmissionChain = AdmissionChain()
         """The admission plugins of every write."""
+        self.services: ServiceAddresses = ServiceAddresses(self)
+        """Where the Services of webhooks lead."""
         self.authorizer: Authorizer = AlwaysAllow()
         """What decides who may do what."""
         self.escalation: EscalationGuard | None = None

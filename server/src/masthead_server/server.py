@@ -33,6 +33,7 @@ from masthead_server.controllers.manager import (
 from masthead_server.controllers.objects import ObjectClient
 from masthead_server.faults import Effect, Faults
 from masthead_server.files import write_private
+from masthead_server.hosts import is_loopback
 from masthead_server.http import HttpHandler
 from masthead_server.inert_kinds import InertKinds
 from masthead_server.kubelet.connecter_table import Connecters
@@ -83,6 +84,7 @@ _ITERATIONS_TO_ACCEPT: Final = 8
 _IDLE_TIMEOUT: Final = 30.0
 _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 """The errors for an address that the host table has and the machine has not: IPv6 is often disabled."""
+_PORTS: Final = range(1, 65536)
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Wildcard addresses, and one to connect to instead."""
 
@@ -403,6 +405,33 @@ class Server:
             return {record.key: str(record.revision) for record in selection.among(present)}
 
         return self._read(read)
+
+    def listen_on_service(
+        self, service: str, target: int | tuple[str, int], *, port: int = 443, allow_remote: bool = False
+    ) -> None:
+        """Let something listen behind a Service that webhooks refer to, for admission and for conversion.
+
+        The Service itself, with that port, has to exist when a webhook is called, as in a cluster. A webhook gets the
+        name ``NAME.NAMESPACE.svc``, which its certificate must have. A second call replaces the target.
+
+        Args:
+            service: The Service: ``shop/hook``, or ``hook`` of the namespace ``default``.
+            target: What answers: a port of this machine, or a host and a port.
+            port: The Service's port.
+            allow_remote: Whether the target may be another machine.
+
+        Raises:
+            ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
+        """
+        host, target_port = ("127.0.0.1", target) if isinstance(target, int) else target
+        for number in (port, target_port):
+            if number not in _PORTS:
+                raise ValueError(f"a port is a number from 1 to 65535, not {number}")
+        # A test must not reach into a network by mistake.
+        if not allow_remote and not is_loopback(host):
+            raise ValueError(f"{host} is not this machine: pass allow_remote=True to connect to it")
+        namespace, _, name = service.rpartition("/")
+        self._cluster.services.listen(namespace or "default", name, port, (host, target_port))
 
     def pending_work(self) -> list[str]:
         """Return what keeps the server from being idle, as `wait_for_idle` waits for it; empty if it is idle."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import socket
 import ssl
@@ -10,13 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
+import msgspec
+
 from masthead._meta.quoting import quoted
 from masthead._meta.tls import make_client_context
 from masthead_server.web.client import MalformedResponseError, TruncatedResponseError, dial, encode_request, exchange
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
+    from masthead_server.web.byte_stream import TargetConnection
     from masthead_server.web.client import ClientResponse
 
 __all__ = ["Webhook", "WebhookError", "call_webhook"]
@@ -25,18 +29,37 @@ _TIMEOUT: Final = 30.0
 """Seconds for a call, in real time whatever the server's clock: the other side lives in real time."""
 _MAX_BYTES: Final = 64 * 1024 * 1024
 """The longest response that is read."""
+_MAX_TOTAL_BYTES: Final = 4 * _MAX_BYTES
+"""Bytes of all responses that are being read at the same time."""
+_MAX_QUOTED_BYTES: Final = 2048
+"""Bytes of a response that a message quotes."""
 _OK: Final = range(200, 207)
 _SERVER_ERRORS: Final = 500
+_UNKNOWN: Final = "unknown"
+_NOT_ACCEPTABLE: Final = 406
 _MEANINGS: Final = {
+    400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
     404: "the server could not find the requested resource",
     405: "the server does not allow this method on the requested resource",
+    406: "the server was unable to respond with a content type that the client supports",
     409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
     429: "the server has received too many requests and has asked us to try again later",
     503: "the server is currently unable to handle the request",
     504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }
 """Messages of Go's Kubernetes client for the codes of a response without a Status."""
+_QUOTING: Final = frozenset({403, 415})
+"""Codes for which the message is the text of the response."""
+_HOSTNAME_MISMATCH: Final = 62
+_IP_MISMATCH: Final = 64
+_CERTIFICATE_PROBLEMS: Final = {
+    9: "certificate is not yet valid",
+    10: "certificate has expired or is not yet valid",
+}
+"""Messages by the codes of OpenSSL's verification; for all others, the authority is unknown."""
+_BODY_PROBLEM: Final = "unexpected error when reading response body. Please retry. Original error: "
 _HEADERS: Final = (
     ("User-Agent", "kube-apiserver-admission"),
     ("Accept", "application/json, */*"),
@@ -55,27 +78,29 @@ class Webhook:
     Attributes:
         url: Its URL.
         ca_bundle: The certificates to trust, in PEM; empty for those of the system.
-        address: The host and port to connect to, if the URL's are those of a service; otherwise None.
+        resolve: Returns the host and port to connect to, if the URL's are those of a Service; raises LookupError if
+            there is no such Service.
     """
 
     url: str
     ca_bundle: str = ""
-    address: tuple[str, int] | None = None
+    resolve: Callable[[], tuple[str, int]] | None = None
 
 
-async def call_webhook(webhook: Webhook, body: bytes) -> bytes:
+async def call_webhook(webhook: Webhook, body: bytes, *, seconds: float = _TIMEOUT) -> bytes:
     """Post JSON to a webhook; returns the body of its response.
+
+    Args:
+        webhook: The webhook.
+        body: The body of the request.
+        seconds: The timeout of the whole call.
 
     Raises:
         WebhookError: If there is no response in time, or if it is an error or too long.
     """
     parts = urlsplit(webhook.url)
-    query = "&".join(filter(None, (parts.query, f"timeout={_TIMEOUT:g}s")))
+    query = "&".join(filter(None, (parts.query, f"timeout={seconds:g}s")))
     url = urlunsplit(parts._replace(query=query))
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    # A service has an address here, but its certificate bears the name of the URL.
-    address = webhook.address or (host, port)
-    tls = _trust(webhook) if parts.scheme == "https" else None
     head = encode_request(
         "POST",
         urlunsplit(("", "", parts.path or "/", query, "")),
@@ -86,20 +111,37 @@ async def call_webhook(webhook: Webhook, body: bytes) -> bytes:
             ("Connection", "close"),
         ],
     )
+    is_reading = False
     try:
-        async with asyncio.timeout(_TIMEOUT):
-            try:
-                connection = await dial(*address, tls, host)
-            except OSError as error:
-                raise WebhookError(f'Post "{url}": {_explain_dial(error, *address)}') from None
+        async with asyncio.timeout(seconds):
+            connection = await _connect(webhook, url)
             async with exchange(connection, "POST", head, _one_piece(body)) as response:
+                is_reading = True
                 return await _read(response)
     except TimeoutError:
-        problem = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        problem = "context deadline exceeded"
     except TruncatedResponseError:
-        problem = "EOF"
+        problem = "unexpected EOF" if is_reading else "EOF"
     except MalformedResponseError as error:
         problem = f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error}"
+    raise WebhookError(f"{_BODY_PROBLEM}{problem}" if is_reading else f'Post "{url}": {problem}')
+
+
+async def _connect(webhook: Webhook, url: str) -> TargetConnection:
+    parts = urlsplit(webhook.url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    tls = _trust(webhook) if parts.scheme == "https" else None
+    try:
+        # A Service has an address here, but its certificate bears the name of the URL.
+        address = webhook.resolve() if webhook.resolve else (host, port)
+    except LookupError as error:
+        raise WebhookError(f'Post "{url}": {error.args[0]}') from None
+    try:
+        return await dial(*address, tls, host)
+    except ssl.SSLCertVerificationError as error:
+        problem = await _explain_certificate(error, address, webhook, host)
+    except OSError as error:
+        problem = _explain_dial(error, *address)
     raise WebhookError(f'Post "{url}": {problem}')
 
 
@@ -109,37 +151,118 @@ async def _one_piece(body: bytes) -> AsyncIterator[bytes]:
 
 def _trust(webhook: Webhook) -> ssl.SSLContext:
     try:
-        return make_client_context(webhook.ca_bundle or None)
+        return _client_context(webhook.ca_bundle)
     except ssl.SSLError:
         raise WebhookError("unable to load root certificates: unable to parse bytes as PEM block") from None
 
 
+@functools.lru_cache(maxsize=64)
+def _client_context(bundle: str) -> ssl.SSLContext:
+    # Kept, because every request to a webhook needs one, and parsing certificates takes longer than a handshake.
+    return make_client_context(bundle or None)
+
+
+class _ReadBudget:
+    """Counts the bytes of the responses that are being read, of all calls together."""
+
+    def __init__(self) -> None:
+        self.used = 0
+
+
+_budget: Final = _ReadBudget()
+
+
 async def _read(response: ClientResponse) -> bytes:
     body = bytearray()
-    async for chunk in response:
-        body += chunk
-        if len(body) > _MAX_BYTES:
-            raise WebhookError(f"http: response body too large: more than {_MAX_BYTES} bytes")
-    if response.code in _OK:
-        return bytes(body)
-    if meaning := _MEANINGS.get(response.code):
-        raise WebhookError(meaning)
-    if response.code >= _SERVER_ERRORS:
-        # The message of a webhook goes into a Status.
-        text = bytes(body[:2048]).decode("utf-8", "replace")
-        raise WebhookError(f"an error on the server ({quoted(text)}) has prevented the request from succeeding")
-    raise WebhookError(f"the server responded with the status code {response.code} but did not return more information")
+    try:
+        async for chunk in response:
+            body += chunk
+            _budget.used += len(chunk)
+            if len(body) > _MAX_BYTES or _budget.used > _MAX_TOTAL_BYTES:
+                raise WebhookError(f"http: response body too large: more than {_MAX_BYTES} bytes")
+    finally:
+        _budget.used -= len(body)
+    media_type = (response.headers.get("content-type") or "").partition(";")[0].strip()
+    if response.code not in _OK:
+        raise WebhookError(_explain_code(response.code, media_type, bytes(body)))
+    if not body:
+        # Go's client assumes the media type of its request.
+        found = f"{response.code} and content type: {media_type or 'application/json'}"
+        raise WebhookError(f"0-length response with status code: {found}")
+    return bytes(body)
+
+
+def _explain_code(code: int, media_type: str, body: bytes) -> str:
+    """Explain an error as Go's Kubernetes client does: by the Status in the body, or by the code."""
+    if message := _read_status(body):
+        return message
+    is_text = not media_type or media_type.startswith("text/")
+    text = body[:_MAX_QUOTED_BYTES].decode("utf-8", "replace").strip() if is_text else _UNKNOWN
+    if code in _QUOTING or (code == _NOT_ACCEPTABLE and text not in {"", _UNKNOWN}):
+        return text
+    if meaning := _MEANINGS.get(code):
+        return meaning
+    if code >= _SERVER_ERRORS:
+        return f"an error on the server ({quoted(text)}) has prevented the request from succeeding"
+    return f"the server responded with the status code {code} but did not return more information"
+
+
+def _read_status(body: bytes) -> str:
+    """Return the message of a Status; empty if a body is none."""
+    try:
+        found = msgspec.json.decode(body, type=_Status)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    is_failure = found.kind == "Status" and found.apiVersion == "v1" and found.status != "Success"
+    return found.message if is_failure else ""
+
+
+class _Status(msgspec.Struct):
+    kind: str = ""
+    apiVersion: str = ""  # noqa: N815 - as in JSON
+    status: str = ""
+    message: str = ""
+
+
+async def _explain_certificate(
+    error: ssl.SSLCertVerificationError, address: tuple[str, int], webhook: Webhook, host: str
+) -> str:
+    """Explain as Go's client does why a certificate is refused."""
+    if error.verify_code not in {_HOSTNAME_MISMATCH, _IP_MISMATCH}:
+        detail = _CERTIFICATE_PROBLEMS.get(error.verify_code, "certificate signed by unknown authority")
+        return f"tls: failed to verify certificate: x509: {detail}"
+    names = await _fetch_names(address, webhook, host)
+    kind = "IP Address" if error.verify_code == _IP_MISMATCH else "DNS"
+    fitting = [value for name, value in names if name == kind]
+    detail = f"certificate is valid for {', '.join(fitting)}, not {host}"
+    if not fitting and kind == "IP Address":
+        detail = f"cannot validate certificate for {host} because it doesn't contain any IP SANs"
+    elif not fitting:
+        detail = f"certificate is not valid for any names, but wanted to match {host}"
+    return f"tls: failed to verify certificate: x509: {detail}"
+
+
+async def _fetch_names(address: tuple[str, int], webhook: Webhook, host: str) -> list[tuple[str, str]]:
+    """Return the names of a certificate for another host, which only a second connection can tell."""
+    context = make_client_context(webhook.ca_bundle or None)
+    context.check_hostname = False
+    try:
+        connection = await dial(*address, context, host)
+    except OSError:
+        return []
+    certificate = connection.peer_certificate
+    connection.release()
+    return [(str(kind), str(value)) for kind, value in certificate.get("subjectAltName", ())]
 
 
 def _explain_dial(error: OSError, host: str, port: int) -> str:
     """Explain as Go's client does why there is no connection."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        # Python reports a wrong name and an unknown authority with the same exception.
-        is_unknown = "hostname" not in str(error).lower()
-        detail = "certificate signed by unknown authority" if is_unknown else str(error)
-        return f"tls: failed to verify certificate: x509: {detail}"
     if isinstance(error, socket.gaierror):
         return f"dial tcp: lookup {host}: no such host"
-    if isinstance(error, ssl.SSLError) or not error.errno:
-        return str(error)
+    if isinstance(error, ssl.SSLError):
+        # OpenSSL's reason for bytes that are no record of TLS.
+        is_plain = error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"}
+        return "tls: first record does not look like a TLS handshake" if is_plain else str(error)
+    if not error.errno:
+        return "EOF" if isinstance(error, ConnectionError) else str(error)
     return f"dial tcp {host}:{port}: connect: {os.strerror(error.errno).lower()}"

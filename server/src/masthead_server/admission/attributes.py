@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.user_info import UserInfo
 
-__all__ = ["AdmissionAttributes", "Operation"]
+__all__ = ["AdmissionAttributes", "Operation", "Reinvocation", "ReinvocableCalls"]
 
 
 class Operation(Enum):
@@ -23,6 +23,44 @@ class Operation(Enum):
     UPDATE = "UPDATE"
     DELETE = "DELETE"
     CONNECT = "CONNECT"
+
+
+@dataclass(slots=True, eq=False)
+class ReinvocableCalls:
+    """The calls of one plugin that may have to be repeated, because something has changed the object after them.
+
+    Attributes:
+        invoked: What was called and wants to see later changes, by its uid.
+        required: What is to be called again in the second round.
+        last_output: The object after the plugin's last call.
+    """
+
+    invoked: set[str] = field(default_factory=set[str])
+    required: set[str] = field(default_factory=set[str])
+    last_output: Plain | None = None
+
+    def require_all(self) -> None:
+        """Have everything called again that was called so far."""
+        self.required |= self.invoked
+        self.invoked.clear()
+
+
+@dataclass(slots=True, eq=False)
+class Reinvocation:
+    """The second round of mutating admission, which follows if a webhook or a policy has changed the object.
+
+    Attributes:
+        is_requested: Whether a plugin has changed the object, so that a second round follows.
+        is_second_round: Whether it runs.
+    """
+
+    is_requested: bool = False
+    is_second_round: bool = False
+    _calls: dict[str, ReinvocableCalls] = field(default_factory=dict[str, ReinvocableCalls])
+
+    def calls_of(self, plugin: str) -> ReinvocableCalls:
+        """Return the calls of a plugin."""
+        return self._calls.setdefault(plugin, ReinvocableCalls())
 
 
 @dataclass(slots=True, eq=False)
@@ -58,8 +96,22 @@ class AdmissionAttributes:
     is_dry_run: bool = False
     warnings: list[str] = field(default_factory=list[str])
     annotations: dict[str, str] = field(default_factory=dict[str, str])
+    _reinvocation: Reinvocation | None = None
 
     @property
     def options(self) -> Plain | None:
         """The options of the operation, as an object of ``meta.k8s.io/v1``; None for a connect."""
         return self.sent_options.to_plain(self.operation.value) if self.sent_options is not None else None
+
+    @property
+    def reinvocation(self) -> Reinvocation:
+        """The second round of mutating admission, for plugins that may be called again."""
+        # Made on demand: hardly any request meets such a plugin.
+        if self._reinvocation is None:
+            self._reinvocation = Reinvocation()
+        return self._reinvocation
+
+    @property
+    def needs_second_round(self) -> bool:
+        """Whether a webhook or a policy has changed the object."""
+        return self._reinvocation is not None and self._reinvocation.is_requested

@@ -71,14 +71,20 @@ class AdmissionChain:
         return any(plugin.is_active for plugin in phases.switches) if phases.switches else False
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
-        """Run mutating admission.
+        """Run mutating admission; twice, if a webhook or a policy has changed the object.
 
         Raises:
             StatusFailure: If a plugin refuses the request.
         """
-        for admit, switch in self._find(attributes.operation, attributes.served, attributes.subresource).mutating:
+        plugins = self._find(attributes.operation, attributes.served, attributes.subresource).mutating
+        for admit, switch in plugins:
             if switch is None or switch.is_active:
                 await admit(attributes)
+        if attributes.needs_second_round:
+            attributes.reinvocation.is_second_round = True
+            for admit, switch in plugins:
+                if switch is None or switch.is_active:
+                    await admit(attributes)
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
         """Run validating admission.

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from masthead.errors import ConfigError
 from masthead_server.admission.chain import AdmissionChain
 from masthead_server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from masthead_server.admission.webhooks.mutating import MutatingAdmissionWebhook
+from masthead_server.admission.webhooks.validating import ValidatingAdmissionWebhook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -19,6 +21,8 @@ __all__ = ["PLUGINS", "make_chain"]
 
 PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "NamespaceLifecycle": NamespaceLifecycle,
+    "MutatingAdmissionWebhook": MutatingAdmissionWebhook,
+    "ValidatingAdmissionWebhook": ValidatingAdmissionWebhook,
 }
 """Every plugin by its name, in the order in which they decide."""
 OFF_BY_DEFAULT: Final[frozenset[str]] = frozenset()

@@ -207,13 +207,13 @@ async def _create_decoded(context: WriteContext, new: Plain, *, is_upsert: bool)
         is_upsert: Whether to start again as an update, if another write has created the object.
     """
     revision = context.cluster.storage.revision
-    name_attempts = 0 if metadata(new).get("name") else _NAME_ATTEMPTS
     try:
         await steps.track_managers(context, new, None)
         attributes = context.attributes(Operation.CREATE, new, None)
         new = await steps.admit(context, attributes, new)
         steps.check_escalation(context, new, None)
         steps.admit_kind(context, new)
+        name_attempts = 0 if metadata(new).get("name") else _NAME_ATTEMPTS
         steps.assign_metadata(context, new)
         steps.prepare_create(context, new)
         await steps.validate_create(context, new)

@@ -351,7 +351,10 @@ async def admit(context: WriteContext, attributes: AdmissionAttributes | None, n
     if attributes is None:
         return new
     await context.cluster.admission.admit(attributes)
-    new = attributes.object or new
+    if attributes.object is not None:
+        new = attributes.object
+    # A plugin may have moved it to another namespace.
+    check_names(new, context.namespace, "", is_namespaced=context.served.is_namespaced)
     # A plugin may have added an owner that was there already.
     dedup_owners(context, new, is_patch=True)
     return new

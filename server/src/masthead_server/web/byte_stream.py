@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from masthead_server.web.byte_queue import ByteQueue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from masthead_server.web.connection import HttpConnection
 
 __all__ = ["ByteStream", "ClientStream", "TargetConnection"]
@@ -141,6 +143,11 @@ class TargetConnection(asyncio.Protocol):
             raise self._error or ConnectionResetError("the connection is closed")
         self._transport.write(data)
         await self._can_write.wait()
+
+    @property
+    def peer_certificate(self) -> Mapping[str, Any]:
+        """The verified certificate of the other side, as `ssl.SSLSocket.getpeercert` returns it; empty without TLS."""
+        return (self._transport and self._transport.get_extra_info("peercert")) or {}
 
     def end(self) -> None:
         """Send nothing more; what the other side sends can still be read."""

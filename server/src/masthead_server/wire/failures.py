@@ -28,6 +28,7 @@ class StatusFailure(Exception):  # noqa: N818 - it is a response, a Status
         details: The details of the Status, if it has any.
         metadata: The metadata of the Status, where the failure of an expired continue token has a new one.
         retry_after: Seconds for the Retry-After header.
+        state: The status of the Status, which a webhook may choose.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class StatusFailure(Exception):  # noqa: N818 - it is a response, a Status
         details: Plain | None = None,
         metadata: Plain | None = None,
         retry_after: int | None = None,
+        state: str = "Failure",
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -47,6 +49,7 @@ class StatusFailure(Exception):  # noqa: N818 - it is a response, a Status
         self.details = details
         self.metadata = metadata
         self.retry_after = retry_after
+        self.state = state
 
     def status(self) -> Plain:
         """Return the body of the response."""
@@ -55,7 +58,7 @@ class StatusFailure(Exception):  # noqa: N818 - it is a response, a Status
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": self.metadata or {},
-            "status": "Failure",
+            "status": self.state,
             # A header in it may be no UTF-8, and holds lone surrogates then, which JSON cannot.
             "message": self.message.encode("utf-8", "replace").decode(),
         }
@@ -102,6 +105,12 @@ MODIFIED: Final = "the object has been modified; please apply your changes to th
 def bad_request(message: str) -> StatusFailure:
     """The request is malformed."""
     return StatusFailure(400, "BadRequest", message)
+
+
+def internal_error(problem: str) -> StatusFailure:
+    """The server cannot do its part of a request."""
+    message = f"Internal error occurred: {problem}"
+    return StatusFailure(500, "InternalError", message, details={"causes": [{"message": problem}]})
 
 
 def too_far_ahead(wanted: int, newest: int) -> StatusFailure:

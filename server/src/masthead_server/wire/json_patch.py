@@ -12,6 +12,7 @@ Bodies come as bytes, since the message about a malformed one and the spelling o
 from __future__ import annotations
 
 import functools
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import msgspec
@@ -27,11 +28,17 @@ from masthead_server.wire.go_numbers import parse_int
 from masthead_server.wire.patches import copy_json, refused_patch, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from masthead_server.wire.plain import Plain
 
-__all__ = ["apply_json_patch", "json_patch_errors"]
+__all__ = [
+    "InapplicablePatchError",
+    "UndecodablePatchError",
+    "apply_admission_patch",
+    "apply_json_patch",
+    "json_patch_errors",
+]
 
 MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = MAX_BODY_BYTES
@@ -48,6 +55,16 @@ _Operation: TypeAlias = dict[str, object]
 _NULL: Final = msgspec.Raw(b"null")
 _STRINGS: Final = ("op", "path", "from")
 _MEMBERS: Final = frozenset({*_STRINGS, "value"})
+_MISSING: Final = "missing value"
+_TEST_FAILED: Final = "test failed"
+
+
+class UndecodablePatchError(Exception):
+    """A document is no JSON patch; the message is Go's."""
+
+
+class InapplicablePatchError(Exception):
+    """An operation does not apply; the message is that of kube-apiserver's library."""
 
 
 def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> Plain:
@@ -66,20 +83,56 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
     if len(operations) > MAX_OPERATIONS:
         raise too_large(f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}")
     try:
+        patched = _apply(document, operations, spelling)
+    except InapplicablePatchError:
+        raise _build_rejection() from None
+    # A patch may replace the whole document, for example by a list.
+    if not isinstance(patched, dict):
+        raise refused_patch(patched, wrong_type(patched))
+    return patched
+
+
+def apply_admission_patch(document: Plain, body: bytes) -> Plain | list[object] | None:
+    """Apply the JSON patch of an admission webhook to a copy of an object.
+
+    Args:
+        document: The object in the version that the webhook got; it is not changed.
+        body: The patch.
+
+    Returns:
+        The patched document, which need not be an object; None if the patch has no operations.
+
+    Raises:
+        UndecodablePatchError: If it is no JSON patch.
+        InapplicablePatchError: If an operation does not apply.
+        StatusFailure: If it is too long, or its operations exceed a limit.
+    """
+    try:
+        operations, spelling = _operations(body, lenient=True)
+    except StatusFailure as failure:
+        raise UndecodablePatchError(failure.message) from None
+    if len(operations) > MAX_OPERATIONS:
+        raise too_large(f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}")
+    return _apply(document, operations, spelling) if operations else None
+
+
+def _apply(document: Plain, operations: list[_Operation], spelling: _Spelling) -> _Container:
+    """Apply the operations to a copy of an object.
+
+    Raises:
+        InapplicablePatchError: If one does not apply.
+        StatusFailure: If they exceed a limit.
+    """
+    try:
         # A patch applies as a whole or not at all; so the operations modify a copy.
         patched = _Patched(copy_json(document), spelling)
         for index, operation in enumerate(operations):
             patched.apply(index, operation)
-    except _Inapplicable:
-        raise _build_rejection() from None
     except RecursionError:
         raise _too_deep() from None
     # Operations can nest values deeper step by step, beyond what a body may contain.
     if nests_too_deeply(patched.root):
         raise _too_deep()
-    # A patch may replace the whole document, for example by a list.
-    if not isinstance(patched.root, dict):
-        raise refused_patch(patched.root, wrong_type(patched.root))
     return patched.root
 
 
@@ -169,10 +222,6 @@ def _problem_with(patch: object, *, lenient: bool) -> str:
     return ""
 
 
-class _Inapplicable(Exception):  # noqa: N818 - it never leaves this module
-    """An operation does not apply."""
-
-
 class _Patched:
     """A document that operations are applied to.
 
@@ -201,59 +250,89 @@ class _Patched:
         """Apply one operation.
 
         Raises:
-            _Inapplicable: If it does not apply.
+            InapplicablePatchError: If it does not apply.
             StatusFailure: If the operations exceed a limit.
         """
         name = operation.get("op")
-        action = self._actions.get(name) if isinstance(name, str) else None
+        kind = name if isinstance(name, str) else "unknown"
+        action = self._actions.get(kind)
         if action is None:
-            raise _Inapplicable
+            raise InapplicablePatchError(f"Unexpected kind: {kind}")
         # The spelling of a value is found by the number of its operation.
         self._at = index
         action(operation)
 
     def _add(self, operation: _Operation) -> None:
-        self._put(operation, operation.get("value"))
+        path = _read_path(operation, "path", "add operation failed to decode path", detail=_MISSING)
+        container, key = self._find(path, f'add operation does not apply: doc is missing path: "{path}"')
+        with _explain(f"error in add for path: '{path}'"):
+            self._put(container, key, operation.get("value"))
 
     def _remove(self, operation: _Operation) -> None:
-        self._drop(*self._place(operation, "path"))
+        path = _read_path(operation, "path", "remove operation failed to decode path", detail=_MISSING)
+        container, key = self._find(path, f'remove operation does not apply: doc is missing path: "{path}"')
+        with _explain(f"error in remove for path: '{path}'"):
+            self._drop(container, key)
 
     def _replace(self, operation: _Operation) -> None:
         value = operation.get("value")
-        if _text(operation, "path") == "":
+        path = _read_path(operation, "path", "replace operation failed to decode path")
+        if not path:
             if not isinstance(value, dict | list):
-                # Go decodes the new document into an object or array; a scalar fails there.
-                raise _Inapplicable
+                # Go decodes the new document into an object or array; a scalar fails there, with a nil error.
+                raise InapplicablePatchError("replace operation value must be object or array: %!w(<nil>)")
             self.root = cast("_Container", value)
             return
-        container, key = self._place(operation, "path")
+        container, key = self._find(path, f"replace operation does not apply: doc is missing path: {path}")
         # An object gets the member even if it does not exist yet: the library of kube-apiserver does not check that.
         if isinstance(container, dict):
             container[key] = value
-        else:
+            return
+        try:
             container[_index(key, len(container))] = value
+        except InapplicablePatchError:
+            problem = f"replace operation does not apply: doc is missing key: {path}: {_MISSING}"
+            raise InapplicablePatchError(problem) from None
 
     def _move(self, operation: _Operation) -> None:
-        container, key = self._place(operation, "from")
-        value = _get(container, key)
-        # Removed before it is added, as in RFC 6902: a target inside of the moved value then fails.
-        self._drop(container, key)
-        self._put(operation, value)
+        source = _read_path(operation, "from", "move operation failed to decode from")
+        container, key = self._find(source, f"move operation does not apply: doc is missing from path: {source}")
+        with _explain(f"error in move for path: '{key}'"):
+            value = _get(container, key)
+            # Removed before it is added, as in RFC 6902: a target inside of the moved value then fails.
+            self._drop(container, key)
+        path = _read_path(operation, "path", "move operation failed to decode path")
+        container, key = self._find(path, f"move operation does not apply: doc is missing destination path: {path}")
+        with _explain(f"error in move for path: '{path}'"):
+            self._put(container, key, value)
 
     def _copy(self, operation: _Operation) -> None:
-        # Encoded and decoded: the copy must share nothing with its source, which later operations may change.
-        text = msgspec.json.encode(_get(*self._place(operation, "from")))
+        source = _read_path(operation, "from", "copy operation failed to decode from")
+        place = self._find(source, f"copy operation does not apply: doc is missing from path: {source}")
+        with _explain(f"error in copy for from: '{source}'"):
+            # Encoded and decoded: the copy must share nothing with its source, which later operations may change.
+            text = msgspec.json.encode(_get(*place))
+        path = _read_path(operation, "path", "copy operation failed to decode path", detail=_MISSING)
+        container, key = self._find(path, f"copy operation does not apply: doc is missing destination path: {path}")
         # All copies together, as kube-apiserver counts them: a few that double exceed any memory.
         self._copied += len(text)
         if self._copied > _MAX_COPIED_BYTES:
-            raise _Inapplicable
-        self._put(operation, msgspec.json.decode(text))
+            sizes = f"{self._copied}, exceeding the limit {_MAX_COPIED_BYTES}"
+            raise InapplicablePatchError(
+                f"Unable to complete the copy, the accumulated size increase of copy is {sizes}"
+            )
+        with _explain("error while adding value during copy"):
+            self._put(container, key, msgspec.json.decode(text))
 
     def _test(self, operation: _Operation) -> None:
-        is_root = _text(operation, "path") == ""
-        found = self.root if is_root else _get(*self._place(operation, "path"))
+        path = _read_path(operation, "path", "test operation failed to decode path")
+        found: object = self.root
+        if path:
+            place = self._find(path, f"test operation does not apply: is missing path: {path}")
+            with _explain(f"error in test for path: '{path}'"):
+                found = _get(*place)
         if not self._equals(found, self._spelling.of(self._at)):
-            raise _Inapplicable
+            raise InapplicablePatchError(f"testing value {path} failed: {_TEST_FAILED}")
 
     def _equals(self, value: object, raw: bytes) -> bool:
         """Tell whether a value equals the text of one."""
@@ -281,8 +360,7 @@ class _Patched:
         # Scalars are compared as they are written: 1 and 1.0 are not equal.
         return spelled(value).encode() == raw
 
-    def _put(self, operation: _Operation, value: object) -> None:
-        container, key = self._place(operation, "path")
+    def _put(self, container: _Container, key: str, value: object) -> None:
         if isinstance(container, dict):
             container[key] = value
         # Only an addition may use "-", the position after the last element.
@@ -291,7 +369,8 @@ class _Patched:
         else:
             self._shift(container)
             # An insertion may name the position after the last element, too; a removal may not.
-            container.insert(_index(key, len(container) + 1), value)
+            place = _index(key, len(container) + 1, f"value was not a proper array index: '{key}': ")
+            container.insert(place, value)
 
     def _drop(self, container: _Container, key: str) -> None:
         if isinstance(container, list):
@@ -300,7 +379,7 @@ class _Patched:
         elif key in container:
             del container[key]
         else:
-            raise _Inapplicable
+            raise InapplicablePatchError(f"Unable to remove nonexistent key: {key}: {_MISSING}")
 
     def _shift(self, array: list[object]) -> None:
         """Count the elements that an insertion or removal shifts."""
@@ -308,26 +387,50 @@ class _Patched:
         if self._shifted > _MAX_SHIFTED_ITEMS:
             raise too_large(f"the operations of a JSON patch move at most {_MAX_SHIFTED_ITEMS} elements")
 
-    def _place(self, operation: _Operation, member: str) -> tuple[_Container, str]:
+    def _find(self, path: str, problem: str) -> tuple[_Container, str]:
         """Follow a path to the object or array that contains its target."""
         # No document is as deep as a longer path.
-        steps = _text(operation, member).split("/", _MAX_STEPS)
+        steps = path.split("/", _MAX_STEPS)
+        missing = InapplicablePatchError(f"{problem}: {_MISSING}")
         if not 1 < len(steps) <= _MAX_STEPS:
-            raise _Inapplicable
+            raise missing
         container = self.root
         for step in steps[1:-1]:
-            found = _get(container, _unescape_step(step))
+            try:
+                found = _get(container, _unescape_step(step))
+            except InapplicablePatchError:
+                raise missing from None
             if not isinstance(found, dict | list):
-                raise _Inapplicable
+                raise missing
             container = cast("_Container", found)
         return container, _unescape_step(steps[-1])
 
 
-def _text(operation: _Operation, member: str) -> str:
+@contextmanager
+def _explain(problem: str) -> Generator[None]:
+    """Put the operation in front of the message of its error."""
+    try:
+        yield
+    except InapplicablePatchError as error:
+        raise InapplicablePatchError(f"{problem}: {error}") from None
+
+
+def _read_path(operation: _Operation, member: str, problem: str, *, detail: str = "") -> str:
+    """Return a path of an operation.
+
+    Args:
+        operation: The operation.
+        member: The member with the path.
+        problem: The beginning of the message if there is none.
+        detail: The end of the message; by default Go's reason.
+    """
     found = operation.get(member)
-    if not isinstance(found, str):
-        raise _Inapplicable
-    return found
+    if isinstance(found, str):
+        return found
+    if not detail and found is not None:
+        detail = f"json: cannot unmarshal {type_name(found)} into Go value of type string"
+    comma = "," if member == "from" else ""
+    raise InapplicablePatchError(f"{problem}: {detail or f'operation{comma} missing {member} field: {_MISSING}'}")
 
 
 def _unescape_step(step: str) -> str:
@@ -335,14 +438,14 @@ def _unescape_step(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-def _index(key: str, length: int) -> int:
+def _index(key: str, length: int, syntax_problem: str = "") -> int:
     """Parse an index of an array of this length; negative ones count from its end."""
     try:
         index = parse_int(key)
-    except ValueError:
-        raise _Inapplicable from None
+    except ValueError as error:
+        raise InapplicablePatchError(f"{syntax_problem}strconv.Atoi: parsing {quoted(key)}: {error}") from None
     if not -length <= index < length:
-        raise _Inapplicable
+        raise InapplicablePatchError(f"Unable to access invalid index: {index}: invalid index referenced")
     # An empty array has no valid index, so that the modulus is never zero.
     return index % length
 

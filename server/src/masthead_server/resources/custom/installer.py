@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta.quoting import quoted
-from masthead_server.wire.plain import items, part, text
-
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead_server.cluster import ClusterState
@@ -72,30 +69,15 @@ class DefinitionInstaller:
         catalog = self._cluster.catalog
         served = [
             served_version
-            for served_version in served_versions(definition, self._since[definition.name], self._find_service)
+            for served_version in served_versions(
+                definition, self._since[definition.name], self._cluster.services.resolve
+            )
             if catalog.find(served_version.gvr) is None and catalog.by_kind(served_version.gvk) is None
         ]
         for entry in served:
             catalog.add(entry)
         self._served[definition.name] = [item.gvr for item in served]
         catalog.set_stored(definition.table, stored_resource(definition))
-
-    def _find_service(self, namespace: str, name: str, port: int) -> tuple[str, int]:
-        """Find a service as kube-apiserver does without its own routing: by its cluster address, or external name.
-
-        Raises:
-            LookupError: If there is no such service, or no such port.
-        """
-        services = self._cluster.catalog.stored_in("services")
-        record = self._cluster.storage.table("services").get(f"{namespace}/{name}")
-        if services is None or record is None:
-            raise LookupError(f"service {quoted(name)} not found")
-        spec = part(services.load(record), "spec")
-        if text(spec, "type") == "ExternalName":
-            return text(spec, "externalName"), port
-        if not any(service_port.get("port") == port for service_port in items(spec, "ports")):
-            raise LookupError(f"no service port {port} found for service {quoted(name)}")
-        return text(spec, "clusterIP"), port
 
     def _remove(self, name: str) -> None:
         self._withdraw(name)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Behavior
     from masthead_server.resources.custom.codec import Converter
     from masthead_server.resources.custom.definition import Definition, DefinitionVersion
-    from masthead_server.resources.custom.webhook_converter import ServiceResolver
+    from masthead_server.resources.webhook_clients import ServiceResolver
 
 __all__ = ["served_versions", "stored_resource"]
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import uuid
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -16,19 +14,16 @@ from masthead_server.resources.custom.conversion_review import (
     choose_version,
 )
 from masthead_server.resources.custom.conversions import ConversionKey, ConversionPending, Conversions
-from masthead_server.webhooks import Webhook, WebhookError, call_webhook
+from masthead_server.resources.webhook_clients import webhook_of
+from masthead_server.webhooks import WebhookError, call_webhook
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from masthead_server.resources.custom.definition import Definition, DefinitionVersion
+    from masthead_server.resources.webhook_clients import ServiceResolver
 
-__all__ = ["ServiceResolver", "WebhookConverter"]
-
-ServiceResolver: TypeAlias = "Callable[[str, str, int], tuple[str, int]]"
-"""Returns the host and port of a service, given its namespace, name and port; raises LookupError if it is unknown."""
+__all__ = ["WebhookConverter"]
 
 _LARGE: Final = 256 * 1024
 """Bytes above which a response is decoded in a thread."""
@@ -45,9 +40,8 @@ class WebhookConverter:
 
     def __init__(self, definition: Definition, resolve: ServiceResolver) -> None:
         webhook = part(definition.conversion, "webhook")
-        self._config = part(webhook, "clientConfig")
+        self._webhook = webhook_of(part(webhook, "clientConfig"), resolve)
         self._review_versions: list[str] = webhook.get("conversionReviewVersions") or []
-        self._resolve = resolve
 
     def convert(self, found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> Plain:
         """Return an object in another version, if the webhook has converted it.
@@ -89,29 +83,12 @@ class WebhookConverter:
         version = choose_version(self._review_versions)
         request = ConversionRequest(str(uuid.uuid4()), version, target, objects)
         try:
-            body = await call_webhook(self._webhook(), request.encode())
+            body = await call_webhook(self._webhook, request.encode())
         except WebhookError as error:
             raise request.failure(str(error)) from None
         if len(body) > _LARGE:
             return await asyncio.to_thread(request.read, body)
         return request.read(body)
-
-    def _webhook(self) -> Webhook:
-        bundle = _pem(text(self._config, "caBundle"))
-        if url := text(self._config, "url"):
-            return Webhook(url, bundle)
-        service = part(self._config, "service")
-        name, namespace, port = (
-            text(service, "name"),
-            text(service, "namespace"),
-            int(service.get("port", 443)),
-        )
-        path = text(service, "path") or "/"
-        url = f"https://{name}.{namespace}.svc:{port}{path}"
-        try:
-            return Webhook(url, bundle, self._resolve(namespace, name, port))
-        except LookupError as error:
-            raise WebhookError(f'Post "{url}?timeout=30s": {error.args[0]}') from None
 
 
 def _identify(found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> tuple[ConversionKey, Plain]:
@@ -120,10 +97,3 @@ def _identify(found: Plain, source: DefinitionVersion, target: DefinitionVersion
     gvk = source.gvk
     whole = {**found, "apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata}
     return (target.name, _encode(whole)), whole
-
-
-def _pem(bundle: str) -> str:
-    try:
-        return base64.b64decode(bundle).decode("ascii", "replace").strip()
-    except binascii.Error:
-        return ""

@@ -1,0 +1,153 @@
+"""One call of a webhook, and what becomes of its errors."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from masthead._meta.quoting import quoted
+from masthead_server.admission.webhooks.review import (
+    ReviewError,
+    choose_version,
+    decode_review,
+    describe_request,
+    encode_review,
+    verify_response,
+)
+from masthead_server.admission.webhooks.versioned_objects import encode_object
+from masthead_server.webhooks import WebhookError, call_webhook
+from masthead_server.wire.failures import StatusFailure, bad_request, internal_error
+from masthead_server.wire.plain import part, text
+
+if TYPE_CHECKING:
+    from masthead_server.admission.attributes import AdmissionAttributes
+    from masthead_server.admission.matching import Match
+    from masthead_server.admission.webhooks.review import AdmissionResponse
+    from masthead_server.admission.webhooks.webhook import AdmissionWebhook
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["CallError", "Invocation", "call_admission_webhook", "match_webhook"]
+
+_LARGE: Final = 256 * 1024
+"""Bytes above which a response is decoded in a thread."""
+_ERRORS: Final = 400
+
+
+class CallError(Exception):
+    """A call has failed, which the failure policy of the webhook may ignore.
+
+    Args:
+        webhook: The webhook.
+        problem: The reason.
+    """
+
+    def __init__(self, webhook: AdmissionWebhook, problem: str) -> None:
+        super().__init__(f"failed calling webhook {quoted(webhook.name)}: {problem}")
+
+    def to_failure(self) -> StatusFailure:
+        """Return the refusal of the request."""
+        return internal_error(str(self))
+
+
+class Invocation(NamedTuple):
+    """A webhook that is to be called.
+
+    Attributes:
+        webhook: The webhook.
+        match: The resource and kind that it asks for.
+        new: The encoded object.
+        old: The encoded stored object.
+    """
+
+    webhook: AdmissionWebhook
+    match: Match
+    new: bytes
+    old: bytes
+
+
+async def match_webhook(webhook: AdmissionWebhook, attributes: AdmissionAttributes) -> Invocation | None:
+    """Prepare the call of a webhook; None if it is not for a request.
+
+    Raises:
+        StatusFailure: If that cannot be decided, or if the object cannot be converted.
+    """
+    match = webhook.matcher.match(attributes)
+    if match is None:
+        return None
+    return Invocation(
+        webhook,
+        match,
+        await encode_object(attributes, match, attributes.object),
+        await encode_object(attributes, match, attributes.old),
+    )
+
+
+async def call_admission_webhook(
+    invocation: Invocation, attributes: AdmissionAttributes, uid: str, *, is_mutating: bool
+) -> AdmissionResponse:
+    """Call a webhook about a request; its warnings and annotations are added to the request.
+
+    Args:
+        invocation: The webhook, and the objects as it gets them.
+        attributes: The request.
+        uid: Identifies the call.
+        is_mutating: Whether the webhook may change the object.
+
+    Raises:
+        CallError: If the call fails.
+        StatusFailure: If the webhook denies the request, or cannot be called in a dry run.
+    """
+    webhook = invocation.webhook
+    if attributes.is_dry_run and not webhook.allows_dry_run:
+        raise bad_request(f"admission webhook {quoted(webhook.name)} does not support dry run")
+    version = choose_version(webhook.review_versions)
+    if not version:
+        known = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+        raise CallError(webhook, f"could not create admission objects: {known}")
+    request = describe_request(attributes, invocation.match)
+    review = encode_review(version, uid, request, invocation.new, invocation.old)
+    decoded = await _exchange(webhook, review, version)
+    try:
+        response = verify_response(decoded, version, uid, is_mutating=is_mutating)
+    except ReviewError as error:
+        raise CallError(webhook, f"received invalid webhook response: {error}") from None
+    for key, value in response.annotations.items():
+        attributes.annotations[f"{webhook.name}/{key}"] = value
+    attributes.warnings.extend(response.warnings)
+    if not response.is_allowed:
+        raise _deny(webhook, response.status)
+    return response
+
+
+async def _exchange(webhook: AdmissionWebhook, review: bytes, version: str) -> Plain | None:
+    """Send a review; returns the response in it."""
+    # A task of its own: a write of a controller may run outside of any, where a timeout cannot be set.
+    call = asyncio.get_running_loop().create_task(call_webhook(webhook.client, review, seconds=webhook.timeout))
+    try:
+        body = await call
+        if len(body) > _LARGE:
+            return await asyncio.to_thread(decode_review, body, version)
+        return decode_review(body, version)
+    except (WebhookError, ReviewError) as error:
+        raise CallError(webhook, f"failed to call webhook: {error}") from None
+    finally:
+        call.cancel()
+
+
+def _deny(webhook: AdmissionWebhook, status: Plain | None) -> StatusFailure:
+    """Return the refusal of a request that a webhook denies."""
+    result = status or {}
+    denied = f"admission webhook {quoted(webhook.name)} denied the request"
+    reason = text(result, "reason")
+    explanation = text(result, "message") or reason
+    details = part(result, "details") if result.get("details") else None
+    state = text(result, "status")
+    return StatusFailure(
+        max(int(result.get("code") or 0), _ERRORS),
+        reason,
+        f"{denied}: {explanation}" if explanation else f"{denied} without explanation",
+        details=details,
+        metadata=part(result, "metadata"),
+        retry_after=int((details or {}).get("retryAfterSeconds") or 0) or None,
+        state="Failure" if state in {"", "Success"} else state,
+    )

@@ -1,0 +1,99 @@
+"""Objects in the version that a webhook asks for: encoded for its review, and decoded after its patch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
+
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.quoting import quoted
+from masthead_server import scheme
+from masthead_server.resources.codec import KindDecoder
+from masthead_server.resources.custom.codec import SchemaCodec
+from masthead_server.resources.custom.conversions import Conversions
+from masthead_server.resources.go_values import Mismatch
+from masthead_server.wire import go_json
+from masthead_server.wire.failures import StatusFailure, internal_error
+from masthead_server.wire.plain import Plain, text
+
+if TYPE_CHECKING:
+    from masthead_server.admission.attributes import AdmissionAttributes
+    from masthead_server.admission.matching import Match
+    from masthead_server.resources.resource import ServedResource
+
+__all__ = ["decode_object", "encode_object"]
+
+_SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
+
+
+async def encode_object(attributes: AdmissionAttributes, match: Match, found: Plain | None) -> bytes:
+    """Encode an object of a request as a webhook gets it; ``null`` if there is none.
+
+    Args:
+        attributes: The request.
+        match: The resource and kind that the webhook asks for.
+        found: The object, in the stored shape.
+
+    Raises:
+        StatusFailure: If it cannot be converted.
+    """
+    if found is None:
+        return b"null"
+    served, kind = match.served, match.kind
+    # The kind of a subresource, such as Eviction, has no codec, and no other version.
+    if kind != served.gvk:
+        return msgspec.json.encode({"kind": kind.kind, "apiVersion": kind.api_version, **found})
+    if served is not attributes.served and isinstance(served.codec, SchemaCodec):
+        found = await _convert_custom(served.codec, found, attributes.served, served)
+    elif served.has_own_shape and isinstance(served.codec, KindDecoder):
+        # With the fields that Go writes even if they are unset.
+        found, _ = served.codec.decoder.clean(served.from_storage(_copy(found)))
+    return served.codec.encode(found)
+
+
+async def decode_object(attributes: AdmissionAttributes, match: Match, patched: object) -> Plain:
+    """Decode an object after the patch of a webhook, with its defaults, in the stored shape.
+
+    Raises:
+        StatusFailure: If it is no object of its kind.
+    """
+    served, kind = match.served, match.kind
+    if problem := go_json.wrong_type(patched) or go_json.wrong_name(cast("Plain", patched or {})):
+        raise internal_error(problem)
+    found = cast("Plain", patched)
+    if not served.is_custom or kind != served.gvk:
+        _check_kind(found, kind)
+    try:
+        if kind != served.gvk:
+            return KindDecoder(scheme.object_class(kind)).decode(found)[0]
+        decoded, _ = served.codec.decode(found)
+    except Mismatch as error:
+        raise internal_error(str(error)) from None
+    served.apply_defaults(decoded)
+    if served is not attributes.served and isinstance(served.codec, SchemaCodec):
+        return await _convert_custom(served.codec, decoded, served, attributes.served)
+    return served.to_storage(decoded)
+
+
+def _check_kind(found: Plain, expected: GroupVersionKind) -> None:
+    """Refuse a patch that made an object of another kind; a missing kind is the expected one."""
+    group, _, version = (text(found, "apiVersion") or expected.api_version).rpartition("/")
+    actual = GroupVersionKind(group, version, text(found, "kind") or expected.kind)
+    if actual == expected:
+        return
+    if not scheme.is_registered(actual):
+        wanted = f"no kind {quoted(actual.kind)} is registered for version {quoted(actual.api_version)}"
+        raise internal_error(f"{wanted} in scheme {quoted(_SCHEME)}")
+    # Go decodes whatever kind it finds, and fails when it converts the result to its internal type.
+    package = expected.group.partition(".")[0] or "core"
+    problem = f"converting ({actual.version}.{actual.kind}) to ({package}.{expected.kind}): unknown conversion"
+    raise StatusFailure(500, "", problem)
+
+
+async def _convert_custom(codec: SchemaCodec, found: Plain, source: ServedResource, target: ServedResource) -> Plain:
+    return await Conversions().run(codec.convert, _copy(found), source.api_version, target.api_version)
+
+
+def _copy(found: Plain) -> Plain:
+    return cast("Plain", msgspec.json.decode(msgspec.json.encode(found)))
