@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
 ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin")
 USER = "kubernetes-admin"
+USERS = """\
+jane-token,jane,uid-of-jane
+ann-token,ann,,"devs,testers"
+root-token,root,0,"system:masters"
+node-token,system:node:n1,,"system:nodes"
+impersonator-token,impersonator,,"impersonators"
+odd-token,odd,,""
+"""
+"""Further users of the server, in the lines of a token file."""
 READY_WITHIN = 60.0
 POLL_EVERY = 0.1
 _TOO_MANY_REQUESTS = 429
@@ -259,7 +268,7 @@ def _etcd_options(state: Path, clients: str) -> dict[str, str]:
 def _api_server_options(state: Path, server: RealServer) -> dict[str, str]:
     key_file, token_file = state / "service-accounts.key", state / "tokens.csv"
     key_file.write_text(_private_key(), "ascii")
-    token_file.write_text(f'{server.token},{USER},,"system:masters"\n', "ascii")
+    token_file.write_text(f'{server.token},{USER},,"system:masters"\n{USERS}', "ascii")
     return {
         "etcd-servers": server.etcd,
         "bind-address": "127.0.0.1",
@@ -271,7 +280,7 @@ def _api_server_options(state: Path, server: RealServer) -> dict[str, str]:
         "service-account-key-file": str(key_file),
         "service-account-signing-key-file": str(key_file),
         "token-auth-file": str(token_file),
-        "authorization-mode": "RBAC",
+        "authorization-mode": "Node,RBAC",
         "disable-admission-plugins": "ServiceAccount",  # no controller manager runs that would create service accounts
         "allow-privileged": "true",
         "endpoint-reconciler-type": "none",

@@ -235,6 +235,10 @@ class Api:
         self._remember(step)
         return CallResponse(step)
 
+    def show(self, what: str, value: object) -> None:
+        """Record something that the script has computed from responses."""
+        self.steps.append(Step("SHOW", what, {}, {}, None, body=value))
+
     @contextmanager
     def stream(
         self, path: str, *, query: Mapping[str, Query] | None = None, headers: dict[str, str] | None = None

@@ -34,6 +34,8 @@ _OWN_ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
 _CLUSTER_ADDRESS = re.compile(r"10\.\d+\.\d+\.\d+")
 # The hash of an OpenAPI document, whose prose only the real server has.
 _HASH = re.compile(r"\b[0-9A-F]{128}\b")
+# A signed token, whose claims a case shows where they matter.
+_SIGNED_TOKEN = re.compile(r"\beyJ[\w-]{20,}\.[\w-]+\.[\w-]*")
 # Ages of what exists; durations of what has ended are compared.
 _AGE = re.compile(r"(?:\d+[dhmsy]){1,2}")
 _AGO = re.compile(r"\((?:\d+[dhmsy]){1,2} ago\)")
@@ -58,6 +60,7 @@ class _Words:
         self._object_versions: dict[str, str] = {}
         self._list_versions: set[str] = set()
         self._generated: dict[str, str] = {}
+        self._tokens: dict[str, str] = {}
         self._newest = 0
         self._is_own_group = False
         self._number = 0
@@ -229,12 +232,16 @@ class _Words:
         text = text.replace(self._namespace, "<namespace>")
         text = _OWN_ADDRESS.sub("<address of the server>", text)
         text = _HASH.sub("<hash>", text)
+        text = _SIGNED_TOKEN.sub(lambda found: self._signed_token(found[0]), text)
         text = _UID.sub(lambda found: self._uid(found[0]), text)
         text = _TIME.sub(lambda found: "<time with a fraction>" if found[1] else "<time>", text)
         return _VERSIONS_IN_TEXT.sub(self._versions_in_text, text)
 
     def _uid(self, uid: str) -> str:
         return self._uids.setdefault(uid, f"<uid {len(self._uids) + 1}>")
+
+    def _signed_token(self, token: str) -> str:
+        return self._tokens.setdefault(token, f"<token {len(self._tokens) + 1}>")
 
     def _versions_in_text(self, found: re.Match[str]) -> str:
         version = found["version"]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+import tempfile
 import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.real_server import USERS
 
 import masthead.server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.real_server import RealServer
 
@@ -62,9 +65,12 @@ def real_target(server: RealServer) -> Target:
 @contextmanager
 def embedded_target() -> Iterator[Target]:
     """Run the embedded server until the end of the block."""
-    # No controllers: the real server has none beside it either.
-    with masthead.server.run(controllers=False) as server:
-        yield Target(server.url, server.token or "", server.compact)
+    with tempfile.TemporaryDirectory() as folder:
+        users = Path(folder) / "tokens.csv"
+        users.write_text(USERS, "ascii")
+        # No controllers: the real server has none beside it either.
+        with masthead.server.run(controllers=False, token_file=users, authorization="node,rbac") as server:
+            yield Target(server.url, server.token or "", server.compact)
 
 
 def _call_etcd(etcd: str, path: str, body: object) -> dict[str, dict[str, str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.quoting import quoted
 from masthead_server.admission.chain import AdmissionChain
+from masthead_server.authentication.tokens import TokenAuthenticator
 from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.clock import stamp
 from masthead_server.eager import BackgroundTasks
@@ -48,7 +49,6 @@ class ClusterState:
         clock: The server's clock.
         catalog: The resources that are served.
         seed: Makes generated names and uids reproducible; None for random ones.
-        token: The bearer token of clients; None if none is needed.
         authority: The certificate of the authority that signed the server's, in PEM; empty without TLS.
         on_idle: Called when the last write in the background has ended.
     """
@@ -60,14 +60,12 @@ class ClusterState:
         catalog: Catalog,
         *,
         seed: int | None = None,
-        token: str | None = None,
         authority: str = "",
         on_idle: Callable[[], object] = lambda: None,
     ) -> None:
         self.storage = storage
         self.catalog = catalog
         self.clock = clock
-        self.token = token
         self.authority = authority
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
@@ -75,6 +73,8 @@ class ClusterState:
         """The admission plugins of every write."""
         self.services: ServiceAddresses = ServiceAddresses(self)
         """Where the Services of webhooks lead."""
+        self.tokens: TokenAuthenticator = TokenAuthenticator(self)
+        """What authenticates tokens, and issues those of service accounts."""
         self.authorizer: Authorizer = AlwaysAllow()
         """What decides who may do what."""
         self.escalation: EscalationGuard | None = None

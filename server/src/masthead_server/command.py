@@ -68,6 +68,17 @@ def _parser(name: str) -> argparse.ArgumentParser:
     access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)")
     access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
     parser.add_argument(
+        "--token-auth-file",
+        type=Path,
+        metavar="FILE",
+        help='further users, one per line: token,user,uid,"group1,group2"',
+    )
+    parser.add_argument(
+        "--anonymous-auth",
+        action=argparse.BooleanOptionalAction,
+        help="let requests without credentials in as system:anonymous (for health and version only)",
+    )
+    parser.add_argument(
         "--tls",
         action=argparse.BooleanOptionalAction,
         help="refuse plain HTTP (with --allow-remote, if the extra tls is installed)",
@@ -157,6 +168,8 @@ async def _serve(chosen: argparse.Namespace) -> None:
         kubelet=not (chosen.no_kubelet or chosen.no_controllers),
         allow_remote=chosen.allow_remote,
         token=_token(chosen),
+        token_file=chosen.token_auth_file,
+        anonymous=chosen.anonymous_auth,
         seed=chosen.seed,
         sharded_list_and_watch=chosen.sharded_list_and_watch,
         history=chosen.history,

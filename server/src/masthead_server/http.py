@@ -31,6 +31,7 @@ from masthead_server.wire.request import (
     ApiResponse,
     parse_query,
     status_response,
+    warning_header,
 )
 from masthead_server.wire.request_info import RequestInfo, read_request_info
 from masthead_server.wire.user_info import is_unauthenticated
@@ -133,7 +134,7 @@ class HttpHandler:
         recorded = RecordedRequest(request.method, request.path, incoming.query, info, _without_token(request), b"")
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.
-            request = replace(request, user=self._admit(incoming, request, info, path_user))
+            request = self._admit(incoming, request, info, path_user)
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
@@ -152,8 +153,10 @@ class HttpHandler:
             whole = replace(request, body=recorded.body)
             await self._handle_whole(incoming, whole, recorded, line)
 
-    def _admit(self, incoming: Request, request: ApiRequest, info: RequestInfo, path_user: UserInfo | None) -> UserInfo:
-        """Authenticate and authorize a request; return the user that it acts as.
+    def _admit(
+        self, incoming: Request, request: ApiRequest, info: RequestInfo, path_user: UserInfo | None
+    ) -> ApiRequest:
+        """Authenticate and authorize a request; return it with the user that it acts as.
 
         Args:
             incoming: The request as it arrives.
@@ -165,9 +168,9 @@ class HttpHandler:
             StatusFailure: If the request is refused.
         """
         headers = incoming.headers
-        user, may_be_browser = path_user, False
+        user, may_be_browser, warning = path_user, False, ""
         if user is None:
-            user, may_be_browser = self._authenticator.authenticate(request)
+            user, may_be_browser, warning = self._authenticator.authenticate(request)
         wanted = read_wanted_user(headers, headers.get_all)
         if wanted is not None:
             user = self._impersonation.act_as(wanted, user, request, info)
@@ -175,7 +178,7 @@ class HttpHandler:
         # Any web page can send requests without a token, and a browser may have remembered the token as a password.
         if may_be_browser and not _is_public(request):
             self._hosts.check(headers.get_all("Host"), headers.get_all("Origin"))
-        return user
+        return replace(request, user=user, warnings=(warning,) if warning else ())
 
     async def _handle_whole(
         self,
@@ -234,7 +237,7 @@ class HttpHandler:
         elif not isinstance(outcome, ApiResponse):
             await self._connect(incoming, outcome, recorded, line)
         else:
-            outcome = self._inert_kinds.warn(info, outcome)
+            outcome = _warn(self._inert_kinds.warn(info, outcome), request.warnings)
             self._begin_response(recorded, line, outcome.code)
             await _send(incoming, outcome)
 
@@ -353,6 +356,13 @@ async def _refuse_unread(incoming: Request, failure: StatusFailure, line: Reques
     line.write(failure.code)
     outcome = status_response(failure)
     await incoming.send(Response(outcome.code, outcome.body, _headers_of(outcome), close=not incoming.body.is_complete))
+
+
+def _warn(outcome: ApiResponse, warnings: tuple[str, ...]) -> ApiResponse:
+    """Add the warnings about the credentials of a request."""
+    if not warnings:
+        return outcome
+    return replace(outcome, headers=(*outcome.headers, *(warning_header(warning) for warning in warnings)))
 
 
 def _is_public(request: ApiRequest) -> bool:

@@ -32,6 +32,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     port: int = 0,
     data: str | Path | None = None,
     token: str | Token | None = Token.RANDOM,
+    token_file: str | Path | None = None,
+    anonymous: bool | None = None,
     tls: bool = False,
     authorization: str = "always-allow",
     controllers: bool | Collection[str] = True,
@@ -62,7 +64,12 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         port: The port; 0 for any that is free.
         data: A file to store objects in, created if it does not exist. Without one they are in memory. The certificate
             authority and a random token are stored next to it: with the same `port`, kubeconfigs survive a restart.
-        token: The bearer token of clients; a random one by default, None to accept every request.
+        token: The bearer token of the administrator; a random one by default, None to accept every request.
+        token_file: A file with further users, in the format of kube-apiserver's ``--token-auth-file``: lines of token,
+            user name, uid and optionally groups (``secret,jane,1001,"developers,testers"``).
+        anonymous: Whether requests without credentials are those of the user ``system:anonymous``, to whom everything
+            is allowed unless roles are enforced; False to refuse them all. By default they may read health and version,
+            and what roles allow them, if roles are enforced.
         tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the
             kubeconfig has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate
             authority: stored next to `data` for later runs, otherwise in memory.
@@ -119,6 +126,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             port=port,
             data=data,
             token=token,
+            token_file=token_file,
+            anonymous=anonymous,
             tls=tls,
             authorization=authorization,
             controllers=controllers,

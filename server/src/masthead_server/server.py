@@ -20,6 +20,10 @@ from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 from masthead_server.admission.registry import make_chain
 from masthead_server.authentication.authenticator import RequestAuthenticator, token_path
+from masthead_server.authentication.signing_keys import SigningKeyFile
+from masthead_server.authentication.token_file import read_token_file
+from masthead_server.authentication.tokens import TokenAuthenticator
+from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.authorization_modes import AuthorizationMode
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
@@ -135,6 +139,8 @@ class Server:
         try:
             # After the data file: a data file that cannot be opened leaves no token file behind.
             self.token: str | None = settings.resolve_token()
+            users = {} if settings.token_file is None else read_token_file(Path(settings.token_file))
+            keys = SigningKeyFile(settings.signing_key_file)
         except ConfigError:
             if journal is not None:
                 journal.close()
@@ -145,10 +151,10 @@ class Server:
             settings.clock,
             catalog,
             seed=settings.seed,
-            token=self.token,
             authority=self._certificates.authority if self._certificates else "",
             on_idle=self._progress.set,
         )
+        self._cluster.tokens = TokenAuthenticator(self._cluster, admin=self.token, users=users, keys=keys)
         _set_authorizers(self._cluster, settings)
         self._cluster.admission = make_chain(self._cluster, enabled=True)
         self._definitions = DefinitionInstaller(self._cluster)
@@ -168,7 +174,11 @@ class Server:
         self._handler = HttpHandler(
             Rest(self._cluster, self.faults, limits, self._progress.set, gates),
             self.faults,
-            authenticator=RequestAuthenticator(self.token),
+            authenticator=RequestAuthenticator(
+                self._cluster.tokens,
+                needs_credentials=self.token is not None,
+                allows_anonymous=settings.anonymous is not False,
+            ),
             authorizer=lambda: self._cluster.authorizer,
             hosts=settings.hosts(),
             clock=settings.clock,
@@ -601,7 +611,8 @@ def _address_of(listening: socket.socket) -> tuple[str, int]:
 def _set_authorizers(cluster: ClusterState, settings: Settings) -> None:
     modes = settings.authorization_modes()
     if modes == (AuthorizationMode.ALWAYS_ALLOW,):
-        return  # which the cluster state begins with
+        cluster.authorizer = AlwaysAllow(anonymous=settings.anonymous is True)
+        return
     from masthead_server.authorization.modes import set_authorizers
     from masthead_server.authorization.policy_rules import PolicyRule, RuleSet
     from masthead_server.bootstrap.rbac import node_rules

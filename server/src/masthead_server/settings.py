@@ -32,6 +32,8 @@ _AUTHORITY: Final = ".authority.pem"
 """Appended to the name of the data file: the certificate authority and its key."""
 _TOKEN: Final = ".token"
 """Appended to the name of the data file: the random token."""
+_SIGNING_KEY: Final = ".serviceaccounts.key"
+"""Appended to the name of the data file: the key of service-account tokens."""
 _TOKEN_BYTES: Final = 24
 _RANDOM_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
@@ -49,6 +51,8 @@ _TYPES: Final = {
     "port": (int, "a whole number"),
     "token": (str | Token | None, "text, or None"),
     "authorization": (str, "text, such as 'rbac' or 'node,rbac'"),
+    "token_file": (str | Path | None, "a path, or None"),
+    "anonymous": (bool | None, "a bool, or None"),
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
     "event_ttl": (int | float, "a number"),
@@ -67,6 +71,8 @@ class Settings:
     port: int = 0
     data: str | Path | None = None
     token: str | Token | None = field(default=Token.RANDOM, repr=False)
+    token_file: str | Path | None = None
+    anonymous: bool | None = None
     tls: bool = False
     authorization: str = "always-allow"
     controllers: bool | Collection[str] = True
@@ -167,6 +173,11 @@ class Settings:
         if not isinstance(self.token, Token):
             return self.token
         return _random_token() if self.data is None else _load_or_create_token(Path(f"{self.data}{_TOKEN}"))
+
+    @property
+    def signing_key_file(self) -> Path | None:
+        """The file of the key of service-account tokens, which is stored with the data file, if any."""
+        return None if self.data is None else Path(f"{self.data}{_SIGNING_KEY}")
 
     def journal(self) -> SqliteJournal | None:
         """Open the data file, if there is one.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import re
-import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
+from masthead_server.authentication.jwt import InvalidTokenError
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.user_info import ADMIN, ANONYMOUS
 
 if TYPE_CHECKING:
+    from masthead_server.authentication.service_accounts import AuthenticatedToken
+    from masthead_server.authentication.tokens import TokenAuthenticator
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.user_info import UserInfo
 
@@ -19,6 +22,7 @@ __all__ = ["Identity", "RequestAuthenticator", "token_path"]
 
 _PATH_PREFIX: Final = "/~"
 """Before a token in a path."""
+_EXTRA_SPACE: Final = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 _TOKEN_SEGMENT: Final = re.compile(r"^(/+(?:~|%7e))[^/]+", re.IGNORECASE)
 
 
@@ -37,17 +41,23 @@ class Identity(NamedTuple):
     user: UserInfo
     may_be_browser: bool
     """Whether a browser could have sent the request for a web page: it never adds a token by itself."""
+    warning: str = ""
+    """A warning about the credentials."""
 
 
 class RequestAuthenticator:
     """Authenticates requests.
 
     Args:
-        token: The bearer token of the administrator; None to accept every request.
+        tokens: Authenticates their tokens.
+        needs_credentials: Whether requests without credentials are anonymous; otherwise they are the administrator's.
+        allows_anonymous: Whether there are anonymous requests; otherwise they are refused.
     """
 
-    def __init__(self, token: str | None) -> None:
-        self._token = token.encode() if token is not None else None
+    def __init__(self, tokens: TokenAuthenticator, *, needs_credentials: bool, allows_anonymous: bool) -> None:
+        self._tokens = tokens
+        self._needs_credentials = needs_credentials
+        self._allows_anonymous = allows_anonymous
 
     def split_path(self, path: str) -> tuple[str, UserInfo | None]:
         """Return the path behind a token, and the user of the token.
@@ -58,33 +68,48 @@ class RequestAuthenticator:
         Args:
             path: The escaped path, as received.
         """
-        if self._token is not None and path.startswith(_PATH_PREFIX):
+        if path.startswith(_PATH_PREFIX):
             # The token is one segment, and everything behind it is the path.
             shown, _, rest = path.removeprefix(_PATH_PREFIX).partition("/")
-            if self._is_token(unquote_to_bytes(shown)):
-                return f"/{rest}", ADMIN
+            with suppress(InvalidTokenError):
+                return f"/{rest}", self._tokens.authenticate(unquote_to_bytes(shown)).user
         return _TOKEN_SEGMENT.sub(r"\1REDACTED", path), None
 
     def authenticate(self, request: ApiRequest) -> Identity:
         """Return the user of a request.
 
         Raises:
-            StatusFailure: If its credentials are invalid.
+            StatusFailure: If its credentials are invalid, or if it needs some and has none.
         """
-        shown = request.headers.get("authorization", "")
-        scheme, _, token = shown.partition(" ")
-        # A wrong bearer token is refused, even where none is needed: the client expects to be someone.
-        if scheme.lower() == "bearer" and token.strip():
-            if self._is_token(_bytes_of(token.strip())):
-                return Identity(ADMIN, may_be_browser=False)
-            raise StatusFailure(401, "Unauthorized", "Unauthorized")
+        shown = request.headers.get("authorization", "").strip()
+        scheme, _, rest = shown.partition(" ")
+        warning = ""
+        if scheme.lower() == "bearer" and rest:
+            token = rest.partition(" ")[0]
+            # A wrong bearer token is refused, even where none is needed: the client expects to be someone.
+            if token:
+                found = self._check_token(token)
+                return Identity(found.user, False, found.warning)
+            warning = _EXTRA_SPACE
         # A wrong password counts as none: kube-apiserver ignores passwords.
-        is_admin = self._token is None or self._is_token(_password(shown))
-        return Identity(ADMIN if is_admin else ANONYMOUS, may_be_browser=True)
+        if password := _password(shown):
+            with suppress(InvalidTokenError):
+                return Identity(self._tokens.authenticate(password).user, True)
+        if not self._needs_credentials:
+            return Identity(ADMIN, True, warning)
+        if not self._allows_anonymous:
+            raise _unauthorized()
+        return Identity(ANONYMOUS, True, warning)
 
-    def _is_token(self, shown: bytes) -> bool:
-        # In constant time, whatever the number of equal bytes.
-        return self._token is not None and secrets.compare_digest(shown, self._token)
+    def _check_token(self, token: str) -> AuthenticatedToken:
+        try:
+            return self._tokens.authenticate(_bytes_of(token))
+        except InvalidTokenError:
+            raise _unauthorized() from None
+
+
+def _unauthorized() -> StatusFailure:
+    return StatusFailure(401, "Unauthorized", "Unauthorized")
 
 
 def _bytes_of(text: str) -> bytes:

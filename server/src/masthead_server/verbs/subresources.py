@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import secrets
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._schema.errors import invalid, not_supported, required
+from masthead._schema.errors import not_supported, required
 from masthead_server import scheme
 from masthead_server.admission.attributes import Operation
-from masthead_server.clock import stamp
 from masthead_server.resources.codec import KindDecoder
 from masthead_server.resources.scale import ReplicaScale
-from masthead_server.verbs import bodies, eviction, write
+from masthead_server.verbs import bodies, eviction, token_requests, write
 from masthead_server.verbs.write_steps import check_names
-from masthead_server.wire.failures import StatusFailure, bad_request, conflict, refused_fields
+from masthead_server.wire.failures import StatusFailure, bad_request, conflict
 from masthead_server.wire.plain import Plain, metadata, part, text
 from masthead_server.wire.request import ApiResponse, json_response
 
@@ -41,9 +37,6 @@ _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcon
 """Subresources that are written as the object itself is; empty for the object."""
 _REPLICAS: Final = ReplicaScale()
 _SUCCESS: Final[Plain] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-_MIN_TOKEN_SECONDS: Final = 600
-_MAX_TOKEN_SECONDS: Final = 2**32
-"""The seconds that a token may be requested for, as of the real server."""
 
 
 def is_special(subresource: str) -> bool:
@@ -231,29 +224,9 @@ async def _evict(context: WriteContext, body: Plain) -> ApiResponse:
 
 
 async def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
-    """Issue a token for a service account; no server accepts it, but it has a token's form and expiry."""
-    cluster, namespace, name = context.cluster, context.namespace, context.name
-    cluster.find(context.served, namespace, name)
-    spec = part(body, "spec")
-    if spec.get("expirationSeconds") is None:  # an explicit null, too
-        spec["expirationSeconds"] = 3600
-    _check_lifetime(spec["expirationSeconds"])
-    expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])
-    # The claims are real, the signature is not: nothing here could verify one.
-    subject = f"system:serviceaccount:{namespace}:{name}"
-    claims = msgspec.json.encode({"sub": subject, "exp": int(expires.timestamp())})
-    pieces = [b'{"alg":"none"}', claims, secrets.token_bytes(16)]
-    token = ".".join(base64.urlsafe_b64encode(piece).rstrip(b"=").decode() for piece in pieces)
-    return json_response(
-        201,
-        {
-            "kind": "TokenRequest",
-            "apiVersion": "authentication.k8s.io/v1",
-            "metadata": {"name": name, "namespace": namespace, "creationTimestamp": cluster.now()},
-            "spec": spec,
-            "status": {"token": token, "expirationTimestamp": stamp(expires)},
-        },
-    )
+    """Issue a token for a service account."""
+    issued = token_requests.issue_token(context.cluster, context.served, context.namespace, context.name, body)
+    return json_response(201, {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", **issued})
 
 
 _CREATE: Final[Mapping[str, Callable[[WriteContext, Plain], Awaitable[ApiResponse]]]] = {
@@ -262,17 +235,6 @@ _CREATE: Final[Mapping[str, Callable[[WriteContext, Plain], Awaitable[ApiRespons
     "token": _issue_token,
 }
 """What a POST to each subresource does."""
-
-
-def _check_lifetime(seconds: int) -> None:
-    if seconds < _MIN_TOKEN_SECONDS:
-        problem = "may not specify a duration less than 10 minutes"
-    elif seconds > _MAX_TOKEN_SECONDS:
-        problem = "may not specify a duration larger than 2^32 seconds"
-    else:
-        return
-    error = invalid("spec.expirationSeconds", seconds, problem)
-    raise refused_fields("authentication.k8s.io", "TokenRequest", "", [error])
 
 
 def _decoder_of(context: WriteContext) -> KindDecoder:

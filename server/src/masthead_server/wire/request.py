@@ -56,6 +56,7 @@ class ApiRequest:
         headers: By lower-case name.
         body: The body; empty before it has been read.
         user: Who sends it.
+        warnings: Warnings about its credentials.
         document: Returns the document of a body that was parsed ahead, or raises its error; None if it was
             not.
     """
@@ -66,6 +67,7 @@ class ApiRequest:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
     user: UserInfo = ADMIN
+    warnings: tuple[str, ...] = ()
     document: Callable[[], YamlDocument] | None = field(default=None, compare=False, repr=False)
 
     def first(self, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ __all__ = [
     "CONTROLLER_USER",
     "UNAUTHENTICATED_GROUP",
     "UserInfo",
+    "add_authenticated_group",
     "is_unauthenticated",
 ]
 
@@ -65,3 +66,10 @@ CONTROLLER_USER: Final = UserInfo("system:kube-controller-manager", groups=(AUTH
 def is_unauthenticated(user: UserInfo) -> bool:
     """Whether a user has no credentials, or is impersonated as if."""
     return UNAUTHENTICATED_GROUP in user.groups
+
+
+def add_authenticated_group(user: UserInfo) -> UserInfo:
+    """Return a user with the group of everyone who is authenticated."""
+    if user.name == ANONYMOUS.name or {AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP} & {*user.groups}:
+        return user
+    return replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
