@@ -31,6 +31,7 @@ __all__ = [
     "RECONCILE_RESULTS",
     "RECORDER_METRICS",
     "REST_CLIENT_METRICS",
+    "WEBHOOK_METRICS",
     "WORKQUEUE_METRICS",
     "Counter",
     "Gauge",
@@ -199,6 +200,33 @@ ACTIVE_WORKERS: Final = Metric(
     _CONTROLLER,
 )
 
+# differs from controller-runtime: the label is the name of the webhook, not its path.
+_WEBHOOK: Final = ("webhook",)
+_WEBHOOK_LATENCIES: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+WEBHOOK_LATENCY: Final = Metric(
+    "controller_runtime_webhook_latency_seconds",
+    "histogram",
+    "Duration of webhook calls.",
+    _WEBHOOK,
+    _WEBHOOK_LATENCIES,
+)
+WEBHOOK_REQUESTS: Final = Metric(
+    "controller_runtime_webhook_requests_total",
+    "counter",
+    "Number of webhook calls by HTTP status code; a refused request is a successful call.",
+    (*_WEBHOOK, "code"),
+)
+WEBHOOK_IN_FLIGHT: Final = Metric(
+    "controller_runtime_webhook_requests_in_flight", "gauge", "Number of webhook calls in progress.", _WEBHOOK
+)
+WEBHOOK_CERTIFICATE_EXPIRY: Final = Metric(
+    "masthead_webhook_certificate_expiry_seconds",
+    "gauge",
+    "Unix time at which the certificate of the webhook server expires.",
+    ("name",),
+)
+
 REST_CLIENT_REQUESTS: Final = Metric(
     "rest_client_requests_total",
     "counter",
@@ -331,6 +359,9 @@ CONTROLLER_METRICS: Final = (
 )
 """The metrics of controllers."""
 
+WEBHOOK_METRICS: Final = (WEBHOOK_LATENCY, WEBHOOK_REQUESTS, WEBHOOK_IN_FLIGHT, WEBHOOK_CERTIFICATE_EXPIRY)
+"""The metrics of webhooks."""
+
 WORKQUEUE_METRICS: Final = (
     WORKQUEUE_DEPTH,
     WORKQUEUE_ADDS,
@@ -358,6 +389,7 @@ LEADER_ELECTION_METRICS: Final = (
 ALL: Final = (
     *INFORMER_METRICS,
     *CONTROLLER_METRICS,
+    *WEBHOOK_METRICS,
     *WORKQUEUE_METRICS,
     *REST_CLIENT_METRICS,
     *RECORDER_METRICS,

@@ -3,7 +3,7 @@
 | module | contents |
 |---|---|
 | `controller`, `declarations`, `predicates`, `requests` | declarations: controllers, watched kinds, filters, requests
-and results | | `manager`, `options`, `bind_address` | the manager and the options of its runs | | `runtime`,
+and results | | `manager`, `options` | the manager and the options of its runs | | `runtime`,
 `replica_roles`, `controller_runner`, `manager_checks` | one run: caches, leadership, terms of controllers, checks | |
 `reconcile_loop` | a running controller, composed of the following | | `event_registrations`, `event_source`,
 `mapping_retries` | from events to requests: owners, mappers and their retries | | `request_processor`,
@@ -17,7 +17,7 @@ and results | | `manager`, `options`, `bind_address` | the manager and the optio
 `thread_runner` | other functions of the program, and threads for plain ones | | `controller_services` |
 services that the controllers of a manager share | | `permissions`, `rbac_rules` | the RBAC rules that a manager needs |
 | `probe_server`, `checks`, `metrics_page`, `debug_pages`, `debug_snapshot`, `stacks` | ``/healthz``, ``/readyz``,
-``/metrics`` and ``/debug`` | | `http_server`, `http_requests` | a small HTTP server | | `logs`, `log_formatters`,
+``/metrics`` and ``/debug`` | | `logs`, `log_formatters`,
 `log_values` | log fields of a reconcile; JSON and text | | `user_errors` | errors of the user's functions | |
 `main_loop`, `signals`, `watchdog`, `daemon_threads`, `loop_metrics` | the process: event loop, signals, blocked loop,
 threads, metrics |

@@ -7,16 +7,16 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._controller.daemon_threads import BusyError, ThreadSlot
-from masthead._controller.http_requests import EndpointResponse, text_response
 from masthead._controller.log_values import plain_value
 from masthead._controller.stacks import format_task_stacks, format_thread_stacks, task_stacks
+from masthead._endpoint.http_requests import EndpointResponse, text_response
 from masthead._errors.base import printable
 from masthead._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from masthead._controller.http_requests import EndpointRequest
+    from masthead._endpoint.http_requests import EndpointRequest
 
 __all__ = ["DebugPages", "format_sections"]
 

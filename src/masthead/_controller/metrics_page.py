@@ -9,14 +9,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from masthead._controller.daemon_threads import BusyError, ThreadSlot
-from masthead._controller.http_requests import EndpointResponse, text_response
+from masthead._endpoint.http_requests import EndpointResponse, text_response
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prometheus_client import CollectorRegistry
 
-    from masthead._controller.http_requests import EndpointRequest
+    from masthead._endpoint.http_requests import EndpointRequest
 
 __all__ = ["MetricsPage"]
 

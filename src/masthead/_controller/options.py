@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
 
-from masthead._controller.bind_address import parse_bind_address
+from masthead._endpoint.bind_address import parse_bind_address
 from masthead._meta import names
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ConfigError

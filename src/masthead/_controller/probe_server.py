@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead._controller.bind_address import parse_bind_address
 from masthead._controller.checks import CheckGroup, CheckResult
 from masthead._controller.debug_pages import DebugPages
-from masthead._controller.http_requests import text_response
-from masthead._controller.http_server import EndpointServer
 from masthead._controller.metrics_page import MetricsPage
+from masthead._endpoint.bind_address import parse_bind_address
+from masthead._endpoint.http_requests import text_response
+from masthead._endpoint.http_server import EndpointServer
 from masthead._module import set_module
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from masthead._controller.bind_address import BindAddress
     from masthead._controller.checks import Check
-    from masthead._controller.http_requests import EndpointRequest, EndpointResponse
+    from masthead._endpoint.bind_address import BindAddress
+    from masthead._endpoint.http_requests import EndpointRequest, EndpointResponse
 
     _Handler: TypeAlias = Callable[[EndpointRequest], Awaitable[EndpointResponse]]
 

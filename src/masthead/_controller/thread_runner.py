@@ -1,4 +1,4 @@
-"""The protocol for running plain reconcilers and timers in threads."""
+"""The protocol for running plain reconcilers, timers and webhooks in threads."""
 
 from __future__ import annotations
 
@@ -54,10 +54,11 @@ class ThreadRunner(Protocol):
         """
         ...
 
-    async def call_timer(self, function: Callable[..., object], *clients: Client) -> object:
-        """Call a timer function with blocking clients, and return its result.
+    async def call_plain(self, function: Callable[..., object], *clients: Client, role: str = "timer") -> object:
+        """Call the function of a timer or webhook with blocking clients, and return its result.
 
-        A cancelled call still waits for the function to return.
+        A cancelled call still waits for the function to return. The role, ``timer`` or ``webhook``, is part of thread
+        names and messages.
 
         Raises:
             Exception: Whatever the function raises.
@@ -96,13 +97,13 @@ class NoThreads:
         del context, arguments, limit
         raise _plain_function_error(function)
 
-    async def call_timer(self, function: Callable[..., object], *clients: Client) -> object:
+    async def call_plain(self, function: Callable[..., object], *clients: Client, role: str = "timer") -> object:
         """Reject a function.
 
         Raises:
             ArgumentError: Always.
         """
-        del clients
+        del clients, role
         raise _plain_function_error(function)
 
 

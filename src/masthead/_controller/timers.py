@@ -144,7 +144,7 @@ async def _call_timer(timer: TimerSpec, services: ControllerServices) -> None:
     if timer.is_async:
         await cast("Awaitable[object]", timer.function(*arguments))
         return
-    result = await services.threads.call_timer(timer.function, *arguments)
+    result = await services.threads.call_plain(timer.function, *arguments)
     if inspect.iscoroutine(result):
         # It was created with a blocking client, so awaiting it here would block the event loop.
         result.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from masthead._controller.bind_address import parse_bind_address
+from masthead._endpoint.bind_address import parse_bind_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

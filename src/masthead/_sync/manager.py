@@ -32,16 +32,16 @@ _log: Final = logging.getLogger("masthead.controller")
 
 
 class ReconcilerThreads:
-    """Runs plain reconcilers and timers in threads, with a context and a client that block.
+    """Runs plain reconcilers, timers and webhooks in threads, with a context and a client that block.
 
-    One instance serves one term of leadership. Threads cannot be interrupted: `revoke` makes their calls to the client
+    One instance serves one term of leadership, or the webhooks of a run. Threads cannot be interrupted: `revoke` makes their calls to the client
     fail, so that outdated work ends soon.
     """
 
     def __init__(self) -> None:
         self._portal = Portal.attached()
         self._executor = DaemonExecutor("masthead-reconcile", "reconcile")
-        self._timers = DaemonExecutor("masthead-timer", "timer")
+        self._plain: dict[str, DaemonExecutor] = {}
         self._running: set[asyncio.Future[object]] = set()
 
     async def __aenter__(self) -> Self:
@@ -50,7 +50,8 @@ class ReconcilerThreads:
     async def __aexit__(self, *exc: object) -> None:
         self.revoke()
         self._executor.shutdown()
-        self._timers.shutdown()
+        for executor in self._plain.values():
+            executor.shutdown()
 
     @property
     def is_busy(self) -> bool:
@@ -100,8 +101,8 @@ class ReconcilerThreads:
             raise
         return future.result()
 
-    async def call_timer(self, function: Callable[..., object], *clients: AsyncClient) -> object:
-        """Call the function of a timer with blocking clients; return its result.
+    async def call_plain(self, function: Callable[..., object], *clients: AsyncClient, role: str = "timer") -> object:
+        """Call the function of a timer or webhook with blocking clients; return its result.
 
         Raises:
             asyncio.CancelledError: If the caller is cancelled, once it has returned.
@@ -109,7 +110,8 @@ class ReconcilerThreads:
         """
         blocking = [client_of_loop(self._portal, client) for client in clients]
         copied = contextvars.copy_context()
-        future = asyncio.get_running_loop().run_in_executor(self._timers, lambda: copied.run(function, *blocking))
+        executor = self._plain.setdefault(role, DaemonExecutor(f"masthead-{role}", role))
+        future = asyncio.get_running_loop().run_in_executor(executor, lambda: copied.run(function, *blocking))
         self._track(future)
         try:
             await asyncio.wait({future})

@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from tests.unit.controller.probing import fetch
 
 from masthead._controller.probe_server import ProbeServer
+from masthead._endpoint.http_limits import ServerLimits
 from masthead.metrics import ALL, Metric, PrometheusMetrics
 from masthead.testing.virtual_time import in_virtual_time
 
@@ -151,7 +152,7 @@ class HangingCollector:
 
 
 async def test_a_collector_that_hangs_costs_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead._controller.http_server.HANDLER_TIMEOUT", 0.05)
+    monkeypatch.setattr("masthead._endpoint.http_server._PROBE_LIMITS", ServerLimits(handler_timeout=0.05))
     registry = CollectorRegistry()
     Counter("own", "Own.", registry=registry)
     collector = HangingCollector()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._controller.bind_address import BindAddress, parse_bind_address
 from masthead._controller.options import ENVIRONMENT
+from masthead._endpoint.bind_address import BindAddress, parse_bind_address
 from masthead.controller import RunOptions, RunOverrides
 from masthead.errors import ArgumentError, ConfigError
 

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.controller.probing import fetch
 
 from masthead._controller.checks import CheckGroup
-from masthead._controller.http_requests import EndpointRequest
 from masthead._controller.probe_server import ProbeServer, respond_checks
+from masthead._endpoint.http_requests import EndpointRequest
 from masthead.errors import ArgumentError, ConfigError
 from masthead.testing.virtual_time import in_virtual_time, now
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._controller.http_requests import (
+from masthead._endpoint.http_requests import (
     EndpointResponse,
     RequestError,
     encode_response,

@@ -1,16 +1,18 @@
-"""A small HTTP/1.1 server for probes and scrapes: GET and HEAD only, bounded in every direction.
+"""A small HTTP/1.1 server for probes, scrapes and webhooks, bounded in every direction.
 
-It uses asyncio's streams, because a web framework would cost an operator 15 MiB and 0.4 s at start, for four paths
-without bodies.
+It uses asyncio's streams, because a web framework would cost an operator 15 MiB and 0.4 s at start, for a few paths.
+`ServerLimits` has the limits that differ between probes and webhooks.
 
 | limit | value | consequence |
 |---|---|---|
-| connections | `FEW_CONNECTIONS` | the longest idle connection is closed, once it was idle for `PATIENCE` |
-| connections | `MAX_CONNECTIONS` | the longest idle connection is closed immediately; 503 if none is idle |
+| connections | ``few_connections`` | the longest idle connection is closed, once it was idle for `PATIENCE` |
+| connections | ``max_connections`` | the longest idle connection is closed immediately; 503 if none is idle |
 | head of a request | `MAX_HEAD` bytes, `MAX_HEADERS` lines | 431 |
 | time for a head | `HEAD_TIMEOUT` | closed |
-| time between requests | `IDLE_TIMEOUT` | closed |
-| time for a handler | `HANDLER_TIMEOUT` | 503 |
+| body of a request | ``max_body`` bytes; all bodies ``max_buffered`` | 413; 503 |
+| time for a body | ``body_timeout`` | closed |
+| time between requests | ``idle_timeout`` | closed |
+| time for a handler | ``handler_timeout`` | 503 |
 | time for a client to read a response | `WRITE_TIMEOUT` | connection reset |
 | requests per connection | `MAX_REQUESTS` | closed after the response |
 """
@@ -21,44 +23,41 @@ import asyncio
 import errno
 import logging
 import socket
+from contextlib import contextmanager
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from masthead._controller.http_requests import (
+from masthead._endpoint.http_limits import ServerLimits
+from masthead._endpoint.http_requests import (
     EndpointResponse,
     RequestError,
     encode_response,
     parse_request,
     text_response,
 )
+from masthead._endpoint.tls_listener import TlsListener
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    import ssl
+    from collections.abc import Awaitable, Callable, Generator
     from types import TracebackType
     from typing import Self
 
-    from masthead._controller.bind_address import BindAddress
-    from masthead._controller.http_requests import EndpointRequest
+    from masthead._endpoint.bind_address import BindAddress
+    from masthead._endpoint.http_requests import EndpointRequest
 
 __all__ = ["EndpointServer"]
 
 _log: Final = logging.getLogger("masthead.controller")
 
-FEW_CONNECTIONS: Final = 64
-MAX_CONNECTIONS: Final = 256
-"""More than the hundred connections that an event loop accepts before it reads from any of them."""
 PATIENCE: Final = 1.0
 MAX_HEAD: Final = 16_384
 MAX_REQUESTS: Final = 1_000
 HEAD_TIMEOUT: Final = 5.0
-IDLE_TIMEOUT: Final = 75.0
-"""Longer than the minute between two scrapes."""
-HANDLER_TIMEOUT: Final = 10.0
-"""Scrapes have the same timeout by default."""
 WRITE_TIMEOUT: Final = 10.0
-CLOSE_TIMEOUT: Final = 2.0
-"""Seconds that responses have to finish when the server closes."""
+_PROBE_LIMITS: Final = ServerLimits()
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
@@ -69,32 +68,46 @@ class _Connection:
         task: The task that serves it.
         writer: The output stream.
         waits_since: The time since which it waits for its client; None while a request is handled.
+        is_idle: Whether it waits for the first byte of a request.
     """
 
-    __slots__ = ("task", "waits_since", "writer")
+    __slots__ = ("is_idle", "task", "waits_since", "writer")
 
     def __init__(self, task: asyncio.Task[None], writer: asyncio.StreamWriter, now: float) -> None:
         self.task = task
         self.writer = writer
         self.waits_since: float | None = now
+        self.is_idle = True
 
 
 class EndpointServer:
-    """Serves GET and HEAD requests on one address during a block: ``async with EndpointServer(...)``.
+    """Serves requests on one address during a block: ``async with EndpointServer(...)``.
 
     Args:
         handler: Returns the response to a request. If it raises, the response is 500 and the error is logged.
         bind: The address to listen on.
         what: The name of the endpoint in error messages.
+        limits: The limits; None for those of probes.
+        tls: Returns the TLS context of the next handshake; None for plain HTTP.
     """
 
     def __init__(
-        self, handler: Callable[[EndpointRequest], Awaitable[EndpointResponse]], bind: BindAddress, what: str
+        self,
+        handler: Callable[[EndpointRequest], Awaitable[EndpointResponse]],
+        bind: BindAddress,
+        what: str,
+        *,
+        limits: ServerLimits | None = None,
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         self._handler = handler
         self._bind = bind
         self._what = what
+        self._limits = limits or _PROBE_LIMITS
+        self._tls = tls
         self._servers: list[asyncio.Server] = []
+        self._tls_listeners: list[TlsListener] = []
+        self._buffered = 0
         # Ordered, so that the oldest of several equally idle connections is closed.
         self._connections: dict[_Connection, None] = {}
         self._is_closing = False
@@ -108,7 +121,11 @@ class EndpointServer:
         """
         for listener in await _listen(self._bind, self._what):
             self.port = listener.getsockname()[1]
-            self._servers.append(await asyncio.start_server(self._serve, sock=listener, limit=MAX_HEAD))
+            if self._tls is None:
+                self._servers.append(await asyncio.start_server(self._serve, sock=listener, limit=MAX_HEAD))
+            else:
+                self._tls_listeners.append(TlsListener(listener, self._tls, self._serve, MAX_HEAD))
+                self._tls_listeners[-1].start()
         return self
 
     async def __aexit__(
@@ -117,17 +134,19 @@ class EndpointServer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop listening, close idle connections, and let responses finish for `CLOSE_TIMEOUT`."""
+        """Stop listening, close idle connections, and let responses finish for ``close_timeout``."""
         self._is_closing = True
         for server in self._servers:
             server.close()
+        for listener in self._tls_listeners:
+            await listener.close()
         # Connections between requests have no response to finish.
         for connection in self._connections:
-            if connection.waits_since is not None:
+            if connection.is_idle:
                 connection.task.cancel()
         tasks = [connection.task for connection in self._connections]
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT)
+            _, late = await asyncio.wait(tasks, timeout=self._limits.close_timeout)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
@@ -159,33 +178,38 @@ class EndpointServer:
     def _has_room(self) -> bool:
         """Make room for a connection, so that idle clients do not lock out others."""
         count = len(self._connections)
-        if count < FEW_CONNECTIONS:
+        if count < self._limits.few_connections:
             return True
         now = asyncio.get_running_loop().time()
         waiting = [connection for connection in self._connections if connection.waits_since is not None]
         oldest = min(waiting, key=lambda connection: connection.waits_since or 0.0, default=None)
-        if oldest is not None and (count >= MAX_CONNECTIONS or now - (oldest.waits_since or 0.0) >= PATIENCE):
+        if oldest is not None and (
+            count >= self._limits.max_connections or now - (oldest.waits_since or 0.0) >= PATIENCE
+        ):
             # Removed here and not by its task, which ends only at the next turn of the loop.
             self._connections.pop(oldest, None)
             oldest.task.cancel()
             return True
-        return count < MAX_CONNECTIONS
+        return count < self._limits.max_connections
 
     async def _serve_requests(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
         writer, loop = connection.writer, asyncio.get_running_loop()
         peer = _peer_of(writer)
+        limits = self._limits
         for number in range(1, MAX_REQUESTS + 1):
-            connection.waits_since = loop.time()
+            connection.waits_since, connection.is_idle = loop.time(), True
             try:
-                head = await _read_head(reader, HEAD_TIMEOUT if number == 1 else IDLE_TIMEOUT)
+                head = await self._read_head(connection, reader, HEAD_TIMEOUT if number == 1 else limits.idle_timeout)
                 if head is None:
                     return
-                request = parse_request(head, peer)
+                request = parse_request(head, peer, methods=limits.methods, max_body=limits.max_body)
+                with self._buffering(request.body_length):
+                    request = await self._read_body(request, reader, writer)
+                    connection.waits_since = None
+                    response = await self._respond(request)
             except RequestError as refused:
-                await _write(writer, _refusal(refused.status, str(refused)))
+                await _write(writer, _refusal(refused.status, str(refused), limits.methods))
                 return
-            connection.waits_since = None
-            response = await self._respond(request)
             keeps_alive = request.keeps_alive and number < MAX_REQUESTS and not self._is_closing
             has_body = request.method != "HEAD"
             connection.waits_since = loop.time()
@@ -195,9 +219,62 @@ class EndpointServer:
             # Pipelined requests must not starve the event loop.
             await asyncio.sleep(0)
 
+    async def _read_head(self, connection: _Connection, reader: asyncio.StreamReader, idle: float) -> bytes | None:
+        """Read the head of the next request, without the empty line; None if the client has closed the connection.
+
+        Raises:
+            TimeoutError: If it does not arrive in time.
+            RequestError: If it is too long.
+        """
+        # A connection may be idle before the first byte, but a started head has its own, shorter limit.
+        async with asyncio.timeout(idle):
+            first = await reader.read(1)
+        if not first:
+            return None
+        connection.is_idle = False
+        try:
+            async with asyncio.timeout(HEAD_TIMEOUT):
+                rest = await reader.readuntil(_END_OF_HEAD)
+        except asyncio.LimitOverrunError:
+            raise RequestError(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head of a request has at most {MAX_HEAD} bytes"
+            ) from None
+        return first + rest.removesuffix(_END_OF_HEAD)
+
+    async def _read_body(
+        self, request: EndpointRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> EndpointRequest:
+        """Read the body of a request.
+
+        Raises:
+            TimeoutError: If it does not arrive in time.
+        """
+        if not request.body_length:
+            return request
+        # curl asks before it sends a large body.
+        if request.headers.get("expect", "").lower() == "100-continue":
+            await _write(writer, b"HTTP/1.1 100 Continue\r\n\r\n")
+        async with asyncio.timeout(self._limits.body_timeout):
+            return replace(request, body=await reader.readexactly(request.body_length))
+
+    @contextmanager
+    def _buffering(self, length: int) -> Generator[None]:
+        """Reserve memory for a body until its request is handled.
+
+        Raises:
+            RequestError: If all bodies together would be too large.
+        """
+        if length and self._buffered + length > self._limits.max_buffered:
+            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many large requests at the same time")
+        self._buffered += length
+        try:
+            yield
+        finally:
+            self._buffered -= length
+
     async def _respond(self, request: EndpointRequest) -> EndpointResponse:
         try:
-            async with asyncio.timeout(HANDLER_TIMEOUT):
+            async with asyncio.timeout(self._limits.handler_timeout):
                 return await self._handler(request)
         except TimeoutError:
             _log.warning("%s: %s %s took too long", self._what, request.method, request.path)
@@ -213,28 +290,6 @@ def _peer_of(writer: asyncio.StreamWriter) -> str:
     return str(address[0]) if address else ""
 
 
-async def _read_head(reader: asyncio.StreamReader, idle: float) -> bytes | None:
-    """Read the head of the next request, without the empty line; None if the client has closed the connection.
-
-    Raises:
-        TimeoutError: If it does not arrive in time.
-        RequestError: If it is too long.
-    """
-    # A connection may be idle before the first byte, but a started head has its own, shorter limit.
-    async with asyncio.timeout(idle):
-        first = await reader.read(1)
-    if not first:
-        return None
-    try:
-        async with asyncio.timeout(HEAD_TIMEOUT):
-            rest = await reader.readuntil(_END_OF_HEAD)
-    except asyncio.LimitOverrunError:
-        raise RequestError(
-            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head of a request has at most {MAX_HEAD} bytes"
-        ) from None
-    return first + rest.removesuffix(_END_OF_HEAD)
-
-
 async def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
     """Send data.
 
@@ -246,8 +301,8 @@ async def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
         await writer.drain()
 
 
-def _refusal(status: HTTPStatus, message: str) -> bytes:
-    headers = (("Allow", "GET, HEAD"),) if status is HTTPStatus.METHOD_NOT_ALLOWED else ()
+def _refusal(status: HTTPStatus, message: str, methods: tuple[str, ...] = ()) -> bytes:
+    headers = (("Allow", ", ".join(methods)),) if status is HTTPStatus.METHOD_NOT_ALLOWED else ()
     body = f"{message}\n".encode()
     return encode_response(EndpointResponse(status, body, headers=headers), has_body=True, keeps_alive=False)
 

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, unquote
 from masthead._config.address import is_loopback
 
 __all__ = [
+    "READ_METHODS",
     "EndpointRequest",
     "EndpointResponse",
     "RequestError",
@@ -22,10 +23,11 @@ __all__ = [
 MAX_HEADERS: Final = 100
 _MAX_TARGET: Final = 4096
 _MAX_PARAMETERS: Final = 50
+_MAX_LENGTH_DIGITS: Final = 18
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z._-]+))(?::[0-9]*)?")
 _VERSION: Final = re.compile(r"HTTP/1\.[01]")
-_METHODS: Final = ("GET", "HEAD")
+READ_METHODS: Final = ("GET", "HEAD")
 TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -46,12 +48,14 @@ class EndpointRequest:
     """A request.
 
     Attributes:
-        method: ``GET`` or ``HEAD``.
+        method: The method, such as ``GET``.
         path: The path, unescaped.
         query: The parameters with all their values.
         headers: The headers by lower-case name; repeated headers are joined by commas.
         keeps_alive: Whether the client may send another request on this connection.
         peer: The IP address of the client.
+        body_length: The length of the body that follows.
+        body: The body, once it is read.
     """
 
     method: str
@@ -60,6 +64,8 @@ class EndpointRequest:
     headers: dict[str, str] = field(default_factory=dict[str, str])
     keeps_alive: bool = False
     peer: str = ""
+    body_length: int = 0
+    body: bytes = b""
 
     @property
     def is_from_loopback(self) -> bool:
@@ -95,24 +101,26 @@ def text_response(text: str, status: HTTPStatus = HTTPStatus.OK) -> EndpointResp
     return EndpointResponse(status, text.encode("utf-8", "backslashreplace"))
 
 
-def parse_request(head: bytes, peer: str = "") -> EndpointRequest:
+def parse_request(
+    head: bytes, peer: str = "", *, methods: tuple[str, ...] = READ_METHODS, max_body: int = 0
+) -> EndpointRequest:
     """Parse the head of a request: everything before the empty line.
 
     Args:
         head: The head.
         peer: The IP address of the client.
+        methods: The served methods.
+        max_body: The maximum number of bytes of a body; 0 to refuse bodies.
 
     Raises:
-        RequestError: If it is not a GET or HEAD request of HTTP/1.0 or HTTP/1.1, or has a body.
+        RequestError: If it is not a served request of HTTP/1.0 or HTTP/1.1, or its body is refused.
     """
     request_line, *lines = head.decode("latin-1").split("\r\n")
     method, target, version = _parse_request_line(request_line)
     headers = _parse_headers(lines)
-    if method not in _METHODS:
-        raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are served here")
-    # Bodies are never read, and an unread body would be parsed as the next request.
-    if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-        raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request must not have a body here")
+    if method not in methods:
+        raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"only {' and '.join(methods)} are served here")
+    length = _body_length(headers, max_body)
     if target.startswith("/"):
         path_and_query = target
     else:
@@ -127,7 +135,26 @@ def parse_request(head: bytes, peer: str = "") -> EndpointRequest:
         parameters = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
     except ValueError:
         raise RequestError(HTTPStatus.BAD_REQUEST, "the query has too many parameters") from None
-    return EndpointRequest(method, unquote(path), parameters, headers, _keeps_alive(version, headers), peer)
+    return EndpointRequest(method, unquote(path), parameters, headers, _keeps_alive(version, headers), peer, length)
+
+
+def _body_length(headers: dict[str, str], max_body: int) -> int:
+    """Return the length of the body.
+
+    Raises:
+        RequestError: If it is unknown or too large. An unread body would be parsed as the next request.
+    """
+    text = headers.get("content-length", "0")
+    if max_body == 0 and ("transfer-encoding" in headers or text != "0"):
+        raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request must not have a body here")
+    if "transfer-encoding" in headers:
+        raise RequestError(HTTPStatus.LENGTH_REQUIRED, "a request must have a Content-Length here")
+    # Two lengths, which smuggle requests, are joined by a comma.
+    if not text.isascii() or not text.isdigit() or len(text) > _MAX_LENGTH_DIGITS:
+        raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is invalid")
+    if int(text) > max_body:
+        raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {max_body} bytes here")
+    return int(text)
 
 
 def _host_name(host: str) -> str:

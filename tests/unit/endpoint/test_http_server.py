@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from masthead._controller import http_server
-from masthead._controller.bind_address import BindAddress
-from masthead._controller.http_requests import EndpointResponse, text_response
-from masthead._controller.http_server import EndpointServer
+from masthead._endpoint import http_server
+from masthead._endpoint.bind_address import BindAddress
+from masthead._endpoint.http_limits import ServerLimits
+from masthead._endpoint.http_requests import EndpointResponse, text_response
+from masthead._endpoint.http_server import EndpointServer
 from masthead.errors import ConfigError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead._controller.http_requests import EndpointRequest
+    from masthead._endpoint.http_requests import EndpointRequest
 
 GET = b"GET /path HTTP/1.1\r\nHost: x\r\n\r\n"
 LOOPBACK = BindAddress("127.0.0.1", 0)
+LIMITS = ServerLimits()
 
 
 async def echo(request: EndpointRequest) -> EndpointResponse:
@@ -214,7 +216,7 @@ async def test_a_client_that_does_not_read_is_cut_off() -> None:
 @in_virtual_time
 async def test_clients_that_wait_do_not_keep_others_out() -> None:
     async with serving() as server:
-        silent = [await Client.connect(server) for _ in range(http_server.FEW_CONNECTIONS)]
+        silent = [await Client.connect(server) for _ in range(LIMITS.few_connections)]
         for client in silent:
             await client.send(b"GET /")
         await asyncio.sleep(http_server.PATIENCE)
@@ -231,28 +233,28 @@ async def test_clients_that_wait_do_not_keep_others_out() -> None:
 @in_virtual_time
 async def test_many_silent_clients_do_not_lock_out_others() -> None:
     async with serving() as server:
-        silent = [await Client.connect(server) for _ in range(http_server.MAX_CONNECTIONS + 50)]
+        silent = [await Client.connect(server) for _ in range(LIMITS.max_connections + 50)]
         for _ in range(5):
             client = await Client.connect(server)
             await client.send(GET)
             assert await client.response() == (200, b"GET /path")
             client.close()
-        assert len(server._connections) <= http_server.MAX_CONNECTIONS
+        assert len(server._connections) <= LIMITS.max_connections
         assert await silent[0].is_closed()
         for client in silent:
             client.close()
 
 
 @in_virtual_time
-async def test_clients_that_do_not_read_do_not_keep_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "FEW_CONNECTIONS", 4)
+async def test_clients_that_do_not_read_do_not_keep_others_out() -> None:
+    limits = ServerLimits(few_connections=4)
 
     async def large_or_small(request: EndpointRequest) -> EndpointResponse:
         size = 10_000_000 if request.path == "/large" else 2
         return EndpointResponse(HTTPStatus.OK, b"x" * size)
 
-    async with serving(large_or_small) as server:
-        lazy = [await Client.connect(server) for _ in range(http_server.FEW_CONNECTIONS)]
+    async with EndpointServer(large_or_small, LOOPBACK, "probes", limits=limits) as server:
+        lazy = [await Client.connect(server) for _ in range(limits.few_connections)]
         for client in lazy:
             client.reader._transport.pause_reading()  # type: ignore[attr-defined]
             await client.send(b"GET /large HTTP/1.1\r\n\r\n")
@@ -260,7 +262,7 @@ async def test_clients_that_do_not_read_do_not_keep_others_out(monkeypatch: pyte
         client = await Client.connect(server)
         await client.send(GET)
         assert await client.response() == (200, b"xx")
-        assert len(server._connections) == http_server.FEW_CONNECTIONS
+        assert len(server._connections) == limits.few_connections
         for connection in (client, *lazy):
             connection.close()
 
@@ -274,7 +276,7 @@ async def test_requests_beyond_the_connection_limit_are_rejected() -> None:
         return await echo(request)
 
     async with serving(wait) as server:
-        busy = [await Client.connect(server) for _ in range(http_server.MAX_CONNECTIONS)]
+        busy = [await Client.connect(server) for _ in range(LIMITS.max_connections)]
         for client in busy:
             await client.send(GET)
         await asyncio.sleep(0.1)
@@ -326,7 +328,7 @@ async def test_a_handler_that_hangs_is_given_up() -> None:
         client = await Client.connect(server)
         await client.send(GET)
         assert (await client.response())[0] == 503
-        assert now() == pytest.approx(http_server.HANDLER_TIMEOUT, abs=0.1)
+        assert now() == pytest.approx(LIMITS.handler_timeout, abs=0.1)
         client.close()
 
 
@@ -357,7 +359,7 @@ async def test_closing_does_not_wait_for_a_handler_that_hangs() -> None:
         client = await Client.connect(server)
         await client.send(GET)
         await asyncio.sleep(0.1)
-    assert now() <= http_server.CLOSE_TIMEOUT + 1
+    assert now() <= LIMITS.close_timeout + 1
     assert await client.is_closed()
     client.close()
 
