@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.quoting import quoted
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,6 +41,7 @@ _WITHOUT_VALUE: Final = frozenset(
 _JSON_ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
+@set_module("masthead.webhook")
 @dataclass(frozen=True, slots=True)
 class FieldError:
     """The error of one field.
@@ -73,26 +75,31 @@ class FieldError:
         return f"{self.field}: {self.body}"
 
 
+@set_module("masthead.webhook")
 def required(field: str, detail: str = "") -> FieldError:
     """A required value is missing."""
     return FieldError("FieldValueRequired", field, detail=detail)
 
 
+@set_module("masthead.webhook")
 def invalid(field: str, value: object, detail: str) -> FieldError:
     """A value is invalid."""
     return FieldError("FieldValueInvalid", field, value, detail)
 
 
+@set_module("masthead.webhook")
 def forbidden(field: str, detail: str) -> FieldError:
     """A value may not be set or changed here."""
     return FieldError("FieldValueForbidden", field, detail=detail)
 
 
+@set_module("masthead.webhook")
 def duplicate(field: str, value: object) -> FieldError:
     """A value is duplicate where it must be unique."""
     return FieldError("FieldValueDuplicate", field, value)
 
 
+@set_module("masthead.webhook")
 def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldError:
     """A value is not one of the supported ones."""
     # A set has no order; the server sorts its sets, too.
@@ -101,12 +108,14 @@ def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldE
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {known}" if known else "")
 
 
+@set_module("masthead.webhook")
 def too_long(field: str, limit: int) -> FieldError:
     """A value has too many bytes."""
     unit = "byte" if limit == 1 else "bytes"
     return FieldError("FieldValueTooLong", field, detail=f"may not be more than {limit} {unit}")
 
 
+@set_module("masthead.webhook")
 def too_many(field: str, count: int, limit: int) -> FieldError:
     """A list or map has too many items."""
     unit = "item" if limit == 1 else "items"
@@ -118,6 +127,7 @@ def type_invalid(field: str, value: object, detail: str) -> FieldError:
     return FieldError("FieldValueTypeInvalid", field, value, detail)
 
 
+@set_module("masthead.webhook")
 def not_found(field: str, value: object) -> FieldError:
     """A value refers to what does not exist."""
     return FieldError("FieldValueNotFound", field, value)

@@ -9,9 +9,9 @@ import msgspec
 
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import Object
+from masthead._schema.errors import FieldError
 from masthead._webhook.denials import (
     DeniedError,
-    FieldError,
     InvalidObjectError,
     check_field_errors,
     denial_status,
@@ -63,7 +63,7 @@ class AdmissionHandler:
         Raises:
             ReviewError: If the body is not a review of this kind.
             CallTimeoutError: If the function takes too long.
-            BusyError: If too many functions are running.
+            TooManyCallsError: If too many functions are running.
             Exception: Whatever the function raises; the API server then follows the failure policy.
         """
         review = decode_review(body)

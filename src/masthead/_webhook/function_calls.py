@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from masthead._client.client import Client
 
-__all__ = ["BusyError", "CallTimeoutError", "FunctionCalls", "PlainRunner"]
+__all__ = ["TooManyCallsError", "CallTimeoutError", "FunctionCalls", "PlainRunner"]
 
 MAX_THREADS: Final = 64
 """Plain functions that run at the same time. Threads cannot be cancelled, so hanging ones would pile up."""
 
 
-class BusyError(MastheadError):
+class TooManyCallsError(MastheadError):
     """Too many plain functions are running. The answer is 503."""
 
 
@@ -63,7 +63,7 @@ class FunctionCalls:
 
         Raises:
             CallTimeoutError: If it takes too long. A coroutine is cancelled, a thread is abandoned.
-            BusyError: If too many threads are running.
+            TooManyCallsError: If too many threads are running.
             Exception: Whatever the function raises.
         """
         clients = (self._client,) if takes_client else ()
@@ -91,7 +91,7 @@ class FunctionCalls:
         self, function: Callable[..., object], clients: tuple[Client, ...], limit: float
     ) -> object:
         if len(self._running) >= MAX_THREADS:
-            raise BusyError(f"{MAX_THREADS} functions of webhooks are running")
+            raise TooManyCallsError(f"{MAX_THREADS} functions of webhooks are running")
         task = asyncio.get_running_loop().create_task(self._run_in_thread(function, clients))
         self._running.add(task)
         task.add_done_callback(self._forget)

@@ -12,7 +12,7 @@ from masthead._endpoint.http_limits import ServerLimits
 from masthead._endpoint.http_requests import EndpointResponse, text_response
 from masthead._endpoint.http_server import EndpointServer
 from masthead._meta.go_duration import parse_duration
-from masthead._webhook.function_calls import BusyError, CallTimeoutError
+from masthead._webhook.function_calls import CallTimeoutError, TooManyCallsError
 from masthead._webhook.reviews import ReviewError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _Route:
         except ReviewError as error:
             _log.warning("webhook %s refused a review: %s", handler.name, error)
             return text_response(f"{error}\n", HTTPStatus.BAD_REQUEST)
-        except BusyError as error:
+        except TooManyCallsError as error:
             _log.warning("webhook %s is busy: %s", handler.name, error)
             return text_response(f"{error}\n", HTTPStatus.SERVICE_UNAVAILABLE)
         except CallTimeoutError as error:

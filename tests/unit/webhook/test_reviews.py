@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from masthead._schema.errors import forbidden, invalid, not_supported, required
 from masthead._webhook.conversion_reviews import decode_conversion, encode_conversion
-from masthead._webhook.denials import DeniedError, FieldError, denial_status, invalid_status
+from masthead._webhook.denials import DeniedError, denial_status, invalid_status
 from masthead._webhook.reviews import ReviewError, decode_review, encode_response, typed_request
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import ArgumentError
 from masthead.meta import GroupVersionKind
 
 REQUEST: dict[str, Any] = {
@@ -100,9 +100,9 @@ def test_objects_of_another_kind_are_refused(obj: Any) -> None:
 
 def test_field_errors_are_causes_of_an_invalid_status() -> None:
     errors = (
-        FieldError.invalid("spec.replicas", 7, "must be even"),
-        FieldError.required("spec.image"),
-        FieldError.not_supported("spec.tier", "gold", ["bronze", "silver"]),
+        invalid("spec.replicas", 7, "must be even"),
+        required("spec.image"),
+        not_supported("spec.tier", "gold", ["bronze", "silver"]),
     )
     status = invalid_status(GroupVersionKind("example.com", "v1", "Website"), "a", errors)
     assert status["code"] == 422
@@ -119,7 +119,7 @@ def test_field_errors_are_causes_of_an_invalid_status() -> None:
 
 
 def test_many_field_errors_are_summarized() -> None:
-    errors = tuple(FieldError.forbidden(f"spec.a[{index}]", "no") for index in range(1_000))
+    errors = tuple(forbidden(f"spec.a[{index}]", "no") for index in range(1_000))
     status: Any = invalid_status(GroupVersionKind("", "v1", "Pod"), "a", errors)
     assert len(status["details"]["causes"]) == 100
     assert status["message"].endswith("and 900 more]")
@@ -134,9 +134,10 @@ def test_denials_have_a_code_and_a_reason() -> None:
     }
 
 
-def test_field_errors_need_a_path() -> None:
-    with pytest.raises(ArgumentError, match="needs a path"):
-        FieldError.required("")
+def test_values_of_field_errors_may_be_typed() -> None:
+    errors = (invalid("spec", ConfigMap.new("a"), "no"), invalid("spec.a", object, "no"))
+    status = invalid_status(GroupVersionKind("", "v1", "Pod"), "a", errors)
+    assert '"metadata":{"name":"a"}' in str(status["message"])
 
 
 def test_conversion_reviews_name_the_version_and_the_objects() -> None:

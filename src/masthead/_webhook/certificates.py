@@ -1,0 +1,279 @@
+"""Certificates of webhooks: authorities, and server certificates that they issue."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+__all__ = ["Issued", "TrustedAuthority", "issue_certificate", "make_authority", "parse_bundle", "tls_context"]
+
+_SKEW: Final = timedelta(hours=1)
+"""Tolerated difference between the clocks of this machine and of API servers."""
+_AUTHORITY_NAME: Final = "masthead webhooks"
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedAuthority:
+    """A certificate authority in a bundle.
+
+    Attributes:
+        pem: The certificate.
+        created: The time of its creation.
+        expires: The end of its validity.
+        key_id: Identifies it in the certificates that it has issued.
+    """
+
+    pem: bytes
+    created: datetime
+    expires: datetime
+    key_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A server certificate.
+
+    Attributes:
+        created: The time of its creation.
+        expires: The end of its validity.
+        names: The names and addresses of the server.
+        issuer_id: The `TrustedAuthority.key_id` of its issuer.
+    """
+
+    created: datetime
+    expires: datetime
+    names: frozenset[str]
+    issuer_id: bytes
+
+
+def make_authority(now: datetime, validity: timedelta) -> tuple[bytes, bytes]:
+    """Create an authority; return its certificate and its private key, in PEM.
+
+    Raises:
+        ConfigError: If cryptography is not installed.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    # Two authorities in one bundle need different subjects, or verifiers would confuse them.
+    serial = x509.random_serial_number()
+    name = _name(f"{_AUTHORITY_NAME} {serial:x}"[:64])
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        crl_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    made = (
+        _builder(name, name, serial, key, now, validity)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+    )
+    return _to_pem(_sign(made, key)), _key_to_pem(key)
+
+
+def issue_certificate(
+    authority: bytes, authority_key: bytes, names: Iterable[str], now: datetime, validity: timedelta
+) -> tuple[bytes, bytes]:
+    """Issue a server certificate; return it and its private key, in PEM.
+
+    Args:
+        authority: The certificate of the authority.
+        authority_key: The private key of the authority.
+        names: The names and addresses of the server.
+        now: The time of its creation.
+        validity: Its lifetime, which ends with that of the authority at the latest.
+
+    Raises:
+        ConfigError: If cryptography is not installed, or the authority cannot be used.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        issuer = x509.load_pem_x509_certificate(authority)
+        signer = load_pem_private_key(authority_key, None)
+    except ValueError as error:
+        raise ConfigError(f"the authority of the webhooks cannot be used: {error}") from None
+    if not isinstance(signer, ec.EllipticCurvePrivateKey):
+        raise ConfigError("the authority of the webhooks has a private key of an unknown type")
+    ordered = sorted(set(names))
+    key = ec.generate_private_key(ec.SECP256R1())
+    left = issuer.not_valid_after_utc - now
+    made = (
+        _builder(_name(ordered[0][:64]), issuer.subject, x509.random_serial_number(), key, now, min(validity, left))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in ordered]), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(
+                issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+            ),
+            critical=False,
+        )
+    )
+    return _to_pem(_sign(made, signer)), _key_to_pem(key)
+
+
+def parse_bundle(pem: bytes) -> list[TrustedAuthority]:
+    """Return the authorities of a bundle; empty if it is malformed."""
+    return [
+        TrustedAuthority(
+            _to_pem(certificate), _created(certificate), certificate.not_valid_after_utc, _key_id(certificate)
+        )
+        for certificate in _load_all(pem)
+    ]
+
+
+def parse_certificate(pem: bytes) -> Issued | None:
+    """Describe a server certificate; None if it is malformed."""
+    from cryptography import x509
+
+    found = _load_all(pem)
+    if not found:
+        return None
+    certificate = found[0]
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        issuer = certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+    except x509.ExtensionNotFound:
+        return None
+    texts = [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))]
+    return Issued(_created(certificate), certificate.not_valid_after_utc, frozenset(texts), issuer or b"")
+
+
+def tls_context(certificate: bytes, key: bytes) -> ssl.SSLContext:
+    """Return the TLS context of a server.
+
+    Raises:
+        ConfigError: If certificate and key are malformed or do not belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # OpenSSL reads files only. The folder is private, and gone before the first handshake.
+    with tempfile.TemporaryDirectory(prefix="masthead-webhook-") as folder:
+        file = Path(folder, "tls.pem")
+        file.touch(0o600)
+        file.write_bytes(certificate.rstrip() + b"\n" + key)
+        try:
+            context.load_cert_chain(file)
+        except (ssl.SSLError, OSError) as error:
+            raise ConfigError(f"the certificate of the webhooks cannot be used: {error}") from None
+    return context
+
+
+def check_installed() -> None:
+    """Check that certificates can be issued.
+
+    Raises:
+        ConfigError: If cryptography is not installed.
+    """
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            "certificates of webhooks need cryptography: pip install 'masthead-k8s[webhooks]', or supply files with "
+            "webhook_cert_dir"
+        ) from None
+
+
+def utc(moment: datetime) -> datetime:
+    """Return a time to the second, as certificates have it."""
+    return moment.astimezone(UTC).replace(microsecond=0)
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    serial: int,
+    key: EllipticCurvePrivateKey,
+    now: datetime,
+    validity: timedelta,
+) -> x509.CertificateBuilder:
+    from cryptography import x509
+
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(serial)
+        .not_valid_before(utc(now) - _SKEW)
+        .not_valid_after(utc(now + validity))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _sign(builder: x509.CertificateBuilder, key: EllipticCurvePrivateKey) -> x509.Certificate:
+    from cryptography.hazmat.primitives import hashes
+
+    return builder.sign(key, hashes.SHA256())
+
+
+def _name(common_name: str) -> x509.Name:
+    from cryptography import x509
+
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, common_name)])
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _load_all(pem: bytes) -> Sequence[x509.Certificate]:
+    from cryptography import x509
+
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError:
+        return []
+
+
+def _created(certificate: x509.Certificate) -> datetime:
+    return certificate.not_valid_before_utc + _SKEW
+
+
+def _key_id(certificate: x509.Certificate) -> bytes:
+    from cryptography import x509
+
+    try:
+        return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
+    except x509.ExtensionNotFound:
+        return b""
+
+
+def _to_pem(certificate: x509.Certificate) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    return certificate.public_bytes(Encoding.PEM)
+
+
+def _key_to_pem(key: EllipticCurvePrivateKey) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -1,0 +1,152 @@
+"""Decides when authorities and certificates of webhooks are created, renewed and dropped, without I/O.
+
+A rotation must not fail a single call, although API servers and replicas learn about it at different times:
+
+1. A new authority joins the bundle. The certificate in use is still issued by the old one.
+2. After `RotationPolicy.propagation`, when API servers trust both, the new authority issues the certificate.
+3. After another `propagation`, when all replicas present it, the old authority leaves the bundle.
+
+The times are those of the certificates themselves, so that replicas need no further state to agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from masthead._webhook.certificates import (
+    issue_certificate,
+    make_authority,
+    parse_bundle,
+    parse_certificate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from masthead._webhook.certificates import TrustedAuthority
+
+__all__ = ["CertificateSet", "RotationPolicy", "next_change", "rotate"]
+
+_BUNDLE: Final = "ca.crt"
+_AUTHORITY_KEY: Final = "ca.key"
+_CERTIFICATE: Final = "tls.crt"
+_KEY: Final = "tls.key"
+
+
+@dataclass(frozen=True, slots=True)
+class RotationPolicy:
+    """The lifetimes of authorities and certificates.
+
+    Attributes:
+        authority_validity: The lifetime of an authority.
+        certificate_validity: The lifetime of a certificate.
+        renew_before: The fraction of the lifetime that is left when a successor is created.
+        propagation: Time for API servers and replicas to learn about a change.
+    """
+
+    authority_validity: timedelta = timedelta(days=3650)
+    certificate_validity: timedelta = timedelta(days=365)
+    renew_before: float = 1 / 3
+    propagation: timedelta = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateSet:
+    """The contents of the Secret.
+
+    Attributes:
+        bundle: The trusted authorities, the newest last.
+        authority_key: The private key of the newest authority.
+        certificate: The certificate of the server.
+        key: Its private key.
+    """
+
+    bundle: bytes = b""
+    authority_key: bytes = b""
+    certificate: bytes = b""
+    key: bytes = b""
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, bytes]) -> CertificateSet:
+        """Return the set in the data of a Secret; missing parts are empty."""
+        return cls(
+            data.get(_BUNDLE, b""), data.get(_AUTHORITY_KEY, b""), data.get(_CERTIFICATE, b""), data.get(_KEY, b"")
+        )
+
+    def to_data(self) -> dict[str, bytes]:
+        """Return the data of a Secret."""
+        return {
+            _BUNDLE: self.bundle,
+            _AUTHORITY_KEY: self.authority_key,
+            _CERTIFICATE: self.certificate,
+            _KEY: self.key,
+        }
+
+
+def rotate(current: CertificateSet, names: frozenset[str], now: datetime, policy: RotationPolicy) -> CertificateSet:
+    """Return the set for this moment: the current one, if nothing has to change.
+
+    Args:
+        current: The set in the Secret; an empty or damaged one is replaced.
+        names: The names and addresses of the server.
+        now: The time.
+        policy: The lifetimes.
+    """
+    authorities = [authority for authority in parse_bundle(current.bundle) if authority.expires > now]
+    issued = parse_certificate(current.certificate)
+    signed = {authority.key_id for authority in authorities}
+    # Nothing usable: a bundle without its key, or a certificate that nobody trusts, cannot fail more calls.
+    if not authorities or not current.authority_key or issued is None or issued.issuer_id not in signed:
+        return _start_over(names, now, policy)
+    newest = authorities[-1]
+    if newest.expires - now <= _lead(policy.authority_validity, policy):
+        return _add_authority(current, authorities, now, policy)
+    is_trusted = len(authorities) == 1 or now - newest.created >= policy.propagation
+    is_old = issued.expires - now <= _lead(policy.certificate_validity, policy)
+    is_foreign = issued.issuer_id != newest.key_id
+    if is_trusted and (is_old or is_foreign or not names <= issued.names):
+        certificate, key = issue_certificate(newest.pem, current.authority_key, names, now, policy.certificate_validity)
+        return replace(current, certificate=certificate, key=key)
+    if len(authorities) > 1 and not is_foreign and now - issued.created >= policy.propagation:
+        return replace(current, bundle=newest.pem)
+    return current
+
+
+def next_change(current: CertificateSet, now: datetime, policy: RotationPolicy) -> datetime:
+    """Return the time of the next decision about a set."""
+    authorities = parse_bundle(current.bundle)
+    issued = parse_certificate(current.certificate)
+    if not authorities or issued is None:
+        return now
+    newest = authorities[-1]
+    moments = [
+        newest.expires - _lead(policy.authority_validity, policy),
+        issued.expires - _lead(policy.certificate_validity, policy),
+    ]
+    if len(authorities) > 1:
+        moments += [newest.created + policy.propagation, issued.created + policy.propagation]
+    # A decision of the past has been made, or waits for another one.
+    return min((moment for moment in moments if moment > now), default=now + policy.propagation)
+
+
+def _start_over(names: frozenset[str], now: datetime, policy: RotationPolicy) -> CertificateSet:
+    authority, authority_key = make_authority(now, policy.authority_validity)
+    certificate, key = issue_certificate(authority, authority_key, names, now, policy.certificate_validity)
+    return CertificateSet(authority, authority_key, certificate, key)
+
+
+def _add_authority(
+    current: CertificateSet, authorities: list[TrustedAuthority], now: datetime, policy: RotationPolicy
+) -> CertificateSet:
+    authority, authority_key = make_authority(now, policy.authority_validity)
+    bundle = b"".join(trusted.pem for trusted in authorities) + authority
+    # The key of the old authority is dropped: it issues nothing any more.
+    return replace(current, bundle=bundle, authority_key=authority_key)
+
+
+def _lead(validity: timedelta, policy: RotationPolicy) -> timedelta:
+    """Return the time before the expiry at which a successor is created."""
+    return max(validity * policy.renew_before, 3 * policy.propagation)
