@@ -7,7 +7,30 @@ from typing import TYPE_CHECKING, Final
 
 from masthead.errors import ConfigError
 from masthead_server.admission.chain import AdmissionChain
+from masthead_server.admission.plugins.always_pull_images import AlwaysPullImages
+from masthead_server.admission.plugins.certificate_approval import CertificateApproval
+from masthead_server.admission.plugins.certificate_signing import CertificateSigning
+from masthead_server.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
+from masthead_server.admission.plugins.cluster_trust_bundle_attest import ClusterTrustBundleAttest
+from masthead_server.admission.plugins.default_ingress_class import DefaultIngressClass
+from masthead_server.admission.plugins.default_storage_class import DefaultStorageClass
+from masthead_server.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from masthead_server.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
+from masthead_server.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
+from masthead_server.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from masthead_server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from masthead_server.admission.plugins.owner_references_permission_enforcement import (
+    OwnerReferencesPermissionEnforcement,
+)
+from masthead_server.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from masthead_server.admission.plugins.pod_node_selector import PodNodeSelector
+from masthead_server.admission.plugins.pod_security import PodSecurity
+from masthead_server.admission.plugins.pod_topology_labels import PodTopologyLabels
+from masthead_server.admission.plugins.priority import Priority
+from masthead_server.admission.plugins.runtime_class import RuntimeClass
+from masthead_server.admission.plugins.service_account import ServiceAccount
+from masthead_server.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
+from masthead_server.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from masthead_server.admission.webhooks.mutating import MutatingAdmissionWebhook
 from masthead_server.admission.webhooks.validating import ValidatingAdmissionWebhook
 
@@ -17,16 +40,64 @@ if TYPE_CHECKING:
     from masthead_server.admission.plugin import AdmissionPlugin
     from masthead_server.cluster import ClusterState
 
-__all__ = ["PLUGINS", "make_chain"]
+__all__ = ["OFF_BY_DEFAULT", "PLUGINS", "UNAVAILABLE", "choose_plugins", "make_chain"]
 
 PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "NamespaceLifecycle": NamespaceLifecycle,
+    "LimitPodHardAntiAffinityTopology": LimitPodHardAntiAffinityTopology,
+    "ServiceAccount": ServiceAccount,
+    "TaintNodesByCondition": TaintNodesByCondition,
+    "AlwaysPullImages": AlwaysPullImages,
+    "PodSecurity": PodSecurity,
+    "PodNodeSelector": PodNodeSelector,
+    "Priority": Priority,
+    "DefaultTolerationSeconds": DefaultTolerationSeconds,
+    "ExtendedResourceToleration": ExtendedResourceToleration,
+    "DefaultStorageClass": DefaultStorageClass,
+    "StorageObjectInUseProtection": StorageObjectInUseProtection,
+    "OwnerReferencesPermissionEnforcement": OwnerReferencesPermissionEnforcement,
+    "PersistentVolumeClaimResize": PersistentVolumeClaimResize,
+    "RuntimeClass": RuntimeClass,
+    "CertificateApproval": CertificateApproval,
+    "CertificateSigning": CertificateSigning,
+    "ClusterTrustBundleAttest": ClusterTrustBundleAttest,
+    "CertificateSubjectRestriction": CertificateSubjectRestriction,
+    "DefaultIngressClass": DefaultIngressClass,
+    "DenyServiceExternalIPs": DenyServiceExternalIPs,
+    "PodTopologyLabels": PodTopologyLabels,
     "MutatingAdmissionWebhook": MutatingAdmissionWebhook,
     "ValidatingAdmissionWebhook": ValidatingAdmissionWebhook,
 }
 """Every plugin by its name, in the order in which they decide."""
-OFF_BY_DEFAULT: Final[frozenset[str]] = frozenset()
+OFF_BY_DEFAULT: Final[frozenset[str]] = frozenset(
+    {
+        "AlwaysPullImages",
+        "DenyServiceExternalIPs",
+        "ExtendedResourceToleration",
+        "LimitPodHardAntiAffinityTopology",
+        "OwnerReferencesPermissionEnforcement",
+        "PodNodeSelector",
+    }
+)
 """The plugins that must be enabled by name."""
+UNAVAILABLE: Final[frozenset[str]] = frozenset(
+    {
+        "AlwaysAdmit",
+        "AlwaysDeny",
+        "EventRateLimit",
+        "ImagePolicyWebhook",
+        "JobValidation",
+        "NamespaceAutoProvision",
+        "NamespaceExists",
+        "NodeDeclaredFeatureValidator",
+        "NodeRestriction",
+        "PodGroupProtection",
+        "PodGroupWorkloadExists",
+        "PodResizeValidator",
+        "PodTolerationRestriction",
+    }
+)
+"""The plugins of kube-apiserver that this server does not have."""
 
 
 def make_chain(cluster: ClusterState, enabled: bool | Collection[str] | Mapping[str, bool]) -> AdmissionChain:
@@ -40,16 +111,24 @@ def make_chain(cluster: ClusterState, enabled: bool | Collection[str] | Mapping[
     Raises:
         ConfigError: If there is no plugin of a name.
     """
-    chosen = _choose(enabled)
+    chosen = choose_plugins(enabled)
     return AdmissionChain([make(cluster) for name, make in PLUGINS.items() if name in chosen])
 
 
-def _choose(enabled: bool | Collection[str] | Mapping[str, bool]) -> Collection[str]:
+def choose_plugins(enabled: bool | Collection[str] | Mapping[str, bool]) -> frozenset[str]:
+    """Return the names of the plugins to run; `make_chain` explains the argument.
+
+    Raises:
+        ConfigError: If there is no plugin of a name, unless it is only to be switched off.
+    """
     defaults = PLUGINS.keys() - OFF_BY_DEFAULT
     if isinstance(enabled, bool):
-        return defaults if enabled else ()
-    if unknown := sorted(set(enabled) - PLUGINS.keys()):
-        raise ConfigError(f"there is no admission plugin {unknown[0]!r}; there are {', '.join(PLUGINS)}")
-    if not isinstance(enabled, Mapping):
-        return enabled
-    return {name for name in PLUGINS if enabled.get(name, name in defaults)}
+        return frozenset(defaults if enabled else ())
+    switches = enabled if isinstance(enabled, Mapping) else dict.fromkeys(enabled, True)
+    for name in sorted(switches.keys() - PLUGINS.keys()):
+        if name not in UNAVAILABLE:
+            raise ConfigError(f"there is no admission plugin {name!r}; there are {', '.join(PLUGINS)}")
+        if switches[name]:
+            raise ConfigError(f"the admission plugin {name} of kube-apiserver is not part of this server")
+    default = isinstance(enabled, Mapping)
+    return frozenset(name for name in PLUGINS if switches.get(name, default and name in defaults))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead_server.admission.attributes import Operation
 from masthead_server.admission.plugin import AdmissionPlugin
+from masthead_server.admission.refusals import forbid, name_object
 
 if TYPE_CHECKING:
     from masthead_server.admission.attributes import AdmissionAttributes
@@ -13,16 +14,25 @@ if TYPE_CHECKING:
 
 __all__ = ["NamespaceLifecycle"]
 
+_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_REVIEWS: Final = "authorization.k8s.io/localsubjectaccessreviews"
+
 
 class NamespaceLifecycle(AdmissionPlugin):
-    """Refuses new objects in a namespace that does not exist, or that is being deleted."""
+    """Refuses new objects in a namespace that does not exist or is being deleted, and some deletions of namespaces."""
 
     name = "NamespaceLifecycle"
 
-    def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
-        """Tell whether the operation creates an object in a namespace."""
-        return operation is Operation.CREATE and served.is_namespaced and not subresource
+    def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:  # noqa: ARG002
+        """Tell whether the operation creates something in a namespace, or deletes a namespace."""
+        if operation is Operation.DELETE:
+            return served.table == "namespaces"
+        # Whether a namespace exists is not to be learned from a review.
+        return operation is Operation.CREATE and served.is_namespaced and served.table != _REVIEWS
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         """Check the namespace."""
-        self.cluster.check_namespace(attributes.served, attributes.namespace, attributes.name)
+        if attributes.operation is Operation.CREATE:
+            self.cluster.check_namespace(attributes.served, attributes.namespace, name_object(attributes))
+        elif attributes.name in _IMMORTAL:
+            raise forbid(attributes, "this namespace may not be deleted")
