@@ -89,6 +89,20 @@ def _parser(name: str) -> argparse.ArgumentParser:
         metavar="MODES",
         help="what decides who may do what: rbac, or node,rbac, as in a cluster (%(default)s)",
     )
+    parser.add_argument(
+        "--enable-admission-plugins",
+        type=_split_names,
+        default=(),
+        metavar="NAMES",
+        help="admission plugins to run in addition to kube-apiserver's defaults, separated by commas",
+    )
+    parser.add_argument(
+        "--disable-admission-plugins",
+        type=_split_names,
+        default=(),
+        metavar="NAMES",
+        help="admission plugins of the defaults to switch off, separated by commas",
+    )
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument("--no-workloads", action="store_true", help="leave Deployments and the like without pods")
     parser.add_argument("--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them")
@@ -162,6 +176,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         data=chosen.data,
         tls=_requires_tls(chosen),
         authorization=chosen.authorization,
+        admission=_admission(chosen),
         controllers=not chosen.no_controllers,
         bootstrap=not chosen.no_bootstrap,
         workloads=not (chosen.no_workloads or chosen.no_controllers),
@@ -215,6 +230,22 @@ def _requires_tls(chosen: argparse.Namespace) -> bool:
     if chosen.tls is not None:
         return bool(chosen.tls)
     return chosen.allow_remote and not chosen.no_auth and can_issue()
+
+
+def _split_names(value: str) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in value.split(","))))
+
+
+def _admission(chosen: argparse.Namespace) -> dict[str, bool]:
+    """Return the plugins that are switched on or off.
+
+    Raises:
+        ConfigError: If a plugin is to be on and off.
+    """
+    enabled, disabled = set(chosen.enable_admission_plugins), set(chosen.disable_admission_plugins)
+    if both := sorted(enabled & disabled):
+        raise ConfigError(f"the admission plugin {both[0]} is enabled and disabled; choose one")
+    return {**dict.fromkeys(enabled, True), **dict.fromkeys(disabled, False)}
 
 
 def _token(chosen: argparse.Namespace) -> str | Token | None:

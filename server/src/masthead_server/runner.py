@@ -15,7 +15,7 @@ from masthead_server.server import Server
 from masthead_server.settings import Settings, Token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Sequence
+    from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -36,6 +36,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     anonymous: bool | None = None,
     tls: bool = False,
     authorization: str = "always-allow",
+    admission: bool | Collection[str] | Mapping[str, bool] = True,
     controllers: bool | Collection[str] = True,
     bootstrap: bool = True,
     workloads: bool = False,
@@ -77,6 +78,10 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             ``rbac`` decides by the stored roles and bindings, as every cluster does, and ``node,rbac`` also limits
             kubelets to the objects of their own node. The token of `Server.token` belongs to ``system:masters``, and
             may always do everything.
+        admission: The admission plugins: True for those that kube-apiserver runs by default, False for none, the names
+            of the only ones to run, or a mapping that switches some on or off, such as ``{"PodSecurity": False}``.
+            ``ServiceAccount`` is off unless the controller ``serviceaccounts`` runs or the plugin is named, because
+            nobody else creates the accounts that it requires.
         controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
             terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
@@ -130,6 +135,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             anonymous=anonymous,
             tls=tls,
             authorization=authorization,
+            admission=admission,
             controllers=controllers,
             bootstrap=bootstrap,
             workloads=workloads,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
-from masthead_server.admission.registry import make_chain
+from masthead_server.admission.registry import choose_plugins, make_chain
 from masthead_server.authentication.authenticator import RequestAuthenticator, token_path
 from masthead_server.authentication.signing_keys import SigningKeyFile
 from masthead_server.authentication.token_file import read_token_file
@@ -76,6 +76,7 @@ __all__ = ["RecordedWrite", "Server"]
 
 ResultT = TypeVar("ResultT")
 ObjectT = TypeVar("ObjectT", bound="Object")
+_ACCOUNTS_PLUGIN: Final = "ServiceAccount"
 _COMPACT_EVERY: Final = 300.0
 """Seconds between compactions; a continue token or version lives at least as long, and at most twice as
 long."""
@@ -129,6 +130,8 @@ class Server:
         catalog = Catalog.builtin()
         self.faults: Faults = Faults(catalog, self._release_bookmarks)
         self._settings = settings
+        # Before anything is opened: there may be no such plugin.
+        plugins = _plugins_of(settings)
         self._certificates = settings.certificates() if settings.tls else None
         self._issuing = threading.Lock()
         self._loop = asyncio.get_running_loop()
@@ -156,7 +159,7 @@ class Server:
         )
         self._cluster.tokens = TokenAuthenticator(self._cluster, admin=self.token, users=users, keys=keys)
         _set_authorizers(self._cluster, settings)
-        self._cluster.admission = make_chain(self._cluster, enabled=True)
+        self._cluster.admission = make_chain(self._cluster, plugins)
         self._definitions = DefinitionInstaller(self._cluster)
         inert_kinds = InertKinds(runs_workloads=settings.workloads)
         self._cluster.on_write.append(inert_kinds.observe)
@@ -618,6 +621,13 @@ def _set_authorizers(cluster: ClusterState, settings: Settings) -> None:
     from masthead_server.bootstrap.rbac import node_rules
 
     set_authorizers(cluster, modes, RuleSet([PolicyRule.of(rule) for rule in node_rules()]))
+
+
+def _plugins_of(settings: Settings) -> Collection[str]:
+    """Choose the admission plugins. Without default service accounts, ServiceAccount would refuse every pod."""
+    chosen = choose_plugins(settings.admission)
+    is_named = not isinstance(settings.admission, bool) and _ACCOUNTS_PLUGIN in settings.admission
+    return chosen if is_named or "serviceaccounts" in _controllers_of(settings) else chosen - {_ACCOUNTS_PLUGIN}
 
 
 def _controllers_of(settings: Settings) -> Collection[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -75,6 +76,7 @@ class Settings:
     anonymous: bool | None = None
     tls: bool = False
     authorization: str = "always-allow"
+    admission: bool | Collection[str] | Mapping[str, bool] = True
     controllers: bool | Collection[str] = True
     bootstrap: bool = True
     workloads: bool = False
@@ -142,6 +144,14 @@ class Settings:
             raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
         if not isinstance(self.controllers, bool) and not _are_names(self.controllers):
             raise ConfigError(f"controllers must be a bool or a list of names, not {self.controllers!r}")
+        if (
+            not isinstance(self.admission, bool)
+            and not _are_names(self.admission)
+            and not _are_switches(self.admission)
+        ):
+            raise ConfigError(
+                f"admission must be a bool, names, or a mapping of names to bools, not {self.admission!r}"
+            )
 
     def hosts(self) -> AllowedHosts:
         """Return the host names that requests without the token may use."""
@@ -216,6 +226,15 @@ def _load_or_create_token(file: Path) -> str:
     if not _RANDOM_TOKEN.fullmatch(token):
         raise ConfigError(f"{file} holds no token; delete it, and a new one is made, which clients need")
     return token
+
+
+def _are_switches(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return all(
+        isinstance(name, str) and isinstance(switch, bool)
+        for name, switch in cast("Mapping[object, object]", value).items()
+    )
 
 
 def _are_names(value: object) -> bool:

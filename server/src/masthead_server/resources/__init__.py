@@ -8,5 +8,5 @@
   ``builtin/batch/job/validation.py``. `custom`: the description of custom resources.
 - `validation`, `defaulting`, `warnings`: code that several kinds share, such as pod templates.
 - `go_types`, `go_values`, `go_decoder`: the normal form of objects, as Go's structs make it.
-- `names`, `selector_errors`, `storage_version_hash`, `allocator`, `storage_finalizers`: the rest.
+- `names`, `selector_errors`, `storage_version_hash`, `allocator`: the rest.
 """

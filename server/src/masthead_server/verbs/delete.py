@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from masthead._meta.quoting import quoted
 from masthead_server.admission.attributes import AdmissionAttributes, Operation
 from masthead_server.clock import stamp
-from masthead_server.wire.failures import MODIFIED, StatusFailure, conflict, details_of
+from masthead_server.wire.failures import MODIFIED, conflict
 from masthead_server.wire.plain import Plain, metadata, part
 from masthead_server.wire.user_info import ADMIN
 
@@ -28,7 +27,6 @@ __all__ = ["FOREGROUND", "ORPHAN", "Deleted", "DeletionContext", "check_precondi
 T = TypeVar("T")
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
-_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
 _DONE: Final = frozenset({"Succeeded", "Failed"})
 _MAX_ATTEMPTS: Final = 16
 """Attempts of a deletion whose object other writes change while admission waits."""
@@ -105,7 +103,7 @@ async def delete(context: DeletionContext) -> Deleted:
 def _admissible(context: DeletionContext) -> Record:
     """Return the stored object of a deletion that only admission may still refuse."""
     record = context.cluster.find(context.served, context.namespace, context.name)
-    _check(context, context.served, context.served.load(record))
+    check_preconditions(context.served, metadata(context.served.load(record)), context.options)
     return record
 
 
@@ -140,20 +138,12 @@ def _delete(context: DeletionContext) -> Deleted:
         # A deletion is about metadata alone, and so the object is not converted.
         served = cluster.catalog.stored_in(served.table) or served
     found = served.load(record)
-    _check(context, served, found)
+    check_preconditions(served, metadata(found), options)
     if served.table == "namespaces":
         return _delete_namespace(cluster, served, record, found, options)
     if served.behavior.begin_deletion is not None and not metadata(found).get("deletionTimestamp"):
         return _begin_deletion(cluster, served, record, found, options)
     return _delete_object(cluster, served, record, found, options)
-
-
-def _check(context: DeletionContext, served: ServedResource, found: Plain) -> None:
-    # Without these the cluster could not work, and nothing would create them again.
-    if served.table == "namespaces" and context.name in _IMMORTAL:
-        message = f"namespaces {quoted(context.name)} is forbidden: this namespace may not be deleted"
-        raise StatusFailure(403, "Forbidden", message, details=details_of(context.name, "", "namespaces"))
-    check_preconditions(served, metadata(found), context.options)
 
 
 def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOptions) -> None:

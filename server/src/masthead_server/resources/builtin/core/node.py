@@ -13,7 +13,7 @@ from masthead_server.resources.validation.addresses import cidr_errors
 from masthead_server.resources.validation.checks import each_of, follows, texts_of, unsupported
 from masthead_server.resources.validation.resource_requirements import value_errors
 from masthead_server.resources.warnings.addresses import network_warnings
-from masthead_server.wire.plain import items, part, text
+from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from masthead_server.resources.allocator import Allocator
@@ -129,19 +129,10 @@ def node_warnings(obj: Plain) -> list[str]:
     return found
 
 
-_NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-
-
 def _prepare_node(node: Plain, _allocate: Allocator) -> None:
-    """Keep pods from a node until it is ready."""
-    spec = node.setdefault("spec", {})
     # Dynamic kubelet configuration was removed; the field remains in the API.
-    spec.pop("configSource", None)
+    part(node, "spec").pop("configSource", None)
     _forget_config(node)
-    taints = items(spec, "taints")
-    # A node that registers with the taint keeps its own, with its time.
-    if not any(all(taint.get(key) == value for key, value in _NOT_READY.items()) for taint in taints):
-        spec["taints"] = [*taints, dict(_NOT_READY)]
 
 
 def _forget_config(node: Plain) -> None:

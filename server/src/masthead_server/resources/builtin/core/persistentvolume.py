@@ -13,7 +13,6 @@ from masthead_server.resources.builtin.core.persistentvolumeclaim import (
 )
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import STORAGE
-from masthead_server.resources.storage_finalizers import protect
 from masthead_server.resources.validation.checks import (
     amount,
     follows,
@@ -160,7 +159,6 @@ def volume_warnings(obj: Plain) -> list[str]:
 
 
 def _prepare_volume(volume: Plain, _allocate: Allocator) -> None:
-    protect(volume, "kubernetes.io/pv-protection")
     # The phase of a new volume begins with the volume.
     since = metadata(volume).get("creationTimestamp")
     volume["status"] = {"phase": "Pending"}

@@ -10,12 +10,11 @@ from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks, always
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import CLAIM_SPEC
-from masthead_server.resources.storage_finalizers import protect
 from masthead_server.resources.validation.checks import amount, immutable, same, unsupported
 from masthead_server.resources.validation.internal_types import difference, inner
 from masthead_server.resources.validation.volume_claims import claim_spec_errors
 from masthead_server.resources.warnings.quantities import claim_warnings
-from masthead_server.wire.plain import metadata, part, text
+from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from masthead_server.resources.allocator import Allocator
@@ -125,25 +124,6 @@ def persistent_volume_claim_warnings(obj: Plain) -> list[str]:
     return annotation_warnings(obj, {CLASS_ANNOTATION: CLASS_FIELD_WARNING}) + claim_warnings("spec", part(obj, "spec"))
 
 
-_DEFAULT_CLASS: Final = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-
-
-def _default_class(allocate: Allocator) -> str:
-    """Set the class of a claim without one: the newest default class."""
-    marked = [
-        metadata(storageclass)
-        for storageclass in allocate.listed("storage.k8s.io", "storageclasses")
-        if any(part(metadata(storageclass), "annotations").get(key) == "true" for key in _DEFAULT_CLASS)
-    ]
-    # Sorts are stable: the newest class comes first, and of equally old ones the first by name.
-    ranked = sorted(marked, key=lambda meta: text(meta, "name"))
-    ranked.sort(key=lambda meta: text(meta, "creationTimestamp"), reverse=True)
-    return text(ranked[0], "name") if ranked else ""
-
-
 _OLD_SOURCES: Final = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 
 
@@ -163,15 +143,7 @@ def _pair_sources(claim: Plain) -> None:
         spec["dataSource"] = {key: value for key, value in other.items() if key != "namespace"}
 
 
-def _prepare_claim(claim: Plain, allocate: Allocator) -> None:
-    spec = claim["spec"]
-    annotated = part(metadata(claim), "annotations").get("volume.beta.kubernetes.io/storage-class")
-    # An empty class is a choice: no dynamic provisioning.
-    if spec.get("storageClassName") is None and annotated is None:
-        name = _default_class(allocate)
-        if name:
-            spec["storageClassName"] = name
-    protect(claim, "kubernetes.io/pvc-protection")
+def _prepare_claim(claim: Plain, _allocate: Allocator) -> None:
     _pair_sources(claim)
     claim["status"] = {"phase": "Pending"}
 

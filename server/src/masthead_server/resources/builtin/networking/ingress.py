@@ -15,7 +15,6 @@ from masthead_server.resources.warnings.addresses import load_balancer_status_wa
 from masthead_server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
-    from masthead_server.resources.allocator import Allocator
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
@@ -142,29 +141,8 @@ def ingress_warnings(obj: Plain) -> list[str]:
     return [f"annotation {quoted(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"]
 
 
-def _prepare_ingress(ingress: Plain, allocate: Allocator) -> None:
-    """Choose the default class for an ingress that names none."""
-    annotated = part(metadata(ingress), "annotations").get(CLASS_ANNOTATION)
-    spec = ingress.setdefault("spec", {})
-    # An annotation is a choice, too, even if no class has that name.
-    if annotated is not None or spec.get("ingressClassName") is not None:
-        return
-    key = "ingressclass.kubernetes.io/is-default-class"
-    marked = [
-        metadata(ingressclass)
-        for ingressclass in allocate.listed("networking.k8s.io", "ingressclasses")
-        if part(metadata(ingressclass), "annotations").get(key) == "true"
-    ]
-    # Sorts are stable: the newest class comes first, and of equally old ones the first by name.
-    ranked = sorted(marked, key=lambda meta: text(meta, "name"))
-    ranked.sort(key=lambda meta: text(meta, "creationTimestamp"), reverse=True)
-    if ranked:
-        spec["ingressClassName"] = text(ranked[0], "name")
-
-
 BEHAVIOR: Final = Behavior(
     hooks=StrategyHooks(
-        prepare_create=_prepare_ingress,
         validate_create=new_ingress_errors,
         # As in kube-apiserver, the annotation is compared on creation only: stored ingresses stay writable.
         validate_update=lambda new, _old: ingress_errors(new),

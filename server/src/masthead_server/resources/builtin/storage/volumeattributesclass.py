@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from masthead._schema.errors import forbidden, invalid, required
 from masthead_server.resources.behavior import Behavior, StrategyHooks
 from masthead_server.resources.builtin.storage.storageclass import driver_errors
-from masthead_server.resources.storage_finalizers import protect
 from masthead_server.resources.validation.checks import same
 from masthead_server.wire.plain import part
 
@@ -35,7 +34,6 @@ def attributes_changes(new: Plain, old: Plain) -> Errors:
 
 BEHAVIOR: Final = Behavior(
     hooks=StrategyHooks(
-        prepare_create=lambda obj, _allocate: protect(obj, "kubernetes.io/vac-protection"),
         validate_create=attributes_errors,
         validate_update=attributes_changes,
     )

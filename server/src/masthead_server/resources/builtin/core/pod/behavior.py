@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks
-from masthead_server.resources.builtin.core.pod.admission import admit_pod, tolerate_lost_nodes
 from masthead_server.resources.builtin.core.pod.defaults import fill_pod
 from masthead_server.resources.builtin.core.pod.qos import qos_class
 from masthead_server.resources.builtin.core.pod.status import carry_status, status_errors
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 def _prepare_create(pod: Plain, _allocate: Allocator) -> None:
     spec = pod["spec"]
-    tolerate_lost_nodes(spec)
     # A client's status is discarded: the class is computed once, and immutable later.
     status: Plain = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
@@ -39,20 +37,10 @@ _GATED: Final[Plain] = {
 }
 
 
-def _prepare_update(new: Plain, old: Plain) -> None:
-    # Clients that wrote the pod without the admitted fields must not fail on immutability.
-    for field in ("priority", "preemptionPolicy"):
-        if new["spec"].get(field) is None and old["spec"].get(field) is not None:
-            new["spec"][field] = old["spec"][field]
-    tolerate_lost_nodes(new["spec"])
-
-
 BEHAVIOR: Final = Behavior(
     defaults=fill_pod,
     hooks=StrategyHooks(
-        admit_create=admit_pod,
         prepare_create=_prepare_create,
-        prepare_update=_prepare_update,
         validate_create=validate_create,
         validate_update=validate_update,
         prepare_status=carry_status,
