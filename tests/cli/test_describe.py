@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -100,7 +101,7 @@ def test_an_object_is_described_with_its_events(cli: Cli) -> None:
     text = cli("describe pod web-1 -n shop").out
 
     assert text.startswith("Pod shop/web-1  v1  ready 0/1  Pending\n")
-    assert "\n    image: nginx\n" in text
+    assert re.search(r"\n +image: +nginx\n", text)
     assert "BackOff of web-1" in text
     assert "Started" not in text
     assert "Events" not in cli("describe pod web-1 -n shop --no-events").out

@@ -18,7 +18,7 @@ __all__ = ["find_default_class"]
 def find_default_class(
     cluster: ClusterState, group: str, version: str, resource: str, annotations: Collection[str]
 ) -> str:
-    """Return the name of the newest class that an annotation marks as the default; empty if there is none.
+    """Return the name of the newest class that an annotation marks as the default; empty without such a class.
 
     Args:
         cluster: The cluster state.

@@ -15,7 +15,7 @@ __all__ = ["includes", "merge_tolerations"]
 
 
 def merge_tolerations(tolerations: Sequence[Plain]) -> list[Plain]:
-    """Return tolerations without those that another one includes; of equal ones the first stays."""
+    """Return tolerations without redundant ones; of equal ones the first stays."""
     merged: list[Plain] = []
     for index, toleration in enumerate(tolerations):
         later = (other for other in tolerations[index + 1 :] if not _are_same(other, toleration))

@@ -50,7 +50,7 @@ class AlwaysPullImages(AdmissionPlugin):
         if refusals:
             messages = list(dict.fromkeys(refusal.message for refusal in refusals))
             listed = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
-            # An aggregate of errors has no reason of its own.
+            # kube-apiserver joins the errors, and loses their reason and code.
             raise StatusFailure(500, "", listed)
 
 

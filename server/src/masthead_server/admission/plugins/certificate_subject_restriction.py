@@ -1,4 +1,4 @@
-"""CertificateSubjectRestriction: nobody requests a client certificate of the group system:masters."""
+"""CertificateSubjectRestriction: client certificates of the group system:masters are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
 
 
 class CertificateSubjectRestriction(AdmissionPlugin):
-    """Refuses requests for client certificates of the group ``system:masters``, which nobody could revoke."""
+    """Refuses requests for client certificates of the group ``system:masters``: they could not be revoked."""
 
     name = "CertificateSubjectRestriction"
 

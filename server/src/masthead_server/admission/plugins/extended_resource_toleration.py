@@ -39,7 +39,7 @@ class ExtendedResourceToleration(AdmissionPlugin):
 
 
 def _set_toleration(spec: Plain, toleration: Plain) -> None:
-    """Add a toleration in place of those for the same taint."""
+    """Add a toleration, and drop others for the same taint."""
     identity = ("key", "effect", "operator", "value")
     others = items(spec, "tolerations")
     kept = [other for other in others if any(text(other, field) != text(toleration, field) for field in identity)]

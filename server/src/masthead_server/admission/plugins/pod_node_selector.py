@@ -21,7 +21,7 @@ _ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
 
 
 class PodNodeSelector(AdmissionPlugin):
-    """Adds the node selector of the namespace to new pods, and refuses those that contradict it."""
+    """Adds the node selector of the namespace to new pods, and refuses pods with a contrary selector."""
 
     name = "PodNodeSelector"
 

@@ -76,7 +76,7 @@ class Priority(AdmissionPlugin):
             spec["priorityClassName"] = name
 
     def _find_class(self, name: str) -> Plain | None:
-        """Return the class of a pod: the one that it names, or else the default."""
+        """Return the class of a pod: the named class, or else the default."""
         if not name:
             return _find_default(self.cluster) or {}
         found = find_object(self.cluster, *_CLASSES, name)
@@ -89,7 +89,7 @@ class Priority(AdmissionPlugin):
 def _find_default(cluster: ClusterState) -> Plain | None:
     marked = list_objects(cluster, *_CLASSES, containing=_DEFAULT_MARK)
     classes = (found for found in marked if found.get("globalDefault"))
-    # Two creates at once may have made two defaults; the lowest value wins.
+    # Two simultaneous creates may have made two defaults; the lowest value wins.
     return min(classes, key=lambda found: found.get("value", 0), default=None)
 
 

@@ -24,7 +24,7 @@ _MISMATCH: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's de
 
 
 class RuntimeClass(AdmissionPlugin):
-    """Completes new pods with what their RuntimeClass says, and refuses those that contradict it."""
+    """Adds the settings of a RuntimeClass to new pods, and refuses pods with other settings."""
 
     name = "RuntimeClass"
 

@@ -47,7 +47,7 @@ def security_context(owner: Plain) -> Plain:
 
 
 def is_windows(spec: Plain) -> bool:
-    """Tell whether a pod says that it runs on Windows."""
+    """Tell whether the operating system of a pod is Windows."""
     return part(spec, "os").get("name") == "windows"
 
 
