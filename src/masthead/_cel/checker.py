@@ -18,6 +18,7 @@ from masthead._cel.nodes import (
     SelectNode,
 )
 from masthead._cel.types import (
+    ANY,
     BOOL,
     BYTES,
     CIDR,
@@ -404,7 +405,7 @@ class _Checker:
             return (INT, over.params[0]) if len(node.variables) == 2 else (over.params[0], DYN)
         if over.kind == "map":
             return over.params[0], over.params[1]
-        if over.kind in {"dyn", "error", "param"}:
+        if over.kind in {"dyn", "error", "param"} and over != ANY:
             self._known.is_assignable(DYN, over)
             return DYN, DYN
         self._report(

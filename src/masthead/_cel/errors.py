@@ -78,6 +78,9 @@ def _locate(source: str, issue: Issue) -> tuple[int, int, str, str]:
     """The line and column of an error, its line of the source, and its message."""
     if issue.offset < 0:
         return -1, -1, "", issue.message
+    if not source:
+        # There is no character to point at.
+        return 1, -1, "", issue.message
     start = source.rfind("\n", 0, issue.offset) + 1
     end = source.find("\n", start)
     snippet = source[start : len(source) if end < 0 else end]
@@ -86,7 +89,7 @@ def _locate(source: str, issue: Issue) -> tuple[int, int, str, str]:
 
 def _describe_one(line: int, column: int, snippet: str, message: str) -> str:
     text = f"ERROR: <input>:{line}:{column + 1}: {message}"
-    if line < 0 or len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET:
+    if column < 0 or len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET:
         return text
     snippet = snippet.replace("\t", " ")
     # Wide characters get wide dots, so that the mark is below its character.

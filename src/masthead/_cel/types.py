@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "ANY",
     "BOOL",
     "BYTES",
     "CIDR",
@@ -111,6 +112,8 @@ NULL: Final = Type("null", "null_type")
 DURATION: Final = Type("duration", "google.protobuf.Duration")
 TIMESTAMP: Final = Type("timestamp", "google.protobuf.Timestamp")
 DYN: Final = Type("dyn")
+ANY: Final = Type("dyn", "any")
+"""As `DYN`, for values of scalar types: loops over it do not compile."""
 ERROR: Final = Type("error")
 TYPE: Final = Type("type")
 URL: Final = Type("struct", "kubernetes.URL")

@@ -138,9 +138,15 @@ def internal_error(field: str, detail: str) -> FieldError:
     return FieldError("InternalError", field, detail=detail)
 
 
+class EnumText(str):
+    """A value of one of Go's string types, such as an enum; messages show it as JSON."""
+
+    __slots__ = ()
+
+
 def format_value(value: object) -> str:
     """Write a bad value as a message shows it: a string as ``%q``, a number as ``%v``, the rest as JSON."""
-    if isinstance(value, str):
+    if isinstance(value, str) and not isinstance(value, EnumText):
         return quoted(value)
     if isinstance(value, float):
         return float_text(value)

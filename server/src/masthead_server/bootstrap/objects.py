@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._meta.gvk import GroupVersionResource
-from masthead_server.bootstrap import flow_control, rbac
+from masthead_server.bootstrap import rbac
 from masthead_server.field_managers.own_entries import AGGREGATION_MANAGER, CLUSTER_MANAGER, own_entry
+from masthead_server.resources.builtin.flowcontrol.cluster_defaults import flow_schemas, priority_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,9 +89,9 @@ def bootstrap_objects(address: ApiServerAddress, now: str) -> Iterator[Bootstrap
     for content in _priority_classes():
         yield BootstrapObject(GroupVersionResource("scheduling.k8s.io", "v1", "priorityclasses"), content)
     levels = GroupVersionResource(_FLOW_CONTROL, "v1", "prioritylevelconfigurations")
-    for content in flow_control.priority_levels():
+    for content in priority_levels():
         yield BootstrapObject(levels, content, is_restored=True, manager=_PRODUCER)
-    for content in flow_control.flow_schemas(now):
+    for content in flow_schemas(now):
         resource_of = GroupVersionResource(_FLOW_CONTROL, "v1", "flowschemas")
         yield BootstrapObject(resource_of, content, is_restored=True, manager=_PRODUCER, status_manager=_CONSUMER)
     cidrs = GroupVersionResource("networking.k8s.io", "v1", "servicecidrs")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from masthead._meta.quantity import Quantity
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import (
+    EnumText,
     FieldError,
     duplicate,
     forbidden,
@@ -85,6 +86,8 @@ def choice_errors(path: str, owner: Plain, choices: Mapping[str, tuple[str, ...]
 
 def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
     """Return the error about a value that is not among the supported ones."""
+    if isinstance(value, str):
+        value = EnumText(value)
     listed = ", ".join(quoted(choice) for choice in known)
     return FieldError("FieldValueNotSupported", path, value, f"supported values: {listed}")
 

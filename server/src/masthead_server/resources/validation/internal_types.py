@@ -75,9 +75,65 @@ _STRUCTS: Final = {
         "Driver:text VolumeHandle:text ReadOnly:flag FSType:text VolumeAttributes ControllerPublishSecretRef"
         " NodeStageSecretRef NodePublishSecretRef ControllerExpandSecretRef NodeExpandSecretRef"
     ),
+    "FlowSchemaSpec": (
+        "PriorityLevelConfiguration:Name! MatchingPrecedence:number DistinguisherMethod:DistinguisherMethod"
+        " Rules:FlowRule"
+    ),
+    "DistinguisherMethod": "Type:text",
+    "FlowRule": "Subjects:FlowSubject ResourceRules:FlowResourceRule NonResourceRules:FlowUrlRule",
+    "FlowSubject": "Kind:text User:Name Group:Name ServiceAccount:FlowAccount",
+    "FlowAccount": "Namespace:text Name:text",
+    "FlowResourceRule": "Verbs APIGroups Resources ClusterScope:flag Namespaces",
+    "FlowUrlRule": "Verbs NonResourceURLs",
+    "PriorityLevelSpec": "Type:text Limited:LimitedLevel Exempt:ExemptLevel",
+    "LimitedLevel": (
+        "NominalConcurrencyShares:number LimitResponse:LimitResponse! LendablePercent BorrowingLimitPercent"
+    ),
+    "ExemptLevel": "NominalConcurrencyShares LendablePercent",
+    "LimitResponse": "Type:text Queuing:Queuing",
+    "ResourceClaimSpec": "Devices:DeviceClaim!",
+    "DeviceClaim": "Requests:DeviceRequest Constraints:DeviceConstraint Config:DeviceClaimConfig",
+    "DeviceRequest": "Name:text Exactly:ExactRequest FirstAvailable:SubRequest",
+    "ExactRequest": (
+        "DeviceClassName:text Selectors:DeviceSelector AllocationMode:text Count:number AdminAccess"
+        " Tolerations:Toleration Capacity:CapacityRequirements"
+    ),
+    "SubRequest": (
+        "Name:text DeviceClassName:text Selectors:DeviceSelector AllocationMode:text Count:number"
+        " Tolerations:Toleration Capacity:CapacityRequirements"
+    ),
+    "CapacityRequirements": "Requests",
+    "DeviceSelector": "CEL:CELSelector",
+    "CELSelector": "Expression:text",
+    "DeviceConstraint": "Requests MatchAttribute DistinctAttribute",
+    "DeviceClaimConfig": "Requests Opaque:OpaqueConfig",
+    "OpaqueConfig": "Driver:text Parameters",
+    "AllocationResult": "Devices:AllocatedDevices! NodeSelector:NodeSelector AllocationTimestamp",
+    "AllocatedDevices": "Results:AllocatedDevice Config:AllocationConfig",
+    "AllocatedDevice": (
+        "Request:text Driver:text Pool:text Device:text AdminAccess Tolerations:Toleration BindingConditions"
+        " BindingFailureConditions ShareID ConsumedCapacity"
+    ),
+    "AllocationConfig": "Source:text Requests Opaque:OpaqueConfig",
+    "NodeSelector": "NodeSelectorTerms:NodeSelectorTerm",
+    "NodeSelectorTerm": "MatchExpressions:NodeRequirement MatchFields:NodeRequirement",
+    "NodeRequirement": "Key:text Operator:text Values",
+    "DeviceAttribute": ("IntValue BoolValue StringValue VersionValue IntValues BoolValues StringValues VersionValues"),
+    "Queuing": "Queues:number HandSize:number QueueLengthLimit:number",
 }
 """The fields of a struct: a name, and after a colon what its zero is, or the struct that it holds."""
-_WRITTEN: Final = {"CephFS": "cephfs", "StorageOS": "storageos"}
+_WRITTEN: Final = {
+    "CephFS": "cephfs",
+    "StorageOS": "storageos",
+    "IntValue": "int",
+    "BoolValue": "bool",
+    "StringValue": "string",
+    "VersionValue": "version",
+    "IntValues": "ints",
+    "BoolValues": "bools",
+    "StringValues": "strings",
+    "VersionValues": "versions",
+}
 _HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 
 

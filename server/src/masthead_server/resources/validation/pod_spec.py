@@ -244,6 +244,23 @@ def _node_term_errors(path: str, term: Plain) -> Errors:
         errors += follows(f"{at}.key", text(requirement, "key"), names.qualified_name)
         for where, value in texts_of(requirement, "values", at):
             errors += follows(where, value, names.LABEL_VALUE)
+    for at, requirement in each_of(term, "matchFields", path):
+        errors += _node_field_errors(at, requirement)
+    return errors
+
+
+def _node_field_errors(path: str, requirement: Plain) -> Errors:
+    """Validate a requirement about a field of nodes: only names can be selected, one at a time."""
+    errors: Errors = []
+    if text(requirement, "operator") not in {"In", "NotIn"}:
+        errors.append(invalid(f"{path}.operator", text(requirement, "operator"), "not a valid selector operator"))
+    elif len(requirement.get("values") or ()) != 1:
+        why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.append(required(f"{path}.values", why))
+    if text(requirement, "key") != "metadata.name":
+        return [*errors, invalid(f"{path}.key", text(requirement, "key"), "not a valid field selector key")]
+    for at, value in texts_of(requirement, "values", path):
+        errors += follows(at, value, names.SUBDOMAIN)
     return errors
 
 

@@ -72,11 +72,11 @@ replica_status_errors: Final = counters(
 """Validates the status of a ReplicaSet or a ReplicationController."""
 
 
-def condition_errors(status: Plain) -> Errors:
+def condition_errors(status: Plain, path: str = "status") -> Errors:
     """Validate conditions of the kind that all younger resources share."""
     errors: Errors = []
     seen: set[str] = set()
-    for at, condition in each_of(status, "conditions", "status"):
+    for at, condition in each_of(status, "conditions", path):
         kind = text(condition, "type")
         if kind in seen:
             errors.append(duplicate(f"{at}.type", kind))

@@ -26,6 +26,7 @@ __all__ = ["RESOURCES"]
 RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     "deviceclasses": ResourceDescription(
         strategy=Strategy.of(SPEC_GENERATION, RETURNS_DELETED, WHOLE_THEN_UPDATE, LONG_NAME),
+        behavior=builtin_behavior("resource.deviceclass"),
         deprecated={"v1beta2": "v1.36+, unavailable in v1.39+", "v1beta1": "v1.35+, unavailable in v1.38+"},
     ),
     "devicetaintrules": ResourceDescription(

@@ -1,25 +1,87 @@
-"""ResourceClaimTemplates: defaults."""
+"""ResourceClaimTemplates: defaults and validation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.resources.behavior import Behavior, Conversion
+from masthead._schema.errors import forbidden, invalid
+from masthead_server.resources import names
+from masthead_server.resources.behavior import Behavior, Conversion, StrategyHooks
 from masthead_server.resources.builtin.resource import conversion
 from masthead_server.resources.builtin.resource.claim_defaults import (
     DEVICE_REQUEST,
     OLD_REQUEST,
     claim_template_defaults,
 )
+from masthead_server.resources.builtin.resource.claim_validation import check_expressions, claim_spec_errors
+from masthead_server.resources.validation.checks import IMMUTABLE, follows, labels, same_structs
+from masthead_server.resources.validation.internal_types import inner
+from masthead_server.wire.plain import part
 
 if TYPE_CHECKING:
-    from masthead_server.resources.behavior import Fill
+    from masthead_server.resources.behavior import Errors, Fill
+    from masthead_server.wire.plain import Plain
 
 DEFAULTS: Final[Fill] = claim_template_defaults(DEVICE_REQUEST)
 V1BETA1_DEFAULTS: Final[Fill] = claim_template_defaults(OLD_REQUEST)
 
+_FORBIDDEN_METADATA: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+
+
+def template_errors(template: Plain) -> Errors:
+    """Return the errors of a template."""
+    spec = part(template, "spec")
+    return check_expressions(spec, lambda: _spec_errors(spec))
+
+
+def _spec_errors(spec: Plain) -> Errors:
+    meta, path = part(spec, "metadata"), "spec.metadata"
+    errors = [
+        error
+        for key in part(meta, "annotations")
+        for error in follows(f"{path}.annotations", key.lower(), names.qualified_name)
+    ]
+    errors += labels(f"{path}.labels", part(meta, "labels"))
+    # Go tells an empty list from none, but no empty text or zero.
+    errors += [
+        forbidden(f"{path}.{field}", "cannot be set")
+        for field in _FORBIDDEN_METADATA
+        if meta.get(field) not in (None, "", 0)
+    ]
+    return errors + claim_spec_errors(part(spec, "spec"), "spec.spec")
+
+
+def template_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a template, whose spec is immutable."""
+    spec = part(new, "spec")
+
+    def find() -> Errors:
+        errors = _spec_errors(spec)
+        if not same_structs(spec, part(old, "spec")):
+            shown = {**part(spec, "metadata"), "Spec": inner("ResourceClaimSpec", part(spec, "spec"))}
+            errors.append(invalid("spec", shown, IMMUTABLE))
+        return errors
+
+    return check_expressions(spec, find)
+
+
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     defaults_by_version={"v1beta1": V1BETA1_DEFAULTS},
+    hooks=StrategyHooks(validate_create=template_errors, validate_update=template_changes),
     conversions={"v1beta1": Conversion(conversion.template_from_v1beta1, conversion.template_to_v1beta1)},
 )

@@ -1,4 +1,4 @@
-"""The flow schemas and priority levels that every cluster has."""
+"""FlowSchemas and PriorityLevelConfigurations of every new cluster."""
 
 from __future__ import annotations
 
