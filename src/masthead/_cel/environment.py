@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._cel.types import Type
     from masthead._cel.values import Value
 
-__all__ = ["Environment", "patch_environment", "standard_environment"]
+__all__ = ["Environment", "device_environment", "patch_environment", "standard_environment"]
 
 
 class Environment(NamedTuple):
@@ -26,11 +26,13 @@ class Environment(NamedTuple):
         functions: The functions, by name.
         find_struct: Returns the type of a message by its name; None if it is unknown.
         make_struct: Makes a message of a known type; raises `EvaluationError`.
+        has_bindings: Whether ``cel.bind`` gives values names.
     """
 
     functions: Mapping[str, Function]
     find_struct: Callable[[str], Type | None]
     make_struct: Callable[[str, dict[str, Value]], Value]
+    has_bindings: bool = False
 
 
 def _find_nothing(_name: str) -> None:
@@ -45,6 +47,12 @@ def _make_nothing(name: str, _fields: dict[str, Value]) -> Value:
 def standard_environment() -> Environment:
     """Return the environment of Kubernetes 1.36: all functions, and no messages."""
     return Environment(standard_functions(), _find_nothing, _make_nothing)
+
+
+@cache
+def device_environment() -> Environment:
+    """Return the environment of device selectors: that of Kubernetes, with ``cel.bind``."""
+    return standard_environment()._replace(has_bindings=True)
 
 
 @cache

@@ -20,7 +20,7 @@ from masthead._cel.nodes import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAX_NODES", "MacroError", "expand"]
+__all__ = ["MAX_NODES", "MacroError", "expand", "expand_binding"]
 
 MAX_NODES: Final = 50_000
 """The most nodes that macros may copy within one expression."""
@@ -165,6 +165,18 @@ def expand(offset: int, function: str, target: Node | None, args: list[Node], co
         return _expand_has(expansion, args[0]) if function == "has" and len(args) == 1 else None
     expander = _EXPANDERS.get((function, len(args)))
     return None if expander is None else expander(expansion, target, args)
+
+
+def expand_binding(offset: int, args: list[Node]) -> Node:
+    """Expand ``cel.bind(name, value, result)``.
+
+    Raises:
+        MacroError: If the name is none.
+    """
+    name, value, result = args
+    if not isinstance(name, IdentNode):
+        raise MacroError(name.offset, "cel.bind() variable names must be simple identifiers")
+    return _Expansion(offset, [0]).bind(name.name, value, result)
 
 
 def _expand_has(expansion: _Expansion, arg: Node) -> Node:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from masthead._cel.errors import CompileError, Issue
 from masthead._cel.lexer import LexicalToken, tokenize, unescape
-from masthead._cel.macros import MacroError, expand
+from masthead._cel.macros import MacroError, expand, expand_binding
 from masthead._cel.nodes import (
     CallNode,
     FieldEntry,
@@ -84,7 +84,7 @@ _LIST_ITEM: Final = f"{{'[', ']', '{{', '(', '.', ',', '-', '!', '?', {_NAMED}}}
 _MAP_ENTRY: Final = f"{{'[', '{{', '}}', '(', '.', ',', '-', '!', '?', {_NAMED}}}"
 
 
-def parse(source: str, *, is_plain: bool = False, qualified: Collection[str] = ()) -> Node:
+def parse(source: str, *, is_plain: bool = False, qualified: Collection[str] = (), has_bindings: bool = False) -> Node:
     """Parse an expression, and expand its macros.
 
     Args:
@@ -92,6 +92,7 @@ def parse(source: str, *, is_plain: bool = False, qualified: Collection[str] = (
         is_plain: Whether to parse without macros and without the syntax of optionals, for expressions that are only
             read and never evaluated: shard selectors.
         qualified: Variables with a dot in their names, such as ``authorizer.requestResource``.
+        has_bindings: Whether ``cel.bind`` is a macro.
 
     Raises:
         CompileError: If it is no expression, too long, or nested too deeply.
@@ -100,7 +101,7 @@ def parse(source: str, *, is_plain: bool = False, qualified: Collection[str] = (
     if len(source) > MAX_LENGTH:
         message = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_LENGTH}"
         raise CompileError(source, [Issue(-1, message)])
-    parser = _Parser(source, is_plain=is_plain, qualified=qualified)
+    parser = _Parser(source, is_plain=is_plain, qualified=qualified, has_bindings=has_bindings)
     try:
         return parser.parse()
     # Python's stack may end before the limit of the grammar does.
@@ -117,9 +118,10 @@ class _SyntaxError(Exception):
 
 
 class _Parser:
-    def __init__(self, source: str, *, is_plain: bool, qualified: Collection[str]) -> None:
+    def __init__(self, source: str, *, is_plain: bool, qualified: Collection[str], has_bindings: bool) -> None:
         self._source = source
         self._qualified = qualified
+        self._has_bindings = has_bindings
         self._is_plain = is_plain
         self._tokens, self._issues = tokenize(source)
         self._at = 0
@@ -358,11 +360,17 @@ class _Parser:
         if self._is_plain:
             return CallNode(offset, function, args, target)
         try:
-            expansion = expand(offset, function, target, args, self._copies)
+            expansion = self._expand(offset, function, target, args)
         except MacroError as error:
             self._report(error.offset, str(error))
             return LiteralNode(offset, None)
         return CallNode(offset, function, args, target) if expansion is None else expansion
+
+    def _expand(self, offset: int, function: str, target: Node | None, args: list[Node]) -> Node | None:
+        is_binding = function == "bind" and isinstance(target, IdentNode) and target.name == "cel"
+        if self._has_bindings and is_binding and len(args) == 3:
+            return expand_binding(offset, args)
+        return expand(offset, function, target, args, self._copies)
 
     def _primary(self, expected: str) -> Node:
         token = self._token

@@ -72,7 +72,8 @@ class Program:
             ProgramError: If a constant part of it has no value.
         """
         environment = environment or standard_environment()
-        node = parse(source, qualified=[name for name in variables if "." in name])
+        qualified = [name for name in variables if "." in name]
+        node = parse(source, qualified=qualified, has_bindings=environment.has_bindings)
         self.source = source
         self.type = check(source, node, variables, environment)
         self.names = _names(node) & variables.keys()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from masthead._schema.errors import FieldError
 from masthead_server.wire.plain import Plain, part
@@ -21,6 +21,35 @@ if TYPE_CHECKING:
 
 Errors: TypeAlias = list[FieldError]
 """The errors of a validation, in the order in which kube-apiserver reports them."""
+
+
+class AccessChecks(Protocol):
+    """Answers questions of a validation about the cluster and about the user who writes."""
+
+    @property
+    def verb(self) -> str:
+        """The verb of the request: ``create``, ``update`` or ``patch``."""
+        ...
+
+    @property
+    def user(self) -> UserInfo:
+        """Who writes."""
+        ...
+
+    def namespace_labels(self) -> Plain:
+        """Return the labels of the object's namespace."""
+        ...
+
+    def find_refusal(self, verb: str, subresource: str, *, name: str = "", in_namespace: bool = False) -> str:
+        """Return why the user may not use a subresource of the same resource; empty if it is allowed.
+
+        Args:
+            verb: What for.
+            subresource: The subresource, which need not be served.
+            name: The name of the object; empty for all.
+            in_namespace: Whether it is about the object's namespace, rather than all.
+        """
+        ...
 
 
 class SlowValidation(Exception):  # noqa: N818 - a request for a thread, not an error
@@ -67,6 +96,10 @@ def _accept_change(_new: Plain, _old: Plain) -> Errors:
     return []
 
 
+def _accept_access(_new: Plain, _old: Plain | None, _access: AccessChecks) -> Errors:
+    return []
+
+
 def _admit(_obj: Plain, _allocate: Allocator) -> StatusFailure | None:
     return None
 
@@ -87,6 +120,8 @@ class StrategyHooks:
         prepare_create: Sets what the server decides. Raises `StatusFailure` if it cannot.
         reallocate: Allocates and releases addresses and ports. Raises `StatusFailure` if it cannot.
         prepare_update: Keeps what an update may leave out or cannot change.
+        check_access: Returns the errors of a new object, or of a change of the object or its status, that depend on
+            the namespace or the user. They come before all others.
         validate_create: Returns the errors of a new object. A hook for validation may raise `SlowValidation` instead.
         validate_update: Returns the errors of a change.
         finish_create: Sets what kube-apiserver sets only when it decodes the stored object, after validation.
@@ -99,6 +134,7 @@ class StrategyHooks:
     prepare_create: Callable[[Plain, Allocator], None] = _prepare_nothing
     reallocate: Callable[[Plain, Plain, Allocator], None] = _change_nothing
     prepare_update: Callable[[Plain, Plain], None] = _carry_nothing
+    check_access: Callable[[Plain, Plain | None, AccessChecks], Errors] = _accept_access
     validate_create: Callable[[Plain], Errors] = _accept
     validate_update: Callable[[Plain, Plain], Errors] = _accept_change
     finish_create: Callable[[Plain], None] = _finish_nothing

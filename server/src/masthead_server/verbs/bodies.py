@@ -100,6 +100,7 @@ def drop_unknown(
     Raises:
         StatusFailure: If a field has the wrong type, or if the client is strict and there are problems.
     """
+    options.documents[:] = [body]
     try:
         found, unknown = decoder.decode(body)
     except Mismatch as error:

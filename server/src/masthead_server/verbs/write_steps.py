@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead._schema.errors import gather, invalid
@@ -13,6 +13,7 @@ from masthead_server.authorization.authorizer import AuthorizationAttributes
 from masthead_server.authorization.requests import check_authorization
 from masthead_server.authorization.role_index import RBAC_GROUP
 from masthead_server.resources.behavior import SlowValidation
+from masthead_server.resources.validation.empty_values import restore_empty_values
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead_server.resources.warnings.owner_references import dedup_owner_references
 from masthead_server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
@@ -382,12 +383,13 @@ def prepare_create(context: WriteContext, found: Plain) -> None:
 async def validate_create(context: WriteContext, found: Plain) -> None:
     """Validate a new object; all its errors make one refusal."""
     served = context.served
-    errors = await _gather_errors(
+    errors = context.hooks.check_access(found, None, WriteAccess(context, "create"))
+    errors += await _gather_errors(
         lambda: create_errors(found, served.strategy, namespaced=served.is_namespaced),
         lambda: context.hooks.validate_create(found),
     )
     if errors:
-        raise refused_fields(*_group_kind(served, found), text(metadata(found), "name"), errors)
+        raise _refuse_fields(context, found, text(metadata(found), "name"), errors)
 
 
 def check_uid(context: WriteContext, new: Plain, old: Plain) -> None:
@@ -479,12 +481,57 @@ async def validate_update(context: WriteContext, new: Plain, old: Plain) -> None
     """Validate a change; all its errors make one refusal."""
     served, hooks = context.served, context.hooks
     validate = hooks.validate_status if context.subresource else hooks.validate_update
-    errors = await _gather_errors(
+    errors = hooks.check_access(new, old, WriteAccess(context, "update" if context.is_put else "patch"))
+    errors += await _gather_errors(
         lambda: update_errors(new, old, served.strategy, of_status=bool(context.subresource)),
         lambda: validate(new, old),
     )
     if errors:
-        raise refused_fields(*_group_kind(served, new), text(metadata(old), "name"), errors)
+        raise _refuse_fields(context, new, text(metadata(old), "name"), errors)
+
+
+def _refuse_fields(context: WriteContext, found: Plain, name: str, errors: Errors) -> StatusFailure:
+    for document in context.options.documents:
+        errors = restore_empty_values(errors, document)
+    return refused_fields(*_group_kind(context.served, found), name, errors)
+
+
+class WriteAccess:
+    """Answers what a validation asks about the cluster and the user.
+
+    Args:
+        context: The write.
+        verb: The verb of the request.
+    """
+
+    def __init__(self, context: WriteContext, verb: str) -> None:
+        self._context = context
+        self.verb = verb
+
+    @property
+    def user(self) -> UserInfo:
+        """Who writes."""
+        return self._context.user
+
+    def namespace_labels(self) -> Plain:
+        """Return the labels of the object's namespace."""
+        namespace = self._context.namespace
+        for found in self._context.allocator.listed("", "namespaces"):
+            if text(part(found, "metadata"), "name") == namespace:
+                return part(part(found, "metadata"), "labels")
+        return {}
+
+    def find_refusal(self, verb: str, subresource: str, *, name: str = "", in_namespace: bool = False) -> str:
+        """Return why the user may not use a subresource; empty if it is allowed."""
+        namespace = self._context.namespace if in_namespace else ""
+        attributes = replace(
+            _attributes_of(self._context, verb), subresource=subresource, name=name, namespace=namespace
+        )
+        try:
+            check_authorization(self._context.cluster.authorizer, attributes)
+        except StatusFailure as refusal:
+            return refusal.message
+        return ""
 
 
 async def _gather_errors(check_metadata: Callable[[], Errors], validate: Callable[[], Errors]) -> Errors:

@@ -18,11 +18,11 @@ from masthead._schema.errors import (
 )
 from masthead_server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead_server.wire.go_numbers import parse_int, parse_uint
+from masthead_server.wire.plain import Plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
 
 __all__ = [
@@ -151,6 +151,8 @@ class WriteOptions:
     """The warnings for the client, whatever the outcome of the request."""
     sent: Mapping[str, str] = field(default_factory=dict[str, str])
     """``fieldManager`` and ``fieldValidation``, as far as the query has them."""
+    documents: list[Plain] = field(default_factory=list[Plain])
+    """The object as the client sent it or as its patch made it, before the decoding: the last one of the list."""
 
     def to_plain(self, operation: str) -> Plain:
         """Return the options as admission gets them: CreateOptions or UpdateOptions, whatever the verb.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._schema.errors import invalid
 from masthead_server.resources.behavior import Behavior, Conversion, StrategyHooks
 from masthead_server.resources.builtin.resource import conversion
+from masthead_server.resources.builtin.resource.claim_access import claim_access_errors
 from masthead_server.resources.builtin.resource.claim_defaults import DEVICE_REQUEST, OLD_REQUEST, claim_defaults
 from masthead_server.resources.builtin.resource.claim_status import drop_deallocated, status_errors
 from masthead_server.resources.builtin.resource.claim_validation import check_expressions, claim_spec_errors
@@ -40,6 +41,7 @@ BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     defaults_by_version={"v1beta1": V1BETA1_DEFAULTS},
     hooks=StrategyHooks(
+        check_access=claim_access_errors,
         validate_create=claim_errors,
         validate_update=claim_changes,
         prepare_status=lambda new, old, _allocate: drop_deallocated(new, old),

@@ -8,6 +8,7 @@ from masthead._schema.errors import forbidden, invalid
 from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, Conversion, StrategyHooks
 from masthead_server.resources.builtin.resource import conversion
+from masthead_server.resources.builtin.resource.claim_access import request_access_errors
 from masthead_server.resources.builtin.resource.claim_defaults import (
     DEVICE_REQUEST,
     OLD_REQUEST,
@@ -19,7 +20,7 @@ from masthead_server.resources.validation.internal_types import inner
 from masthead_server.wire.plain import part
 
 if TYPE_CHECKING:
-    from masthead_server.resources.behavior import Errors, Fill
+    from masthead_server.resources.behavior import AccessChecks, Errors, Fill
     from masthead_server.wire.plain import Plain
 
 DEFAULTS: Final[Fill] = claim_template_defaults(DEVICE_REQUEST)
@@ -79,9 +80,17 @@ def template_changes(new: Plain, old: Plain) -> Errors:
     return check_expressions(spec, find)
 
 
+def _access_errors(new: Plain, old: Plain | None, access: AccessChecks) -> Errors:
+    return [] if old is not None else request_access_errors(part(part(new, "spec"), "spec"), access)
+
+
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     defaults_by_version={"v1beta1": V1BETA1_DEFAULTS},
-    hooks=StrategyHooks(validate_create=template_errors, validate_update=template_changes),
+    hooks=StrategyHooks(
+        check_access=_access_errors,
+        validate_create=template_errors,
+        validate_update=template_changes,
+    ),
     conversions={"v1beta1": Conversion(conversion.template_from_v1beta1, conversion.template_to_v1beta1)},
 )

@@ -29,6 +29,7 @@ _MAX_ADVANCED_DEVICES: Final = 64
 """The most devices of a slice that has taints, counters or lists."""
 _MAX_COUNTER_SETS: Final = 8
 _PLACES: Final = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_MAPPINGS: Final = "nodeAllocatableResourceMappings"
 _LIST_VALUES: Final = ("bools", "ints", "strings", "versions")
 
 
@@ -41,10 +42,29 @@ def resource_slice_warnings(obj: Plain) -> list[str]:
     return [f"spec.driver: {why}"]
 
 
-def _prepare_slice(resource_slice: Plain, allocate: Allocator) -> None:
+def _prepare_slice(resource_slice: Plain, allocate: Allocator, old: Plain | None = None) -> None:
+    _drop_disabled(resource_slice, old)
     for device in items(part(resource_slice, "spec"), "devices"):
         for taint in items(device, "taints"):
             set_time_added(taint, allocate)
+
+
+def _drop_disabled(new: Plain, old: Plain | None) -> None:
+    """Drop the fields of features that are off by default, unless they are in use."""
+    before = items(part(old or {}, "spec"), "devices")
+    keeps_lists = any(map(_has_lists, before))
+    keeps_mappings = any(device.get(_MAPPINGS) for device in before)
+    for device in items(part(new, "spec"), "devices"):
+        if not keeps_mappings:
+            device.pop(_MAPPINGS, None)
+        for attribute in part(device, "attributes").values():
+            for name in () if keeps_lists else _LIST_VALUES:
+                attribute.pop(name, None)
+
+
+def _has_lists(device: Plain) -> bool:
+    attributes = part(device, "attributes").values()
+    return any(attribute.get(name) is not None for attribute in attributes for name in _LIST_VALUES)
 
 
 def slice_errors(resource_slice: Plain, old: Plain | None = None) -> Errors:
@@ -113,15 +133,7 @@ def _counter_set_errors(counter_set: Plain, path: str) -> Errors:
 
 
 def _is_advanced(device: Plain) -> bool:
-    return bool(
-        device.get("taints")
-        or device.get("consumesCounters")
-        or any(
-            attribute.get(name) is not None
-            for attribute in part(device, "attributes").values()
-            for name in _LIST_VALUES
-        )
-    )
+    return bool(device.get("taints") or device.get("consumesCounters") or _has_lists(device))
 
 
 BEHAVIOR: Final = Behavior(
@@ -129,7 +141,7 @@ BEHAVIOR: Final = Behavior(
         validate_create=slice_errors,
         validate_update=slice_errors,
         prepare_create=_prepare_slice,
-        reallocate=lambda new, _old, allocate: _prepare_slice(new, allocate),
+        reallocate=lambda new, old, allocate: _prepare_slice(new, allocate, old),
     ),
     warnings=always(resource_slice_warnings),
     conversions={"v1beta1": Conversion(conversion.slice_from_v1beta1, conversion.slice_to_v1beta1)},

@@ -62,12 +62,13 @@ def _find_problem(expression: str) -> tuple[str, bool]:
     """Return why an expression cannot select devices, and whether kube-apiserver blames itself; empty if it can."""
     # The language is large, and most servers never see a selector.
     from masthead._cel.compiler import ProgramError
+    from masthead._cel.environment import device_environment
     from masthead._cel.errors import CompileError
     from masthead._cel.program import Program
     from masthead._cel.types import ANY
 
     try:
-        program = Program(expression, _variables(), limit=_MAX_COST)
+        program = Program(expression, _variables(), limit=_MAX_COST, environment=device_environment())
     except CompileError as error:
         return f"compilation failed: {error}", False
     except ProgramError as error:
