@@ -25,10 +25,8 @@ def restore_empty_values(errors: Errors, sent: Plain) -> Errors:
 
 
 def _restore_error(error: FieldError, sent: Plain) -> FieldError:
-    shown = cast("object", error.value)
-    if shown is not None and not isinstance(shown, dict | list):
-        return error
-    return replace(error, value=_restore(error.value, _find(sent, error.field)))
+    is_simple = isinstance(error.value, str | int | float)
+    return error if is_simple else replace(error, value=_restore(error.value, _find(sent, error.field)))
 
 
 def _find(sent: object, path: str) -> object:
