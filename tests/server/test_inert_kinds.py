@@ -1,4 +1,4 @@
-"""Objects that are stored and have no effect: the log says so."""
+"""Objects that are stored and have no effect: the response and the log say so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import masthead
 import masthead.server
 from masthead.api.batch.v1 import Job, JobSpec
-from masthead.api.core.v1 import ConfigMap, Container, LimitRange, PodSpec, PodTemplateSpec
+from masthead.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
+from masthead.api.networking.v1 import NetworkPolicy
 
 if TYPE_CHECKING:
     import pytest
@@ -17,17 +18,39 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "masthead.server"]
 
 
-def test_the_first_limit_range_is_warned_of_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconfig()) as client:
-        ranges = client.core_v1.limit_ranges("default")
+def test_every_network_policy_is_warned_of_and_the_first_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    warnings: list[str] = []
+    with (
+        masthead.server.run() as server,
+        masthead.Client(
+            kubeconfig=server.kubeconfig(), on_warning=lambda warning: warnings.append(warning.text)
+        ) as client,
+    ):
+        policies = client.networking_v1.network_policies("default")
         for name in ("first", "second"):
-            ranges.create(LimitRange.new(name))
-    assert messages(caplog) == [
-        (
-            "A LimitRange is stored, but has no effect on this server: "
-            "pods get no defaults from it, and none is refused for its limits."
-        )
-    ]
+            policies.create(NetworkPolicy.new(name))
+
+    text = "networkpolicies.networking.k8s.io have no effect on this server: no traffic is filtered"
+    assert (warnings, messages(caplog)) == ([text, text], [text])
+
+
+def test_a_server_without_controllers_leaves_all_kinds_to_other_programs(caplog: pytest.LogCaptureFixture) -> None:
+    warnings: list[str] = []
+    with (
+        masthead.server.run(controllers=False, workloads=False) as server,
+        masthead.Client(
+            kubeconfig=server.kubeconfig(), on_warning=lambda warning: warnings.append(warning.text)
+        ) as client,
+    ):
+        client.networking_v1.network_policies("default").create(NetworkPolicy.new("first"))
+
+    assert (warnings, messages(caplog)) == ([], [])
+
+
+def test_the_start_of_a_server_logs_no_warnings(caplog: pytest.LogCaptureFixture) -> None:
+    with masthead.server.run():
+        pass
+    assert messages(caplog) == []
 
 
 def test_nothing_is_said_of_objects_that_have_an_effect(caplog: pytest.LogCaptureFixture) -> None:
@@ -49,11 +72,9 @@ def test_who_creates_a_job_is_warned_that_it_does_not_run(caplog: pytest.LogCapt
         client.core_v1.config_maps("default").create(ConfigMap.new("a"))
 
     (said,) = warnings
-    assert said.startswith("jobs have no effect on this server: it gets no pods, and never completes. ")
+    assert said.startswith("jobs.batch have no effect on this server: it gets no pods, and never completes. ")
     assert "kube-controller-manager" in said
-    assert messages(caplog) == [
-        "A Job is stored, but has no effect on this server: it gets no pods, and never completes."
-    ]
+    assert messages(caplog) == [said]
 
 
 def test_a_server_that_runs_no_workloads_says_nothing_of_jobs(caplog: pytest.LogCaptureFixture) -> None:

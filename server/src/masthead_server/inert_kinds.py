@@ -1,65 +1,72 @@
-"""Kinds whose objects are stored without any effect: one log line for each kind, and a warning for clients."""
+"""Kinds whose objects are stored without any effect: a warning in each response, and one log line for each kind."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from masthead_server.wire.failures import qualified
 from masthead_server.wire.request import warning_header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead_server.resources.resource import ServedResource
-    from masthead_server.storage import Record
     from masthead_server.wire.request import ApiResponse
     from masthead_server.wire.request_info import RequestInfo
 
 __all__ = ["InertKinds"]
 
 _log: Final = logging.getLogger("masthead.server")
-_CREATED: Final = 201
-_LACKING: Final[Mapping[str, str]] = {
-    "limitranges": "pods get no defaults from it, and none is refused for its limits",
-    "resourcequotas": "nothing is counted or refused, and its status stays empty",
+_INERT: Final[Mapping[tuple[str, str], str]] = {
+    ("networking.k8s.io", "networkpolicies"): "no traffic is filtered",
+    ("networking.k8s.io", "ingresses"): "no request is routed to its backends",
+    ("networking.k8s.io", "servicecidrs"): "services get no addresses from it",
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): "all requests have the same priority",
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): "all requests have the same priority",
+    ("apiregistration.k8s.io", "apiservices"): "no request is forwarded to its service",
+    ("storage.k8s.io", "csidrivers"): "no volume is provisioned or attached",
+    ("storage.k8s.io", "volumeattachments"): "no volume is attached",
+    ("storagemigration.k8s.io", "storageversionmigrations"): "no object is migrated",
+    ("coordination.k8s.io", "leasecandidates"): "no leader is elected",
+    ("resource.k8s.io", "resourceclaims"): "no device is allocated",
 }
-"""What the server does not do, by the table of the kind."""
-_NOT_RUN: Final[Mapping[str, str]] = {
-    "batch/jobs": "it gets no pods, and never completes",
-    "batch/cronjobs": "it creates no Jobs",
-    "apps/daemonsets": "it gets no pods",
-    "autoscaling/horizontalpodautoscalers": "nothing is scaled",
+"""What the server does not do, by group and resource."""
+_NOT_RUN: Final[Mapping[tuple[str, str], str]] = {
+    ("batch", "jobs"): "it gets no pods, and never completes",
+    ("batch", "cronjobs"): "it creates no Jobs",
+    ("apps", "daemonsets"): "it gets no pods",
+    ("autoscaling", "horizontalpodautoscalers"): "nothing is scaled",
+    ("", "persistentvolumeclaims"): "it is not bound to a volume",
 }
 """The same of a server that runs other workloads, so that one waits for these in vain."""
-_ADVICE: Final = "For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
+_ADVICE: Final = " For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
 
 
 class InertKinds:
-    """Warns of objects that have no effect here: in the log of the first of each kind, and in the response to each.
+    """Warns of new objects that have no effect here: in the response to each, and in the log of the first of a kind.
 
     Args:
+        is_alone: Whether the server runs controllers. Without them, other programs may take care of any kind, as
+            beside a real kube-apiserver, which does not warn either.
         runs_workloads: Whether the server runs some workloads.
     """
 
-    def __init__(self, *, runs_workloads: bool) -> None:
-        self._not_run = _NOT_RUN if runs_workloads else {}
-        self._lacking = {**_LACKING, **self._not_run}
-        self._warned: set[str] = set()
-
-    def observe(self, served: ServedResource, _record: Record) -> None:
-        """Look at a write."""
-        lacking = self._lacking.get(served.table)
-        if lacking is not None and served.table not in self._warned:
-            self._warned.add(served.table)
-            _log.warning("A %s is stored, but has no effect on this server: %s.", served.kind, lacking)
+    def __init__(self, *, is_alone: bool, runs_workloads: bool) -> None:
+        workloads = {key: f"{lacking}.{_ADVICE}" for key, lacking in _NOT_RUN.items()} if runs_workloads else {}
+        self._lacking: Mapping[tuple[str, str], str] = {**_INERT, **workloads} if is_alone else {}
+        self._warned: set[tuple[str, str]] = set()
 
     def warn(self, info: RequestInfo, response: ApiResponse) -> ApiResponse:
-        """Add a warning to the response for a new object that one would wait for in vain."""
-        if response.code != _CREATED or info.subresource:
+        """Add a warning to the response for a new object that has no effect."""
+        if response.code != HTTPStatus.CREATED or info.subresource:
             return response
-        lacking = self._not_run.get(f"{info.group}/{info.resource}")
+        lacking = self._lacking.get((info.group, info.resource))
         if lacking is None:
             return response
-        text = f"{info.resource} have no effect on this server: {lacking}. {_ADVICE}"
+        text = f"{qualified(info.group, info.resource)} have no effect on this server: {lacking}"
+        if (info.group, info.resource) not in self._warned:
+            self._warned.add((info.group, info.resource))
+            _log.warning("%s", text)
         return replace(response, headers=(*response.headers, warning_header(text)))
