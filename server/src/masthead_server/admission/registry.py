@@ -18,6 +18,7 @@ from masthead_server.admission.plugins.default_toleration_seconds import Default
 from masthead_server.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
 from masthead_server.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
 from masthead_server.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
+from masthead_server.admission.plugins.limit_ranger import LimitRanger
 from masthead_server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from masthead_server.admission.plugins.owner_references_permission_enforcement import (
     OwnerReferencesPermissionEnforcement,
@@ -27,6 +28,7 @@ from masthead_server.admission.plugins.pod_node_selector import PodNodeSelector
 from masthead_server.admission.plugins.pod_security import PodSecurity
 from masthead_server.admission.plugins.pod_topology_labels import PodTopologyLabels
 from masthead_server.admission.plugins.priority import Priority
+from masthead_server.admission.plugins.resource_quota import ResourceQuota
 from masthead_server.admission.plugins.runtime_class import RuntimeClass
 from masthead_server.admission.plugins.service_account import ServiceAccount
 from masthead_server.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
@@ -45,6 +47,7 @@ __all__ = ["OFF_BY_DEFAULT", "PLUGINS", "UNAVAILABLE", "choose_plugins", "make_c
 PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "NamespaceLifecycle": NamespaceLifecycle,
     "LimitPodHardAntiAffinityTopology": LimitPodHardAntiAffinityTopology,
+    "LimitRanger": LimitRanger,
     "ServiceAccount": ServiceAccount,
     "TaintNodesByCondition": TaintNodesByCondition,
     "AlwaysPullImages": AlwaysPullImages,
@@ -67,6 +70,7 @@ PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "PodTopologyLabels": PodTopologyLabels,
     "MutatingAdmissionWebhook": MutatingAdmissionWebhook,
     "ValidatingAdmissionWebhook": ValidatingAdmissionWebhook,
+    "ResourceQuota": ResourceQuota,
 }
 """Every plugin by its name, in the order in which they decide."""
 OFF_BY_DEFAULT: Final[frozenset[str]] = frozenset(

@@ -20,6 +20,7 @@ from masthead_server.controllers.namespaces import NamespaceController
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.controllers.pods import PodController
 from masthead_server.controllers.queue import ReconcileQueue
+from masthead_server.controllers.resource_quotas import ResourceQuotaController
 from masthead_server.controllers.volumes import VolumeProtectionController
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 
@@ -70,6 +71,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "serviceaccounts": ServiceAccountController,
     "root-ca": RootCAController,
     "aggregation": ClusterRoleAggregationController,
+    "resourcequotas": ResourceQuotaController,
     "replicasets": _replica_sets,
     "replicationcontrollers": _replication_controllers,
     "deployments": _deployments,

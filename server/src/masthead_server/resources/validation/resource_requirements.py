@@ -94,7 +94,7 @@ def quota_name_errors(path: str, name: str) -> Errors:
     """Validate the name of a resource that a quota may bound."""
     # Object counts, such as count/deployments.apps, name a resource of the API rather than of a node.
     errors = name_errors(path, name) if not name.startswith("count/") else []
-    if "/" not in name and name not in FOR_QUOTAS and not name.startswith(f"requests.{_HUGE}"):
+    if "/" not in name and name not in FOR_QUOTAS and not is_huge(name.removeprefix("requests.")):
         errors.append(invalid(path, name, "must be a standard resource for quota"))
     return errors
 

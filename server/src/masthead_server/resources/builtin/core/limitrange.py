@@ -10,7 +10,11 @@ from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks
 from masthead_server.resources.defaulting.fill import for_each, round_up, shape
 from masthead_server.resources.validation.checks import amount, each_of, follows
-from masthead_server.resources.validation.resource_requirements import container_name_errors, name_errors
+from masthead_server.resources.validation.resource_requirements import (
+    container_name_errors,
+    may_overcommit,
+    name_errors,
+)
 from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
@@ -120,7 +124,27 @@ def _order_errors(limit: Plain, path: str, name: str) -> Errors:
     if ratio is not None and amount(ratio) < 1:
         at = f"{path}.maxLimitRequestRatio[{name}]"
         errors.append(invalid(at, ratio, f"ratio {amount(ratio)} is less than 1"))
-    return errors
+    return errors + _ratio_errors(limit, path, name) + _overcommit_errors(limit, path, name)
+
+
+def _ratio_errors(limit: Plain, path: str, name: str) -> Errors:
+    """Refuse a ratio that no limit and request within the bounds can reach."""
+    sides = (part(limit, side).get(name) for side in ("maxLimitRequestRatio", "min", "max"))
+    ratio, least, most = (None if text is None else amount(text) for text in sides)
+    if ratio is None or not least or most is None or ratio * least.nanos <= most * 10**9:
+        return []
+    at = f"{path}.maxLimitRequestRatio[{name}]"
+    why = f"ratio {ratio} is greater than max/min = {most.nanos / least.nanos:f}"
+    return [invalid(at, str(ratio), why)]
+
+
+def _overcommit_errors(limit: Plain, path: str, name: str) -> Errors:
+    """Refuse different defaults of a resource whose request and limit must be equal."""
+    default, request = part(limit, "default").get(name), part(limit, "defaultRequest").get(name)
+    if may_overcommit(name) or default is None or request is None or amount(default) == amount(request):
+        return []
+    why = f"default value {amount(default)} must equal to defaultRequest value {amount(request)} in {name}"
+    return [invalid(f"{path}.defaultRequest[{name}]", request, why)]
 
 
 def _name(limits: Plain, _allocate: Allocator) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta.quantity import Quantity
+from masthead_server.resources.amounts import Amounts, add_amounts, raise_amounts, read_amounts
 from masthead_server.wire.plain import items, part
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead_server.wire.plain import Plain
 
 _OVERCOMMITTED: Final = frozenset({"cpu", "memory"})
@@ -38,41 +40,36 @@ def fill_pod_resources(spec: Plain) -> None:
         resources["requests"] = requests
 
 
-def needed(spec: Plain, side: str) -> dict[str, Quantity]:
+def read_resources(container: Plain, side: str) -> Amounts:
+    """Read the limits or requests of a container."""
+    return read_amounts(part(container, "resources"), side)
+
+
+def needed(spec: Plain, side: str, read: Callable[[Plain, str], Amounts] = read_resources) -> Amounts:
     """Add up the containers' limits or requests.
 
     Containers run together. An init container runs alone, except for the restartable ones before it, so
     that the most that any moment needs counts.
+
+    Args:
+        spec: The spec of a pod.
+        side: ``limits`` or ``requests``.
+        read: Returns the amounts of a container.
     """
-    total: dict[str, Quantity] = {}
+    total: Amounts = {}
     for container in items(spec, "containers"):
-        _add(total, _amounts(container, side))
-    beside: dict[str, Quantity] = {}
-    most: dict[str, Quantity] = {}
+        add_amounts(total, read(container, side))
+    beside: Amounts = {}
+    most: Amounts = {}
     for container in items(spec, "initContainers"):
-        moment = _amounts(container, side)
+        moment = read(container, side)
         if container.get("restartPolicy") == "Always":
             # A sidecar runs beside the containers as well as beside later init containers.
-            _add(total, moment)
-            _add(beside, moment)
+            add_amounts(total, moment)
+            add_amounts(beside, moment)
             moment = beside
         else:
-            _add(moment, beside)
-        _raise(most, moment)
-    _raise(total, most)
+            add_amounts(moment, beside)
+        raise_amounts(most, moment)
+    raise_amounts(total, most)
     return total
-
-
-def _amounts(container: Plain, side: str) -> dict[str, Quantity]:
-    return {name: Quantity(text) for name, text in part(part(container, "resources"), side).items()}
-
-
-def _add(total: dict[str, Quantity], more: dict[str, Quantity]) -> None:
-    for name, amount in more.items():
-        total[name] = total[name] + amount if name in total else amount
-
-
-def _raise(total: dict[str, Quantity], least: dict[str, Quantity]) -> None:
-    for name, amount in least.items():
-        if name not in total or amount > total[name]:
-            total[name] = amount
