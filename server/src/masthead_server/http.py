@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from masthead_server import stream
 from masthead_server.authentication.impersonation import Impersonation, read_wanted_user
 from masthead_server.authorization.always_allow import PUBLIC_PATHS
-from masthead_server.authorization.requests import authorize_request
+from masthead_server.authorization.requests import authorize_request, check_upgrade
 from masthead_server.body import BodyLimiter
 from masthead_server.fault_responses import FaultContext, to_response
 from masthead_server.faults import Effect
@@ -23,7 +23,9 @@ from masthead_server.verbs import bodies
 from masthead_server.verbs.watch import Watcher
 from masthead_server.web.request_parser import TOO_LARGE
 from masthead_server.web.response import Response
+from masthead_server.wire.encoders import encoder_for
 from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.negotiation import negotiate
 from masthead_server.wire.request import (
     APPLY_PATCH_TYPE,
     BAD_ESCAPE,
@@ -138,7 +140,7 @@ class HttpHandler:
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
-            await _refuse_unread(incoming, failure, line)
+            await _refuse_unread(incoming, request, failure, line)
             return
         # What connects a client to a pod reads the body itself, as it comes.
         if not _may_send_body(request) or not incoming.head.has_body or self._connecter_of(info) is not None:
@@ -148,7 +150,7 @@ class HttpHandler:
             try:
                 recorded.body = await body.read()
             except StatusFailure as failure:
-                await _refuse_unread(incoming, failure, line)
+                await _refuse_unread(incoming, request, failure, line)
                 return
             whole = replace(request, body=recorded.body)
             await self._handle_whole(incoming, whole, recorded, line)
@@ -254,6 +256,7 @@ class HttpHandler:
         connecter = self._connecter_of(info)
         if connecter is not None and self._rest.is_served(info):
             await self._rest.admit_connect(request, info)
+            check_upgrade(self._authorizer(), request, info)
             return connecter.connect(request, info)
         return await self._rest.respond(request, info)
 
@@ -351,10 +354,14 @@ async def _send_like_go(incoming: Request, code: int, text: str, line: RequestLo
     await incoming.send(Response.of_text(code, text, close=True))
 
 
-async def _refuse_unread(incoming: Request, failure: StatusFailure, line: RequestLogLine) -> None:
+async def _refuse_unread(incoming: Request, request: ApiRequest, failure: StatusFailure, line: RequestLogLine) -> None:
     """Refuse a request whose body was not read to its end, and do not wait for the rest of it."""
     line.write(failure.code)
     outcome = status_response(failure)
+    # A client that accepts nothing that the server can write gets JSON.
+    with suppress(StatusFailure):
+        encoder = encoder_for(negotiate(request.headers.get("accept", "")).content_type, request)
+        outcome = replace(outcome, body=encoder.encode(outcome.body), content_type=encoder.content_type)
     await incoming.send(Response(outcome.code, outcome.body, _headers_of(outcome), close=not incoming.body.is_complete))
 
 

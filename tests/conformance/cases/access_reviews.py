@@ -8,8 +8,10 @@ from tests.conformance.access import (
     RBAC,
     REVIEWS,
     acting_as,
+    await_access,
     binding,
     grant,
+    probe,
     put_quietly,
     role,
     rule,
@@ -80,8 +82,6 @@ def _(api: Api) -> None:
     grant(api, jane(api), rule("get", "services"))
     local = f"{RBAC}/namespaces/{api.namespace}/rolebindings"
     put_quietly(api, local, binding(name, f"ClusterRole/{name}", *members))
-    from tests.conformance.access import await_access, probe
-
     await_access(api, subject(jane(api)), probe(rule("get", "pods"), api.namespace))
     ask(api, jane(api), verb="get", resource="pods")
     ask(api, jane(api), [f"{api.namespace}-team"], verb="get", resource="pods")
@@ -105,9 +105,10 @@ def _(api: Api) -> None:
 
 @case("paths without a resource are asked by path and verb")
 def _(api: Api) -> None:
-    for path in ("/healthz", "/metrics", "/version/", ""):
+    # Two roles allow everyone who is authenticated to read the health, and the order of bindings is undefined.
+    for path, group in (("/api", "system:authenticated"), ("/healthz", "system:unauthenticated"), ("/metrics", "x")):
         attributes = {"path": path, "verb": "get"}
-        spec = {"user": jane(api), "groups": ["system:authenticated"], "nonResourceAttributes": attributes}
+        spec = {"user": jane(api), "groups": [group], "nonResourceAttributes": attributes}
         review(api, "SubjectAccessReview", spec)
 
 
@@ -241,3 +242,26 @@ def _sorted_rules(body: Any) -> Any:
         for key in ("resourceRules", "nonResourceRules"):
             status[key] = sorted(status.get(key) or [], key=str)
     return body
+
+
+@case("the metadata of a review is empty")
+def _(api: Api) -> None:
+    for kind in ("SubjectAccessReview", "SelfSubjectAccessReview", "LocalSubjectAccessReview"):
+        spec = {"user": "x", "resourceAttributes": {**PODS, "namespace": api.namespace}}
+        if kind == "SelfSubjectAccessReview":
+            del spec["user"]
+        review(api, kind, spec, metadata={"name": "one"})
+        review(api, kind, spec, metadata={"namespace": api.namespace})
+        review(api, kind, spec, metadata={"labels": {"a": "b"}, "finalizers": ["example.com/x"]})
+
+
+@case("a local review names no other namespace")
+def _(api: Api) -> None:
+    spec = {"user": "x", "resourceAttributes": {**PODS, "namespace": api.namespace}}
+    review(api, "LocalSubjectAccessReview", spec, metadata={"namespace": "default"})
+
+
+@case("the uid and extra values of a user are accepted")
+def _(api: Api) -> None:
+    spec = {"user": "x", "uid": "1", "extra": {"a": ["b"], "c": []}, "resourceAttributes": PODS}
+    review(api, "SubjectAccessReview", spec)

@@ -279,8 +279,8 @@ def _(api: Api) -> None:
     me = may_write(api)
     body = binding("one", "Duck/others", subject("x"))
     api.request("POST", api.path("rolebindings"), body, headers=me)
-    body["roleRef"] = {"kind": "Role", "name": ""}
-    api.request("POST", api.path("rolebindings"), body, headers=me)
+    unnamed = {**body, "roleRef": {"kind": "Role", "name": ""}}
+    api.request("POST", api.path("rolebindings"), unnamed, headers=me)
 
 
 @case("a missing role of the author is part of the message")
@@ -298,3 +298,14 @@ def _(api: Api) -> None:
     team = f"{api.namespace}-team"
     grant(api, subject(team, kind="Group"), rule("create", "roles", groups=GROUP))
     create_role(api, acting_as(jane(api), team), rule("get", "pods"))
+
+
+@case("a missing ClusterRole of the author has the name of the written resource")
+def _(api: Api) -> None:
+    name = f"{api.namespace}-lost"
+    bound = binding(name, f"ClusterRole/{name}", subject(jane(api)), kind="ClusterRoleBinding")
+    put_quietly(api, f"{RBAC}/clusterrolebindings", bound)
+    me = may_write(api)
+    create_role(api, me, rule("get", "pods"))
+    _role_of_others(api, rule("get", "pods"))
+    api.request("POST", api.path("rolebindings"), binding("one", "Role/others", subject("x")), headers=me)

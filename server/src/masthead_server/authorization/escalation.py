@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.quoting import quoted
 from masthead_server.authorization.covering import compact, find_missing
 from masthead_server.authorization.policy_rules import ANY, FULL_AUTHORITY, PolicyRule, describe_list
-from masthead_server.authorization.rbac import RbacAuthorizer
+from masthead_server.authorization.rbac import join_errors
 from masthead_server.authorization.role_index import RBAC_GROUP, RoleRef
 from masthead_server.authorization.union import PRIVILEGED_GROUP
-from masthead_server.wire.failures import StatusFailure, details_of, qualified
+from masthead_server.wire.failures import StatusFailure, bad_request, details_of, not_found, qualified
 from masthead_server.wire.plain import Plain, items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ class EscalationGuard:
     def __init__(self, authorizer: Authorizer, index: RoleIndex) -> None:
         self._authorizer = authorizer
         self._index = index
-        self._rbac = RbacAuthorizer(index)
 
     def check(self, request: AuthorizationAttributes, new: Plain, old: Plain | None) -> None:
         """Refuse a role or binding that grants more than its author may do.
@@ -79,21 +78,31 @@ class EscalationGuard:
         bind = replace(request, verb="bind", version=ANY, resource=resource, name=role.name)
         if resource and self._authorizer.authorize(bind).is_allowed:
             return
-        rules = self._index.find_rules(role, request.namespace).rules
-        if problem := self._find_escalation(request, rules):
+        if not resource:
+            raise StatusFailure(500, "", f"unsupported role reference kind: {quoted(role.kind)}")
+        if not role.name:
+            raise bad_request("Name parameter required.")
+        rules = self._index.find_rules(role, request.namespace)
+        if rules is None:
+            # As kube-apiserver says it: with the resource of the request.
+            raise not_found(RBAC_GROUP, request.resource, role.name)
+        if problem := self._find_escalation(request, rules.rules):
             raise _refuse(request, new, problem)
 
     def _find_escalation(self, request: AuthorizationAttributes, wanted: Sequence[PolicyRule]) -> str:
         """Return why a user may not grant rules; empty if nothing is wrong."""
         user = request.user
-        held = self._rbac.rules_for(user, request.namespace)
-        missing = find_missing(held.rules, wanted)
+        held, lost = self._index.collect_rules(user, request.namespace)
+        missing = find_missing(held, wanted)
         if not missing:
             return ""
         author = f"user {quoted(user.name)} (groups={describe_list(user.groups)})"
         lines = "\n".join(sorted({str(rule) for rule in compact(missing)}))
         problem = f"{author} is attempting to grant RBAC permissions not currently held:\n{lines}"
-        return f"{problem}; resolution errors: [{' '.join(held.errors)}]" if held.errors else problem
+        if not lost:
+            return problem
+        errors = [not_found(RBAC_GROUP, request.resource, role.name).message for role in lost]
+        return f"{problem}; resolution errors: [{join_errors(errors)}]"
 
 
 def _refuse(request: AuthorizationAttributes, new: Plain, problem: str) -> StatusFailure:

@@ -61,7 +61,6 @@ class NodeAuthorizer:
             ("resource.k8s.io", "resourceslices"): self._decide_slice,
             ("", "nodes"): _decide_node,
             ("", "pods"): self._decide_pod,
-            ("certificates.k8s.io", "podcertificaterequests"): self._decide_certificate,
         }
 
     def authorize(self, attributes: AuthorizationAttributes) -> Outcome:
@@ -137,19 +136,6 @@ class NodeAuthorizer:
         if _selects(attributes, "spec.nodeName", node):
             return _ALLOWED
         return _refuse("can only list/watch/deletecollection resourceslices with nodeName field selector")
-
-    def _decide_certificate(self, node: str, attributes: AuthorizationAttributes) -> Outcome:
-        if attributes.subresource:
-            return _refuse("nodes may not access the status subresource of PodCertificateRequests")
-        if attributes.verb == "create":
-            return _ALLOWED
-        if attributes.verb == "get":
-            return self._decide_related(node, attributes)
-        if attributes.verb not in {"list", "watch"}:
-            return _refuse(f"nodes may not {attributes.verb} podcertificaterequests")
-        if _selects(attributes, "spec.nodeName", node):
-            return _ALLOWED
-        return _refuse("can only list/watch podcertificaterequests with nodeName field selector")
 
     def _decide_pod(self, node: str, attributes: AuthorizationAttributes) -> Outcome:
         verb, subresource = attributes.verb, attributes.subresource

@@ -202,6 +202,5 @@ _EDGES: Final[dict[str, Callable[[Plain], Iterator[tuple[Vertex, Vertex]]]]] = {
     "persistentvolumes": _volume_edges,
     "storage.k8s.io/volumeattachments": _edge_to_node("volumeattachments"),
     "resource.k8s.io/resourceslices": _edge_to_node("resourceslices"),
-    "certificates.k8s.io/podcertificaterequests": _edge_to_node("podcertificaterequests"),
 }
 """The edges of each kind, by the table of its objects."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._meta.quoting import quoted
 from masthead_server.authorization.authorizer import Decision, Outcome, UserRules
-from masthead_server.wire.failures import StatusFailure
+from masthead_server.authorization.role_index import RBAC_GROUP
+from masthead_server.wire.failures import qualified
 
 if TYPE_CHECKING:
     from masthead_server.authorization.authorizer import AuthorizationAttributes
-    from masthead_server.authorization.policy_rules import PolicyRule
-    from masthead_server.authorization.role_index import RoleIndex
+    from masthead_server.authorization.role_index import RoleIndex, RoleRef
     from masthead_server.wire.user_info import UserInfo
 
 __all__ = ["RbacAuthorizer", "join_errors"]
@@ -28,28 +29,25 @@ class RbacAuthorizer:
 
     def authorize(self, attributes: AuthorizationAttributes) -> Outcome:
         """Decide about a request. RBAC never denies: another authorizer may allow it."""
-        errors: list[str] = []
         user = attributes.user
+        missing: list[RoleRef] = []
         for binding, namespace in self._index.bindings_of(user, attributes.namespace):
-            try:
-                rules = self._index.find_rules(binding.role, namespace)
-            except StatusFailure as failure:
-                errors.append(failure.message)
-                continue
-            if rules.allows(attributes):
+            rules = self._index.find_rules(binding.role, namespace)
+            if rules is None:
+                missing.append(binding.role)
+            elif rules.allows(attributes):
                 return Outcome(Decision.ALLOW, f"RBAC: allowed by {binding.describe(user)}")
-        return Outcome(Decision.NO_OPINION, f"RBAC: {join_errors(errors)}" if errors else "")
+        return Outcome(Decision.NO_OPINION, f"RBAC: {_describe_missing(missing)}" if missing else "")
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Return the rules that apply to a user in a namespace."""
-        rules: list[PolicyRule] = []
-        errors: list[str] = []
-        for binding, place in self._index.bindings_of(user, namespace):
-            try:
-                rules.extend(self._index.find_rules(binding.role, place).rules)
-            except StatusFailure as failure:
-                errors.append(failure.message)
-        return UserRules(tuple(rules), errors=(join_errors(errors),) if errors else ())
+        rules, missing = self._index.collect_rules(user, namespace)
+        return UserRules(tuple(rules), errors=(_describe_missing(missing),) if missing else ())
+
+
+def _describe_missing(roles: list[RoleRef]) -> str:
+    # kube-apiserver's caches name the resource in the singular.
+    return join_errors([f"{qualified(RBAC_GROUP, role.kind.lower())} {quoted(role.name)} not found" for role in roles])
 
 
 def join_errors(errors: list[str]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta import fields
+from masthead._meta import fields, labels
 from masthead._meta.labels import Operator
 from masthead._meta.quoting import quoted
 from masthead.errors import SelectorError
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from masthead_server.wire.request_info import RequestInfo
     from masthead_server.wire.user_info import UserInfo
 
-__all__ = ["authorize_request", "check_authorization", "forbidden", "read_attributes"]
+__all__ = ["authorize_request", "check_authorization", "check_upgrade", "forbidden", "read_attributes"]
 
 _SANITIZED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """No refusal looks like HTML to a browser."""
+_UPGRADES: Final = frozenset({"exec", "attach", "portforward"})
+"""The subresources that run something in a pod."""
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 _VERBS_WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
 
@@ -58,7 +61,7 @@ def read_attributes(user: UserInfo, request: ApiRequest, info: RequestInfo) -> A
     verb, name = _verb_of(request, info), info.name
     # A list of one object is allowed to those who may list that object.
     if not name and verb in {"list", "watch"}:
-        name = _find_selected_name(request.first("fieldSelector"))
+        name = _find_selected_name(request)
     has_selectors = verb in _VERBS_WITH_SELECTORS
     return AuthorizationAttributes(
         user=user,
@@ -83,11 +86,16 @@ def _verb_of(request: ApiRequest, info: RequestInfo) -> str:
     return info.verb if request.method in _METHODS else ""
 
 
-def _find_selected_name(field_selector: str) -> str:
-    """Return the name that a field selector requires; empty for none."""
+def _find_selected_name(request: ApiRequest) -> str:
+    """Return the name that the field selector of a list requires; empty for none."""
+    field_selector = request.first("fieldSelector")
     if "metadata.name" not in field_selector:
         return ""
+    # kube-apiserver reads all options or none.
+    if not all(_is_number(request.first(option)) for option in ("limit", "timeoutSeconds")):
+        return ""
     try:
+        labels.parse(request.first("labelSelector"))
         requirements = fields.parse(field_selector).requirements
     except SelectorError:
         return ""
@@ -97,9 +105,29 @@ def _find_selected_name(field_selector: str) -> str:
     return ""
 
 
+def _is_number(text: str) -> bool:
+    return not text or text.removeprefix("-").removeprefix("+").isdecimal()
+
+
 def _is_path_segment(name: str) -> bool:
     """Tell whether a name can be part of a path."""
     return name not in {".", ".."} and "/" not in name and "%" not in name
+
+
+def check_upgrade(authorizer: Authorizer, request: ApiRequest, info: RequestInfo) -> None:
+    """Refuse to run something in a pod to those who may ``get`` the subresource only.
+
+    A browser opens a WebSocket with GET, so that permission to read would otherwise permit to execute.
+
+    Raises:
+        StatusFailure: If it is refused.
+    """
+    if info.verb == "create" or info.subresource not in _UPGRADES or type(authorizer) is AlwaysAllow:
+        return
+    outcome = authorizer.authorize(replace(read_attributes(request.user, request, info), verb="create"))
+    if not outcome.is_allowed:
+        message = f"{info.resource} {quoted(info.name)} is forbidden: {outcome.reason}"
+        raise StatusFailure(403, "Forbidden", message, details=details_of(info.name, info.group, info.resource))
 
 
 def forbidden(attributes: AuthorizationAttributes, reason: str = "") -> StatusFailure:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
 from masthead_server.authorization.policy_rules import PolicyRule, RuleSet
-from masthead_server.wire.failures import StatusFailure, not_found
 from masthead_server.wire.plain import Plain, items, part, text
 
 if TYPE_CHECKING:
@@ -189,25 +188,28 @@ class RoleIndex:
             for entry in local.find(user):
                 yield entry, namespace
 
-    def find_rules(self, role: RoleRef, namespace: str) -> RuleSet:
-        """Return the rules of a role.
+    def find_rules(self, role: RoleRef, namespace: str) -> RuleSet | None:
+        """Return the rules of a role; None if there is no such role.
 
         Args:
             role: The role.
             namespace: The namespace of the binding; empty for a ClusterRoleBinding.
-
-        Raises:
-            StatusFailure: If there is no such role.
         """
         if role.kind == "ClusterRole":
-            rules, resource = self._cluster_roles.get(role.name), "clusterroles"
-        elif role.kind == "Role":
-            rules, resource = self._roles.get(f"{namespace}/{role.name}"), "roles"
-        else:
-            raise StatusFailure(500, "", f"unsupported role reference kind: {quoted(role.kind)}")
-        if rules is None:
-            raise not_found(RBAC_GROUP, resource, role.name)
-        return rules
+            return self._cluster_roles.get(role.name)
+        return self._roles.get(f"{namespace}/{role.name}") if role.kind == "Role" else None
+
+    def collect_rules(self, user: UserInfo, namespace: str) -> tuple[list[PolicyRule], list[RoleRef]]:
+        """Return the rules that apply to a user in a namespace, and the roles that are bound and do not exist."""
+        rules: list[PolicyRule] = []
+        missing: list[RoleRef] = []
+        for binding, place in self.bindings_of(user, namespace):
+            found = self.find_rules(binding.role, place)
+            if found is None:
+                missing.append(binding.role)
+            else:
+                rules.extend(found.rules)
+        return rules, missing
 
     def _observe(self, served: ServedResource, record: Record) -> None:
         setter = self._setters.get(served.table)

@@ -27,6 +27,12 @@ _SELF: Final = "selfsubjectaccessreviews"
 _LOCAL: Final = "localsubjectaccessreviews"
 _RESOURCE: Final = "spec.resourceAttributes"
 _SELECTORS: Final = ("fieldSelector", "labelSelector")
+_METADATA_ORDER: Final = (
+    *("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers"),
+    "managedFields",
+)
+"""The fields of metadata in the order of Go's struct."""
 
 
 def find_access_errors(review: Plain, resource: str, namespace: str) -> list[FieldError]:
@@ -65,7 +71,8 @@ def _metadata_errors(meta: Plain, *, is_local: bool) -> list[FieldError]:
     ignored = {"managedFields", "namespace"} if is_local else {"managedFields"}
     if not any(value for name, value in meta.items() if name not in ignored):
         return []
-    return [invalid("metadata", meta, f"must be empty{' except for namespace' if is_local else ''}")]
+    shown = {name: meta[name] for name in _METADATA_ORDER if meta.get(name)}
+    return [invalid("metadata", shown, f"must be empty{' except for namespace' if is_local else ''}")]
 
 
 def _selector_errors(attributes: Plain, kind: str) -> list[FieldError]:

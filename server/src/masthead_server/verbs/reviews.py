@@ -11,7 +11,7 @@ from masthead_server.authentication.jwt import InvalidTokenError
 from masthead_server.authentication.service_accounts import API_AUDIENCES
 from masthead_server.verbs import bodies, subresources
 from masthead_server.verbs.access_reviews import decide_access, find_access_errors, list_rules
-from masthead_server.verbs.write_steps import admit, admit_valid, track_managers
+from masthead_server.verbs.write_steps import admit, admit_valid, check_names, track_managers
 from masthead_server.wire.failures import bad_request, refused_fields
 from masthead_server.wire.plain import Plain, metadata, part, text
 from masthead_server.wire.request import ApiResponse, json_response
@@ -36,12 +36,11 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     found = bodies.decode(request, served.codec, context.options)
     if served.name == "bindings":
         return await _bind(context, request, found)
-    _check(found, served.name, served.gvk.group, context.namespace)
-    if not part(found, "metadata"):
-        found["metadata"] = {}
+    check_names(found, context.namespace, "", is_namespaced=served.is_namespaced)
     await track_managers(context, found, None)
     attributes = context.attributes(Operation.CREATE, found, None)
     found = await admit(context, attributes, found)
+    _check(found, served.name, served.gvk.group, context.namespace)
     await admit_valid(context, attributes, found)
     if served.name in _ANSWERED_ANEW:
         metadata(found).pop("managedFields", None)
