@@ -30,7 +30,9 @@ _VERSIONS_IN_TEXT = re.compile(
 _OBJECT_IN_TEXT = re.compile(r'"\{\\".*\}"(?=: )')
 # A refused change of what is immutable is shown as a difference between structures that only the real server has.
 _DIFFERENCE_IN_TEXT = re.compile(r"\n+@@ .*", re.DOTALL)
-_OWN_ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
+_OWN_ADDRESS = re.compile(r"(?:127\.0\.0\.[12]|\[::1\]):\d+")
+# The port of a scripted webhook behind a Service.
+_SERVICE_PORT = re.compile(r"(?<=\.svc:)\d{5}\b")
 _CLUSTER_ADDRESS = re.compile(r"10\.\d+\.\d+\.\d+")
 # The hash of an OpenAPI document, whose prose only the real server has.
 _HASH = re.compile(r"\b[0-9A-F]{128}\b")
@@ -231,6 +233,7 @@ class _Words:
         text = _DIFFERENCE_IN_TEXT.sub("", text)
         text = text.replace(self._namespace, "<namespace>")
         text = _OWN_ADDRESS.sub("<address of the server>", text)
+        text = _SERVICE_PORT.sub("<port>", text)
         text = _HASH.sub("<hash>", text)
         text = _SIGNED_TOKEN.sub(lambda found: self._signed_token(found[0]), text)
         text = _UID.sub(lambda found: self._uid(found[0]), text)

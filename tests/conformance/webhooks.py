@@ -77,15 +77,20 @@ class ScriptedWebhook:
 
     Args:
         namespace: The namespace of the case, for the names of its certificate.
+        tls: Whether it speaks TLS.
+        content_type: The media type of its responses.
+        names: The names of its certificate; by default all by which cases reach it.
 
     Attributes:
+        content_type: The same.
         answers: The answer of each path; a path without one allows everything.
         reviews: The reviews that have arrived, each with its path, query and headers.
         ended: Set at the end of the case.
         probes: The numbers of the webhooks that tell whether configurations are in use, by resource.
     """
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, *, tls: bool, content_type: str, names: tuple[str, ...]) -> None:
+        self.content_type = content_type
         self.answers: dict[str, Answer] = {}
         self.reviews: list[Step] = []
         self.ended = threading.Event()
@@ -93,10 +98,12 @@ class ScriptedWebhook:
         self._namespace = namespace
         handler = type("Handler", (_Handler,), {"webhook": self})
         self._server = _Server(("127.0.0.1", 0), handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        certificate = authority().issue_cert("127.0.0.1", "localhost", f"hook.{namespace}.svc")
-        certificate.configure_cert(context)
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            certificate = authority().issue_cert(*(names or ("127.0.0.1", "localhost", f"hook.{namespace}.svc")))
+            certificate.configure_cert(context)
+            listening = self._server.socket
+            self._server.socket = context.wrap_socket(listening, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
@@ -129,6 +136,19 @@ class ScriptedWebhook:
         reviews, self.reviews = self.reviews, []
         api.steps.extend(sorted(reviews, key=lambda step: step.path))
 
+    def show_calls(self, api: Api, *, in_order: bool = False, once: bool = False) -> None:
+        """Record which requests each webhook has got since the last time.
+
+        Args:
+            api: The API of the case.
+            in_order: Whether the order of the calls counts; validating webhooks are called at the same time.
+            once: Whether a repeated call is shown once: the real server repeats a deletion if its cache lags behind.
+        """
+        reviews, self.reviews = self.reviews, []
+        calls = [_describe_call(review) for review in reviews]
+        calls = list(dict.fromkeys(calls)) if once else calls
+        api.steps.append(Step("CALLS", "", {}, {}, None, body=calls if in_order else sorted(calls)))
+
     def close(self) -> None:
         """Release whatever hangs, and stop."""
         self.ended.set()
@@ -146,6 +166,14 @@ class ScriptedWebhook:
         step = Step("REVIEW", parts.path, urllib.parse.parse_qs(parts.query), headers, None, body=review)
         self.reviews.append(step)
         return self.answers.get(parts.path, allow())(review)
+
+
+def _describe_call(step: Step) -> str:
+    assert isinstance(step.body, dict)
+    request = step.body["request"]
+    gvr = request["resource"]
+    resource = "/".join(filter(None, (gvr["group"], gvr["version"], gvr["resource"], request.get("subResource", ""))))
+    return f"{step.path} {request['operation']} {resource} {request.get('name', '')}"
 
 
 class _Server(ThreadingHTTPServer):
@@ -176,10 +204,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.send_response(code)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", self.webhook.content_type)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def do_GET(self) -> None:
+        """Answer what follows a redirect."""
+        self.send_response(200)
+        self.send_header("Content-Type", self.webhook.content_type)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"a GET")
 
     def log_message(self, *_arguments: object) -> None:
         """Say nothing."""
@@ -197,9 +233,11 @@ def bundle(trusted: trustme.CA | None = None) -> str:
 
 
 @contextmanager
-def scripted_webhook(api: Api) -> Iterator[ScriptedWebhook]:
+def scripted_webhook(
+    api: Api, *, tls: bool = True, content_type: str = "application/json", names: tuple[str, ...] = ()
+) -> Iterator[ScriptedWebhook]:
     """Run a webhook for one case; its configurations are removed at the end."""
-    server = ScriptedWebhook(api.namespace)
+    server = ScriptedWebhook(api.namespace, tls=tls, content_type=content_type, names=names)
     try:
         yield server
     finally:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import ipaddress
 import os
 import socket
 import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import msgspec
 
@@ -34,6 +35,10 @@ _MAX_TOTAL_BYTES: Final = 4 * _MAX_BYTES
 _MAX_QUOTED_BYTES: Final = 2048
 """Bytes of a response that a message quotes."""
 _OK: Final = range(200, 207)
+_MAX_REDIRECTS: Final = 10
+_KEEPING_REDIRECTS: Final = frozenset({307, 308})
+_REDIRECTS: Final = frozenset({301, 302, 303, *_KEEPING_REDIRECTS})
+"""Codes of redirects that Go's client follows; most of them make a GET of the request."""
 _SERVER_ERRORS: Final = 500
 _UNKNOWN: Final = "unknown"
 _NOT_ACCEPTABLE: Final = 406
@@ -100,49 +105,97 @@ async def call_webhook(webhook: Webhook, body: bytes, *, seconds: float = _TIMEO
     """
     parts = urlsplit(webhook.url)
     query = "&".join(filter(None, (parts.query, f"timeout={seconds:g}s")))
-    url = urlunsplit(parts._replace(query=query))
-    head = encode_request(
-        "POST",
-        urlunsplit(("", "", parts.path or "/", query, "")),
-        [
-            ("Host", parts.netloc.rpartition("@")[2]),
-            *_HEADERS,
-            ("Content-Length", str(len(body))),
-            ("Connection", "close"),
-        ],
-    )
-    is_reading = False
+    call = _Call(webhook, "POST", urlunsplit(parts._replace(query=query)), body)
     try:
         async with asyncio.timeout(seconds):
-            connection = await _connect(webhook, url)
-            async with exchange(connection, "POST", head, _one_piece(body)) as response:
-                is_reading = True
-                return await _read(response)
+            for _ in range(_MAX_REDIRECTS):
+                response = await call.send()
+                if isinstance(response, bytes):
+                    return response
+                call = response
+        problem = f"stopped after {_MAX_REDIRECTS} redirects"
     except TimeoutError:
         problem = "context deadline exceeded"
     except TruncatedResponseError:
-        problem = "unexpected EOF" if is_reading else "EOF"
+        problem = "unexpected EOF" if call.is_reading else "EOF"
     except MalformedResponseError as error:
-        problem = f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error}"
-    raise WebhookError(f"{_BODY_PROBLEM}{problem}" if is_reading else f'Post "{url}": {problem}')
+        broken = "net/http: HTTP/1.x transport connection broken: malformed HTTP response"
+        problem = f"{broken} {quoted(error.line)}" if error.line else f"{broken}: {error}"
+    raise WebhookError(f"{_BODY_PROBLEM}{problem}" if call.is_reading else call.explain(problem))
 
 
-async def _connect(webhook: Webhook, url: str) -> TargetConnection:
-    parts = urlsplit(webhook.url)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    tls = _trust(webhook) if parts.scheme == "https" else None
-    try:
-        # A Service has an address here, but its certificate bears the name of the URL.
-        address = webhook.resolve() if webhook.resolve else (host, port)
-    except LookupError as error:
-        raise WebhookError(f'Post "{url}": {error.args[0]}') from None
-    try:
-        return await dial(*address, tls, host)
-    except ssl.SSLCertVerificationError as error:
-        problem = await _explain_certificate(error, address, webhook, host)
-    except OSError as error:
-        problem = _explain_dial(error, *address)
-    raise WebhookError(f'Post "{url}": {problem}')
+class _Call:
+    """One request to a webhook, or to where it redirects.
+
+    Args:
+        webhook: The webhook.
+        method: The method.
+        url: The URL, with the timeout in its query.
+        body: The body; empty after a redirect that drops it.
+
+    Attributes:
+        is_reading: Whether the head of the response has arrived.
+    """
+
+    def __init__(self, webhook: Webhook, method: str, url: str, body: bytes) -> None:
+        self.is_reading = False
+        self._webhook = webhook
+        self._method = method
+        self._url = url
+        self._body = body
+
+    def explain(self, problem: str) -> str:
+        """Return the message of Go's client about a request without a response."""
+        return f'{self._method.capitalize()} "{self._url}": {problem}'
+
+    async def send(self) -> bytes | _Call:
+        """Send it; returns the body of the response, or the request that it redirects to.
+
+        Raises:
+            WebhookError: If there is no connection, or if the response is an error or too long.
+        """
+        parts = urlsplit(self._url)
+        head = encode_request(
+            self._method,
+            urlunsplit(("", "", parts.path or "/", parts.query, "")),
+            [
+                ("Host", parts.netloc.rpartition("@")[2]),
+                *_HEADERS,
+                ("Content-Length", str(len(self._body))),
+                ("Connection", "close"),
+            ],
+        )
+        connection = await self._connect()
+        async with exchange(connection, self._method, head, _one_piece(self._body)) as response:
+            self.is_reading = True
+            location = response.headers.get("location")
+            if response.code in _REDIRECTS and location:
+                return self._follow(response.code, location)
+            return await _read(response)
+
+    def _follow(self, code: int, location: str) -> _Call:
+        keeps_method = code in _KEEPING_REDIRECTS
+        url = urljoin(self._url, location)
+        return _Call(self._webhook, self._method if keeps_method else "GET", url, self._body if keeps_method else b"")
+
+    async def _connect(self) -> TargetConnection:
+        webhook, parts = self._webhook, urlsplit(self._url)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        tls = _trust(webhook) if parts.scheme == "https" else None
+        address = host, port
+        try:
+            # A Service has an address here, but its certificate bears the name of the URL.
+            if webhook.resolve and parts.netloc == urlsplit(webhook.url).netloc:
+                address = webhook.resolve()
+        except LookupError as error:
+            raise WebhookError(self.explain(error.args[0])) from None
+        try:
+            return await dial(*address, tls, host)
+        except ssl.SSLCertVerificationError as error:
+            problem = await _explain_certificate(error, address, webhook, host)
+        except OSError as error:
+            problem = _explain_dial(error, *address)
+        raise WebhookError(self.explain(problem))
 
 
 async def _one_piece(body: bytes) -> AsyncIterator[bytes]:
@@ -194,7 +247,8 @@ async def _read(response: ClientResponse) -> bytes:
 
 def _explain_code(code: int, media_type: str, body: bytes) -> str:
     """Explain an error as Go's Kubernetes client does: by the Status in the body, or by the code."""
-    if message := _read_status(body):
+    message = _read_status(body)
+    if message is not None:
         return message
     is_text = not media_type or media_type.startswith("text/")
     text = body[:_MAX_QUOTED_BYTES].decode("utf-8", "replace").strip() if is_text else _UNKNOWN
@@ -207,14 +261,14 @@ def _explain_code(code: int, media_type: str, body: bytes) -> str:
     return f"the server responded with the status code {code} but did not return more information"
 
 
-def _read_status(body: bytes) -> str:
-    """Return the message of a Status; empty if a body is none."""
+def _read_status(body: bytes) -> str | None:
+    """Return the message of a Status; None if a body is no failed one."""
     try:
         found = msgspec.json.decode(body, type=_Status)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return ""
+        return None
     is_failure = found.kind == "Status" and found.apiVersion == "v1" and found.status != "Success"
-    return found.message if is_failure else ""
+    return found.message if is_failure else None
 
 
 class _Status(msgspec.Struct):
@@ -234,6 +288,9 @@ async def _explain_certificate(
     names = await _fetch_names(address, webhook, host)
     kind = "IP Address" if error.verify_code == _IP_MISMATCH else "DNS"
     fitting = [value for name, value in names if name == kind]
+    if kind == "IP Address":
+        # OpenSSL writes out all groups of an IPv6 address.
+        fitting = [str(ipaddress.ip_address(value)) for value in fitting]
     detail = f"certificate is valid for {', '.join(fitting)}, not {host}"
     if not fitting and kind == "IP Address":
         detail = f"cannot validate certificate for {host} because it doesn't contain any IP SANs"

@@ -59,7 +59,7 @@ async def admit_connect(cluster: ClusterState, request: ApiRequest, info: Reques
 
 def _read_options(request: ApiRequest, info: RequestInfo) -> Plain:
     if info.subresource == "proxy":
-        return {"path": info.tail} if info.tail else {}
+        return {"path": f"/{'/'.join(info.tail)}"} if info.tail else {}
     if info.subresource == "portforward":
         ports = [int(port) for port in request.query.get("ports", ()) if port.isascii() and port.isdigit()]
         return {"ports": ports} if ports else {}

@@ -46,6 +46,7 @@ class DeletionContext:
         warnings: The warnings of the response.
         conversions: The conversions of the request; None if no webhook converts the objects.
         is_admitted: Whether admission has decided already, about the eviction that causes this deletion.
+        is_of_collection: Whether it is part of the deletion of a collection, whose reviews have no name.
     """
 
     cluster: ClusterState
@@ -57,6 +58,7 @@ class DeletionContext:
     warnings: list[str] = field(default_factory=list[str])
     conversions: Conversions | None = None
     is_admitted: bool = False
+    is_of_collection: bool = False
 
     async def evaluate(self, compute: Callable[..., T], *args: object) -> T:
         """Evaluate code that may need conversions, and has no effects before its last one."""
@@ -114,15 +116,33 @@ async def _admit(context: DeletionContext, old: Plain) -> None:
         served,
         served.gvk,
         context.name if served.table == "namespaces" else context.namespace,
-        context.name,
+        "" if context.is_of_collection else context.name,
         context.user,
         old=old,
         sent_options=options,
         is_dry_run=options.is_dry_run,
         warnings=context.warnings,
     )
-    await context.cluster.admission.admit(attributes)
-    await context.cluster.admission.validate(attributes)
+    admission = context.cluster.admission
+    for _ in range(_count_writes(served, old, options)):
+        await admission.admit(attributes)
+        await admission.validate(attributes)
+
+
+def _count_writes(served: ServedResource, found: Plain, options: DeletionOptions) -> int:
+    """Count the writes of a deletion: kube-apiserver has admission decide about each of them."""
+    if not served.strategy.graceful:
+        return 1
+    meta = {**metadata(found)}
+    if meta.get("deletionTimestamp"):
+        grace = _shorten(meta, options)
+        # Another DELETE that does not shorten the grace period changes nothing.
+        if grace is None:
+            return 0
+    else:
+        grace = _grace(found, options)
+    # A pod without a grace period is marked, and then removed.
+    return 1 if grace or _finalizers(served, meta, options) else 2
 
 
 def _delete(context: DeletionContext) -> Deleted:

@@ -347,6 +347,7 @@ class Rest:
             user=context.request.user,
             warnings=context.warnings,
             conversions=context.conversions,
+            is_of_collection=not context.info.name,
         )
 
     async def _delete_collection(self, context: RequestContext) -> ApiResponse:

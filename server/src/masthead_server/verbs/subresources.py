@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
 from masthead._schema.errors import not_supported, required
 from masthead_server import scheme
 from masthead_server.admission.attributes import Operation
+from masthead_server.field_managers.own_entries import own_entry
 from masthead_server.resources.codec import KindDecoder
 from masthead_server.resources.scale import ReplicaScale
 from masthead_server.verbs import bodies, eviction, token_requests, write
 from masthead_server.verbs.write_steps import check_names
 from masthead_server.wire.failures import StatusFailure, bad_request, conflict
-from masthead_server.wire.plain import Plain, metadata, part, text
+from masthead_server.wire.plain import Plain, metadata, part, text, without_managed_fields
 from masthead_server.wire.request import ApiResponse, json_response
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     older = eviction.OLDER_VERSIONS if context.subresource == "eviction" else ()
     body = bodies.decode(request, _decoder_of(context), context.options, older=older)
     check_names(body, context.namespace, "", is_namespaced=True)
+    if context.cluster.admission.decides(Operation.CREATE, context.served, context.subresource):
+        _track_manager(context, body)
     body = await _admit(context, Operation.CREATE, body, None)
     return await act(replace(context, is_admitted=True), body)
 
@@ -137,8 +140,34 @@ async def _admit(context: WriteContext, operation: Operation, body: Plain, old: 
         return body
     attributes = context.describe(operation, body, old, _decoder_of(context).gvk)
     await admission.admit(attributes)
+    if attributes.object is not None:
+        body = attributes.object
+    if old is not None:
+        # Validating admission sees a Scale that is made from the object, whose managers are not its own.
+        attributes.object, attributes.old = without_managed_fields(body), without_managed_fields(old)
     await admission.validate(attributes)
-    return attributes.object or body
+    return body
+
+
+def _track_manager(context: WriteContext, body: Plain) -> None:
+    """Record who set the fields of an object that is not stored: only admission sees that."""
+    gvk = _decoder_of(context).gvk
+    # The target of a Binding is a reference, which has one manager as a whole.
+    content = {
+        name: _drop_nulls(value) if name != "target" else ""
+        for name, value in body.items()
+        if name not in {"apiVersion", "kind", "metadata", "status"} and value not in ({}, None)
+    }
+    if content:
+        manager, now = context.manager or "", context.cluster.now()
+        entry = own_entry(content, manager, gvk.api_version, now, subresource=context.subresource)
+        metadata(body)["managedFields"] = [entry]
+
+
+def _drop_nulls(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {name: member for name, member in cast("Plain", value).items() if member is not None}
 
 
 def _check_is_scale(context: WriteContext) -> None:

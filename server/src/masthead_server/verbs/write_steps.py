@@ -365,6 +365,8 @@ async def admit_valid(context: WriteContext, attributes: AdmissionAttributes | N
     """Admit again: validating admission may refuse a valid object."""
     if attributes is not None:
         attributes.object = new
+        # A name that was to be generated is known by now.
+        attributes.name = attributes.name or text(metadata(new), "name")
         await context.cluster.admission.validate(attributes)
 
 

@@ -21,11 +21,21 @@ __all__ = ["ClientResponse", "MalformedResponseError", "TruncatedResponseError",
 
 _MAX_HEAD: Final = 64 * 1024
 """Bytes of the head of a response."""
+_MAX_LINE: Final = 1024
+"""Bytes of the first line of a malformed response that are kept."""
 _FINAL: Final = 200
 
 
 class MalformedResponseError(Exception):
-    """What a server sent is no HTTP response."""
+    """What a server sent is no HTTP response.
+
+    Attributes:
+        line: Its first line, if that is no status line.
+    """
+
+    def __init__(self, problem: str, line: str = "") -> None:
+        super().__init__(problem)
+        self.line = line
 
 
 class TruncatedResponseError(Exception):
@@ -106,7 +116,8 @@ class ClientResponse:
             raise MalformedResponseError("a switch of protocols that nobody asked for") from None
         except HttpParserError as error:
             if not self._is_complete:  # whatever follows a complete response
-                raise MalformedResponseError(str(error)) from None
+                line = b"" if self._fields or self.code else bytes(data[:_MAX_LINE]).partition(b"\n")[0].rstrip(b"\r")
+                raise MalformedResponseError(str(error), line.decode("utf-8", "replace")) from None
 
     def _end(self) -> None:
         """The connection has ended, and with it a body of unknown length."""

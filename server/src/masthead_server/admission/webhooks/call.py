@@ -22,7 +22,7 @@ from masthead_server.wire.plain import part, text
 if TYPE_CHECKING:
     from masthead_server.admission.attributes import AdmissionAttributes
     from masthead_server.admission.matching import Match
-    from masthead_server.admission.webhooks.review import AdmissionResponse
+    from masthead_server.admission.webhooks.review import AdmissionResponse, DecodedReview
     from masthead_server.admission.webhooks.webhook import AdmissionWebhook
     from masthead_server.wire.plain import Plain
 
@@ -119,8 +119,8 @@ async def call_admission_webhook(
     return response
 
 
-async def _exchange(webhook: AdmissionWebhook, review: bytes, version: str) -> Plain | None:
-    """Send a review; returns the response in it."""
+async def _exchange(webhook: AdmissionWebhook, review: bytes, version: str) -> DecodedReview:
+    """Send a review; returns that of the response."""
     # A task of its own: a write of a controller may run outside of any, where a timeout cannot be set.
     call = asyncio.get_running_loop().create_task(call_webhook(webhook.client, review, seconds=webhook.timeout))
     try:
@@ -140,7 +140,7 @@ def _deny(webhook: AdmissionWebhook, status: Plain | None) -> StatusFailure:
     denied = f"admission webhook {quoted(webhook.name)} denied the request"
     reason = text(result, "reason")
     explanation = text(result, "message") or reason
-    details = part(result, "details") if result.get("details") else None
+    details = result.get("details")
     state = text(result, "status")
     return StatusFailure(
         max(int(result.get("code") or 0), _ERRORS),

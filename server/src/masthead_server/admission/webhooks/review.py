@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdmissionResponse",
     "ReviewError",
+    "DecodedReview",
     "choose_version",
     "decode_review",
     "describe_request",
@@ -38,6 +39,7 @@ __all__ = [
 _GROUP: Final = "admission.k8s.io"
 _KIND: Final = "AdmissionReview"
 _VERSIONS: Final = ("v1", "v1beta1")
+_NO_KIND: Final = "couldn't get version/kind; json parse error:"
 _SCHEME: Final = "pkg/util/webhook/client.go:71"
 _STRING: Final = Scalar("string", (str,), "")
 _FIELDS: Final[Mapping[str, GoValue]] = {
@@ -54,6 +56,18 @@ _META_KINDS: Final = frozenset(
     {"CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent"}
 )
 """Kinds that every group version has in Go, besides its own."""
+
+
+class DecodedReview(NamedTuple):
+    """The review that a webhook sent.
+
+    Attributes:
+        identity: Its group, version and kind, as Go writes them.
+        response: The AdmissionResponse, with its fields checked; None if there is none.
+    """
+
+    identity: str
+    response: Plain | None
 
 
 class ReviewError(Exception):
@@ -122,8 +136,8 @@ def encode_review(version: str, uid: str, request: Plain, new: bytes, old: bytes
     return msgspec.json.encode({**head, "request": {"uid": uid, **request, **objects}})
 
 
-def decode_review(body: bytes, version: str) -> Plain | None:
-    """Return the AdmissionResponse of a review, with its fields checked; None if it has none.
+def decode_review(body: bytes, version: str) -> DecodedReview:
+    """Decode the response of a webhook.
 
     Args:
         body: The body of the response.
@@ -133,27 +147,35 @@ def decode_review(body: bytes, version: str) -> Plain | None:
         ReviewError: If it cannot be decoded.
     """
     review = _read(body)
-    group, _, named = (text(review, "apiVersion") or f"{_GROUP}/{version}").rpartition("/")
-    kind = text(review, "kind") or _KIND
+    api_version, kind = text(review, "apiVersion"), text(review, "kind")
+    identity = f"{api_version if '/' in api_version else f'/{api_version}'}, Kind={kind}"
+    _check_kind(api_version or f"{_GROUP}/{version}", kind or _KIND, version)
+    return DecodedReview(identity, _read_response(review.get("response")))
+
+
+def _check_kind(api_version: str, kind: str, version: str) -> None:
+    """Refuse what is no AdmissionReview of a version; a missing kind or version is the expected one."""
+    group, _, named = api_version.rpartition("/")
+    if "/" in group:
+        raise ReviewError(f"unexpected GroupVersion string: {api_version}")
     kinds = {_KIND, "Status", *_META_KINDS} if group == _GROUP and named in _VERSIONS else {"Status"}
     # Go's serializers know a Status in the core group, whatever their scheme has.
     if kind not in kinds or (kinds == {"Status"} and (group, named) != ("", "v1")):
-        api_version = f"{group}/{named}" if group else named
         problem = f"no kind {quoted(kind)} is registered for version {quoted(api_version)}"
         raise ReviewError(f"{problem} in scheme {quoted(_SCHEME)}")
     if kind != _KIND or named != version:
         # Kinds of meta are of its package, whatever version they are registered for.
         package = named if kind == _KIND else "v1"
         raise ReviewError(f"converting ({package}.{kind}) to ({version}.{_KIND}): unknown conversion")
-    return _read_response(review.get("response"))
 
 
 def _read(body: bytes) -> Plain:
-    """Decode JSON, or YAML, which Go's codec recognizes, too."""
+    """Decode JSON, or YAML, which Go's codec takes everything else for."""
     try:
-        found = go_json.decode(body) if body.lstrip()[:1] in {b"{", b"["} else decode_yaml(body).value
+        found = go_json.decode(body) if body.lstrip()[:1] == b"{" else decode_yaml(body).value
     except go_json.JsonError as error:
-        raise ReviewError(f"couldn't get version/kind; json parse error: {error}") from None
+        problem = str(error)
+        raise ReviewError(problem if problem.startswith("yaml:") else f"{_NO_KIND} {problem}") from None
     if problem := go_json.wrong_type(found) or go_json.wrong_name(cast("Plain", found or {})):
         raise ReviewError(problem)
     return cast("Plain", found or {})
@@ -180,11 +202,11 @@ def _read_response(response: object) -> Plain | None:
     return decoded
 
 
-def verify_response(response: Plain | None, version: str, uid: str, *, is_mutating: bool) -> AdmissionResponse:
+def verify_response(review: DecodedReview, version: str, uid: str, *, is_mutating: bool) -> AdmissionResponse:
     """Check a response against its request.
 
     Args:
-        response: The AdmissionResponse, with its fields checked; None if there is none.
+        review: The review that the webhook sent.
         version: The version of the review.
         uid: The uid of the request.
         is_mutating: Whether the webhook may change the object.
@@ -192,6 +214,7 @@ def verify_response(response: Plain | None, version: str, uid: str, *, is_mutati
     Raises:
         ReviewError: If it is invalid.
     """
+    response = review.response
     if response is None:
         raise ReviewError("webhook response was absent")
     patch = base64.b64decode(text(response, "patch"))
@@ -200,6 +223,8 @@ def verify_response(response: Plain | None, version: str, uid: str, *, is_mutati
     if version == "v1":
         if text(response, "uid") != uid:
             raise ReviewError(f"expected response.uid={quoted(uid)}, got {quoted(text(response, 'uid'))}")
+        if review.identity != (expected := f"{_GROUP}/v1, Kind={_KIND}"):
+            raise ReviewError(f"expected webhook response of {expected}, got {review.identity}")
         _check_patch(patch, patch_type, is_mutating=is_mutating)
     elif patch:
         patch_type = "JSONPatch"
