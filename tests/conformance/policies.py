@@ -116,11 +116,13 @@ def await_policies(api: Api, kind: str = "Validating") -> None:
     names = (f"{_PROBE}{number}" for number in range(100))
     # A case may wait several times, each time for a new probe.
     name = next(name for name in names if api.quietly("GET", f"{_path(kind)}/{name_of(api, name)}")[0] == 404)
-    rule = {"matchConstraints": {"resourceRules": [rule_of(resourceNames=[name])]}}
+    rules = {"resourceRules": [rule_of(resourceNames=[name])]}
     if kind == "Validating":
-        policy = validating(api, "false", name=name, **rule)
+        policy = validating(api, "false", name=name, matchConstraints=rules)
     else:
-        policy = mutating(api, patching("[JSONPatch{op: 'add', path: '/data', value: {'a': 'b'}}]"), name=name, **rule)
+        policy = mutating(
+            api, patching("[JSONPatch{op: 'add', path: '/data', value: {'a': 'b'}}]"), name=name, matchConstraints=rules
+        )
     for path, found in ((_path(kind), policy), (_path(kind, "bindings"), binding(api, name, kind=kind))):
         api.quietly("POST", path, found)
         api.remove_at_the_end(f"{path}/{name_of(api, name)}")

@@ -1,4 +1,4 @@
-"""Objects in the version that a webhook asks for: encoded for its review, and decoded after its patch."""
+"""Objects in the version that a webhook or a policy asks for: converted, encoded, and decoded after a patch."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from masthead_server.admission.matching import Match
     from masthead_server.resources.resource import ServedResource
 
-__all__ = ["decode_object", "encode_object"]
+__all__ = ["convert_object", "decode_object", "encode_object"]
 
+_IDENTITY: Final = frozenset({"apiVersion", "kind"})
 _SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
 
 
@@ -40,16 +41,33 @@ async def encode_object(attributes: AdmissionAttributes, match: Match, found: Pl
     """
     if found is None:
         return b"null"
+    converted = await convert_object(attributes, match, found)
+    # The kind of a subresource, such as Eviction, has no codec.
+    if match.kind != match.served.gvk:
+        return msgspec.json.encode(converted)
+    return match.served.codec.encode({key: value for key, value in converted.items() if key not in _IDENTITY})
+
+
+async def convert_object(attributes: AdmissionAttributes, match: Match, found: Plain) -> Plain:
+    """Convert an object of a request to the version that a webhook or a policy asks for; parts of it may be shared.
+
+    Args:
+        attributes: The request.
+        match: The resource and kind that it asks for.
+        found: The object, in the stored shape.
+
+    Raises:
+        StatusFailure: If it cannot be converted.
+    """
     served, kind = match.served, match.kind
-    # The kind of a subresource, such as Eviction, has no codec, and no other version.
     if kind != served.gvk:
-        return msgspec.json.encode({"kind": kind.kind, "apiVersion": kind.api_version, **found})
-    if served is not attributes.served and isinstance(served.codec, SchemaCodec):
+        pass
+    elif served is not attributes.served and isinstance(served.codec, SchemaCodec):
         found = await _convert_custom(served.codec, found, attributes.served, served)
     elif served.has_own_shape and isinstance(served.codec, KindDecoder):
         # With the fields that Go writes even if they are unset.
         found, _ = served.codec.decoder.clean(served.from_storage(_copy(found)))
-    return served.codec.encode(found)
+    return {"kind": kind.kind, "apiVersion": kind.api_version, **found}
 
 
 async def decode_object(attributes: AdmissionAttributes, match: Match, patched: object) -> Plain:

@@ -174,12 +174,14 @@ class AdmissionExpression(NamedTuple):
         program: The program; None if it does not compile.
         error: Why it does not compile.
         is_internal: Whether kube-apiserver takes the error for one of its own.
+        slots: The variables whose values an evaluation takes, in order; empty names of those that it does not use.
     """
 
     source: str
     program: Program | None
     error: str = ""
     is_internal: bool = False
+    slots: tuple[str, ...] = ()
 
 
 def compile_expression(source: str, declarations: Declarations, results: tuple[Type, ...]) -> AdmissionExpression:
@@ -214,13 +216,15 @@ def expression_errors(path: str, value: str, expression: AdmissionExpression) ->
 def _compile(source: str, declarations: Declarations, results: tuple[Type, ...]) -> AdmissionExpression:
     environment = patch_environment() if declarations.has_patch_types else standard_environment()
     try:
-        program = Program(source, declarations.types(), environment=environment)
+        types = declarations.types()
+        program = Program(source, types, environment=environment)
     except CompileError as error:
         return AdmissionExpression(source, None, f"compilation failed: {error}")
     except ProgramError as error:
         return AdmissionExpression(source, None, f"program instantiation failed: {error}", is_internal=True)
     if not results or program.type in results:
-        return AdmissionExpression(source, program)
+        slots = tuple(name if name in program.names else "" for name in types)
+        return AdmissionExpression(source, program, slots=slots)
     found = _format_type(program.type)
     if len(results) == 1:
         return AdmissionExpression(source, None, f"must evaluate to {_format_type(results[0])} but got {found}")
