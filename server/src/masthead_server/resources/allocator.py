@@ -120,6 +120,8 @@ class Allocator:
         self.allocations = allocations
         self.listed = listed
         self.now = now
+        self.warnings: list[str] = []
+        """Warnings of what a hook changes, for the response."""
         self._taken: list[Callable[[], None]] = []
         self._returned: list[Callable[[], None]] = []
 

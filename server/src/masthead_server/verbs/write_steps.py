@@ -380,6 +380,9 @@ def prepare_create(context: WriteContext, found: Plain) -> None:
     """Prepare: set what the server decides about a new object of this kind."""
     context.hooks.record_user(found, context.user)
     context.hooks.prepare_create(found, context.allocator)
+    context.options.warnings.extend(context.allocator.warnings)
+    # A write that starts again has them again.
+    context.allocator.warnings.clear()
 
 
 async def validate_create(context: WriteContext, found: Plain) -> None:

@@ -26,10 +26,10 @@ _ANNOTATIONS: Final = {
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
 _SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
-_SECCOMP_OF_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP_OF: Final = "container.seccomp.security.alpha.kubernetes.io/"
+SECCOMP_PREFIX_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_PREFIX: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _APPARMOR: Final = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-_APPARMOR_OF: Final = "container.apparmor.security.beta.kubernetes.io/"
+APPARMOR_PREFIX: Final = "container.apparmor.security.beta.kubernetes.io/"
 _ALPHA: Final = ".alpha.kubernetes.io/"
 _BETA: Final = ".beta.kubernetes.io/"
 _APPARMOR_TYPES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
@@ -43,9 +43,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 def pod_warnings(pod: Plain) -> list[str]:
     """Return the warnings about a pod."""
     meta, spec = part(pod, "metadata"), part(pod, "spec")
-    # The server checks these before everything else, while it copies them into fields.
-    is_windows = part(spec, "os").get("name") == "windows"
-    found = [] if is_windows else _apparmor_annotations(meta, spec)
+    found: list[str] = []
     if message := label(text(meta, "name")):
         found.append(
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior;"
@@ -68,7 +66,7 @@ def _spec_warnings(path: str, meta: Plain, spec: Plain, *, is_template: bool = F
         found += _deprecated_annotations(path, annotations)
     found += _field_warnings(_SECOND, path, spec)
     if annotations and not part(spec, "securityContext").get("seccompProfile"):
-        found += _warn_of_annotations(path, annotations, _SECCOMP_OF_POD, _SECCOMP)
+        found += _warn_of_annotations(path, annotations, SECCOMP_PREFIX_POD, _SECCOMP)
     for at, container in containers:
         if annotations:
             found += _container_annotations(path, annotations, spec, container, is_template=is_template)
@@ -235,33 +233,24 @@ def _container_annotations(
 ) -> list[str]:
     found: list[str] = []
     if not part(container, "securityContext").get("seccompProfile"):
-        found += _warn_of_annotations(path, annotations, _SECCOMP_OF + text(container, "name"), _SECCOMP)
+        found += _warn_of_annotations(path, annotations, SECCOMP_PREFIX + text(container, "name"), _SECCOMP)
     # A pod has got this warning by now.
-    return found + _apparmor_annotation(path, annotations, spec, container) if is_template else found
+    return found + warn_of_apparmor_annotation(path, annotations, spec, container) if is_template else found
 
 
-def _apparmor_annotations(meta: Plain, spec: Plain) -> list[str]:
-    annotations = _old_annotations(meta)
-    if not annotations:
-        return []
-    found: list[str] = []
-    for _, container in _containers("", spec):
-        found += _apparmor_annotation("", annotations, spec, container)
-    return found
-
-
-def _apparmor_annotation(path: str, annotations: Plain, spec: Plain, container: Plain) -> list[str]:
+def warn_of_apparmor_annotation(path: str, annotations: Plain, spec: Plain, container: Plain) -> list[str]:
     """Warn of an annotation that no field repeats, neither the container's nor the pod's."""
-    key = _APPARMOR_OF + text(container, "name")
+    key = APPARMOR_PREFIX + text(container, "name")
     if key not in annotations or part(container, "securityContext").get("appArmorProfile"):
         return []
     of_pod = part(spec, "securityContext").get("appArmorProfile")
-    if of_pod and of_pod == _apparmor_profile(annotations[key]):
+    if of_pod and of_pod == apparmor_profile(annotations[key]):
         return []
     return _warn_of_annotations(path, annotations, key, _APPARMOR)
 
 
-def _apparmor_profile(annotation: str) -> Plain | None:
+def apparmor_profile(annotation: str) -> Plain | None:
+    """Return the AppArmor profile that an annotation names; None for an invalid one."""
     if known := _APPARMOR_TYPES.get(annotation):
         return {"type": known}
     prefix, _, profile = annotation.partition("/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks
+from masthead_server.resources.builtin.core.pod.annotations import copy_apparmor_profiles
 from masthead_server.resources.builtin.core.pod.defaults import fill_pod
 from masthead_server.resources.builtin.core.pod.qos import qos_class
 from masthead_server.resources.builtin.core.pod.status import carry_status, status_errors
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from masthead_server.wire.plain import Plain
 
 
-def _prepare_create(pod: Plain, _allocate: Allocator) -> None:
+def _prepare_create(pod: Plain, allocate: Allocator) -> None:
     spec = pod["spec"]
+    allocate.warnings += copy_apparmor_profiles(pod)
     # A client's status is discarded: the class is computed once, and immutable later.
     status: Plain = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
-from masthead._schema.errors import forbidden
+from masthead._schema.errors import forbidden, invalid
 from masthead_server.resources.behavior import StrategyHooks, SubresourceBehavior, WarningHooks
+from masthead_server.resources.builtin.core.pod.qos import qos_class
 from masthead_server.resources.builtin.core.pod.warnings import pod_status_warnings
 from masthead_server.resources.strategy import SYSTEM_METADATA
-from masthead_server.wire.plain import items, part
+from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead._schema.errors import FieldError
@@ -61,6 +62,14 @@ def _merge_resources(new: Plain, old: Plain) -> Plain:
     return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
 
 
+def _resize_errors(new: Plain, old: Plain) -> list[FieldError]:
+    """Refuse resources that change the class of the pod."""
+    known = text(part(old, "status"), "qosClass")
+    if not known or qos_class(part(new, "spec")) == known:
+        return []
+    return [invalid("spec", known, "Pod QOS Class may not change as a result of resizing")]
+
+
 def _resized(container: Plain, wanted: Plain) -> Plain:
     changes: Plain = {name: wanted[name] for name in ("resources", "resizePolicy") if name in wanted}
     return {**container, **changes}
@@ -78,6 +87,8 @@ SUBRESOURCES: Final = {
         hooks=StrategyHooks(validate_status=_ephemeral_container_errors),
         raises_generation=True,
     ),
-    "resize": SubresourceBehavior(merge=_merge_resources, raises_generation=True),
+    "resize": SubresourceBehavior(
+        merge=_merge_resources, hooks=StrategyHooks(validate_status=_resize_errors), raises_generation=True
+    ),
     "status": SubresourceBehavior(warnings=WarningHooks(on_update=pod_status_warnings)),
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._schema.errors import forbidden, invalid, required
+from masthead_server.resources.builtin.core.pod.annotations import annotation_errors, apparmor_mismatches
 from masthead_server.resources.validation.checks import each_of, same_structs
 from masthead_server.resources.validation.containers import image_space_errors
 from masthead_server.resources.validation.internal_types import difference, inner_pod_spec
@@ -26,7 +27,7 @@ _MAX_CACHED_LENGTH: Final = 16 * 1024
 def validate_create(pod: Plain) -> Errors:
     """Return the errors of a new Pod."""
     spec = part(pod, "spec")
-    errors = _pod_errors(spec)
+    errors = annotation_errors(pod) + _pod_errors(spec)
     # Debug containers come by their subresource only.
     if spec.get("ephemeralContainers"):
         errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
@@ -34,7 +35,7 @@ def validate_create(pod: Plain) -> Errors:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         why = "cannot be set until all schedulingGates have been cleared"
         errors.append(forbidden("spec.nodeName", why))
-    return errors
+    return errors + apparmor_mismatches(pod)
 
 
 def _pod_errors(spec: Plain) -> Errors:
@@ -63,9 +64,11 @@ def _spec_errors(spec: Plain) -> Errors:
 def validate_update(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a Pod."""
     after, before = part(new, "spec"), part(old, "spec")
+    meta, stored = part(new, "metadata"), part(old, "metadata")
+    errors = [] if meta.get("annotations") == stored.get("annotations") else annotation_errors(new)
     if after == before:  # the stored one was valid, and most updates change something else
-        return []
-    errors = _pod_errors(after)
+        return errors
+    errors += _pod_errors(after)
     for field in ("containers", "initContainers"):
         # kube-apiserver returns here: containers are compared by position, which makes no sense any more.
         if len(items(after, field)) != len(items(before, field)):
