@@ -335,3 +335,62 @@ def test_awaited(kube_config):
 """,
         4,
     )
+
+
+def test_a_client_acts_as_a_service_account_or_any_user(pytester: pytest.Pytester) -> None:
+    passes(
+        pytester,
+        """
+import masthead
+import pytest
+from masthead.api.authentication.v1 import SelfSubjectReview
+
+ACCOUNT = "system:serviceaccount:default:robot"
+ROLE = {
+    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r", "namespace": "default"},
+    "rules": [{"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps"]}],
+}
+BINDING = {
+    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+    "metadata": {"name": "r", "namespace": "default"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+    "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}],
+}
+
+def test_a_role(kube_client, kube_client_as):
+    kube_client.apply_manifests([ROLE, BINDING], field_manager="test")
+    robot = kube_client_as(ACCOUNT)
+    assert robot.core_v1.config_maps("default").list().items
+    with pytest.raises(masthead.ForbiddenError, match="cannot list resource .secrets"):
+        robot.core_v1.secrets("default").list()
+    with pytest.raises(masthead.ForbiddenError):
+        kube_client_as("system:serviceaccount:default:other").core_v1.config_maps("default").list()
+
+def test_groups(kube_client_as):
+    kube_client_as("jane", groups=["system:masters"]).core_v1.secrets("default").list()
+    with pytest.raises(masthead.ForbiddenError):
+        kube_client_as("jane", groups=["developers"]).core_v1.secrets("default").list()
+
+@pytest.mark.kube_server(authorization="always-allow")
+def test_a_mark_wins(kube_client_as):
+    kube_client_as("jane").core_v1.secrets("default").list()
+
+def test_without_the_fixture_everything_is_allowed(kube_client, kube_server_options):
+    assert kube_server_options == {}
+
+@pytest.mark.anyio
+async def test_anyio(kube_aio_client_as, anyio_backend):
+    with pytest.raises(masthead.ForbiddenError):
+        await kube_aio_client_as("jane").core_v1.secrets("default").list()
+
+@pytest.mark.asyncio
+async def test_asyncio(kube_aio_client_as):
+    with pytest.raises(masthead.ForbiddenError):
+        await kube_aio_client_as(ACCOUNT, groups=["x"]).core_v1.secrets("default").list()
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+""",
+        6,
+    )

@@ -64,6 +64,9 @@ class BlockingEnvironment(EnvironmentFacade):
         config: An existing cluster, such as a kube-apiserver of a test; None for an embedded server. It needs real
             time, and has neither `server` nor faults.
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
+        rbac: Whether the server authorizes requests, and each manager acts as a service account with exactly the rules
+            of ``masthead manifests``: a request without a rule fails with `masthead.ForbiddenError`. The account is in
+            the namespace of `client`; namespaces that a manager is limited to must exist.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
@@ -79,6 +82,7 @@ class BlockingEnvironment(EnvironmentFacade):
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
+        rbac: bool = False,
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
@@ -89,6 +93,7 @@ class BlockingEnvironment(EnvironmentFacade):
                 objects=objects,
                 config=config,
                 server_options=server_options,
+                rbac=rbac,
                 detect_mutations=detect_mutations,
                 **overrides,
             )

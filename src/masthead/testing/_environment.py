@@ -15,6 +15,7 @@ from masthead._controller.manager import Manager as BaseManager
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ManagerStateError
+from masthead.testing._accounts import create_account, describe_missing
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
 from masthead.testing._configurations import config_of
 from masthead.testing._failures import FailureReport, UnexpectedFailureError
@@ -112,6 +113,9 @@ class Environment:
         config: An existing cluster, such as a kube-apiserver of a test; None for an embedded server. It needs real
             time, and has neither `server` nor faults.
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
+        rbac: Whether the server authorizes requests, and each manager acts as a service account with exactly the rules
+            of ``masthead manifests``: a request without a rule fails with `masthead.ForbiddenError`. The account is in
+            the namespace of `client`; namespaces that a manager is limited to must exist.
         detect_mutations: Whether mutations of cached objects fail the test; None for yes, unless the environment
             variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.controller.RunOptions`. Probes and metrics are off by default.
@@ -127,6 +131,7 @@ class Environment:
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
+        rbac: bool = False,
         detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
@@ -138,6 +143,9 @@ class Environment:
         self._objects = tuple(objects)
         self._config = config
         self._server_options = dict(server_options or {})
+        self._rbac = rbac
+        if rbac:
+            self._server_options.setdefault("authorization", "rbac")
         self._detects_mutations = mutation_detector.is_on(detect_mutations, default=True)
         self._overrides = overrides
         self._stack = AsyncExitStack()
@@ -249,7 +257,7 @@ class Environment:
         )  # again, because reconciles may have ended during the close
         if not failures:
             return
-        unexpected = UnexpectedFailureError(failures)
+        unexpected = UnexpectedFailureError(failures, self._missing_lines())
         if error is None:
             raise unexpected
         # The failures may have caused the error of the block, and must not hide it.
@@ -374,7 +382,10 @@ class Environment:
         # No ports: tests run several replicas in one process.
         base: RunOverrides = {"metrics_bind": "0", "probe_bind": "0", "identity": name}
         options: RunOverrides = {**base, **self._overrides, **overrides}
-        replica = Replica(name, manager, self.config, self._log, self._clock, options, self._detects_mutations)
+        config = self.config
+        if self._rbac:
+            config = await create_account(self.client, manager, manager.options.overridden(**options))
+        replica = Replica(name, manager, config, self._log, self._clock, options, self._detects_mutations)
         await replica.start()
         self._replicas.append(replica)
         return replica
@@ -603,8 +614,12 @@ class Environment:
             problem = f"there were {done} reconciles of {objects} objects, and no end{f'; {hot}' if hot else ''}"
             raise NotIdleError(self._report(problem, []))
 
+    def _missing_lines(self) -> list[str]:
+        """Return the permissions that replicas lack, if the server refuses such requests."""
+        return describe_missing(self.missing_permissions) if self._rbac else []
+
     def _report(self, problem: str, left: list[str]) -> str:
-        lines = [problem, *_shorten(left)]
+        lines = [problem, *_shorten(left), *self._missing_lines()]
         reasons = [
             f"{replica.name} {name}: {'; '.join(why)}"
             for replica in self.replicas

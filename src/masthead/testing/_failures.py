@@ -23,12 +23,11 @@ class UnexpectedFailureError(AssertionError):
         failures: The failures, as in `Environment.failures`.
     """
 
-    def __init__(self, failures: Sequence[str]) -> None:
+    def __init__(self, failures: Sequence[str], advice: Sequence[str] = ()) -> None:
         self.failures: Sequence[str] = tuple(failures)
         lines = "".join(f"\n  {failure}" for failure in failures)
-        super().__init__(
-            f"{counted(len(failures), 'failure')} at the end of the test, and env.failures was not read:{lines}"
-        )
+        problem = f"{counted(len(failures), 'failure')} at the end of the test, and env.failures was not read:{lines}"
+        super().__init__("\n".join([problem, *advice]))
 
 
 @set_module("masthead.testing")

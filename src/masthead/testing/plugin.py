@@ -20,6 +20,9 @@ Fixture                   Value
 ``kube_client``           a blocking client of ``kube_server``; closed after the test
 ``kube_aio_client``       an async client of ``kube_server``, in the event loop of the test; closed after the test.
                           For tests that pytest-asyncio (in either mode) or anyio runs, on asyncio
+``kube_client_as``        opens clients that act as other users: ``kube_client_as("system:serviceaccount:shop:robot")``,
+                          ``kube_client_as("jane", groups=["developers"])``; the server then authorizes by RBAC
+``kube_aio_client_as``    opens async clients that act as other users
 ``shared_kube_config``    the same for ``shared_kube_server``
 ``shared_kube_client``    a blocking client of ``shared_kube_server``, for the whole run
 ``kube_environment``      runs managers against a separate server: ``env = kube_environment(app, crds=[Website])``
@@ -55,16 +58,20 @@ from masthead.testing import _plain_imports
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
+    from typing import Unpack
 
     from masthead import Client, aio
     from masthead._config.model import Config
     from masthead._meta.object import Object
     from masthead.testing import BlockingEnvironment
+    from masthead.testing._configurations import UserAttributes
     from masthead_server.server import Server
 
 __all__ = [
     "kube_aio_client",
+    "kube_aio_client_as",
     "kube_client",
+    "kube_client_as",
     "kube_config",
     "kube_environment",
     "kube_namespace",
@@ -87,6 +94,8 @@ _NOT_IN_NAMES: Final = r"[^a-z0-9]+"
 _TIMEOUT: Final = 30
 _ASYNCIO: Final = "asyncio"
 """The name of pytest-asyncio's plugin."""
+_ACTING_FIXTURES: Final = frozenset({"kube_client_as", "kube_aio_client_as"})
+"""The fixtures for clients of other users."""
 _MAX_DIFF_LINES: Final = 100
 """The maximum number of lines of a diff."""
 
@@ -126,9 +135,11 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
     """The options of ``kube_server``, from the marks of the test, its class and its module.
 
-    The closest mark takes precedence.
+    The closest mark takes precedence. A test with clients of other users (``kube_client_as``) has a server that
+    authorizes requests, as with ``authorization="rbac"``.
     """
-    options: dict[str, object] = {}
+    acts_as_others = not _ACTING_FIXTURES.isdisjoint(request.fixturenames)
+    options: dict[str, object] = {"authorization": "rbac"} if acts_as_others else {}
     for mark in reversed(list(request.node.iter_markers("kube_server"))):
         if mark.args:
             raise pytest.UsageError("the mark kube_server accepts keyword arguments only, as masthead.server.run does")
@@ -201,18 +212,45 @@ def kube_client(kube_config: Config) -> Iterator[Client]:
 
 
 @pytest.fixture
+def kube_client_as(kube_config: Config) -> Iterator[Callable[..., Client]]:
+    """Open blocking clients of ``kube_server`` that act as other users, which roles and bindings limit.
+
+    ``kube_client_as("system:serviceaccount:default:operator")`` acts as a service account, with the groups that it has
+    in every cluster; ``kube_client_as("jane", groups=["developers"])`` as any user. Further arguments are those of
+    `masthead.config.Impersonation`.
+    """
+    import masthead
+    from masthead.testing._configurations import config_as
+
+    with contextlib.ExitStack() as stack:
+
+        def open_client(user: str, **attributes: Unpack[UserAttributes]) -> Client:
+            return stack.enter_context(masthead.Client(config_as(kube_config, user, **attributes)))
+
+        yield open_client
+
+
+@pytest.fixture
 def kube_aio_client(request: pytest.FixtureRequest) -> aio.Client:
     """An async client of ``kube_server``, opened and closed by the plugin that runs the test."""
+    return cast("aio.Client", _async_fixture(request, "kube_aio_client", "kube_client"))
+
+
+@pytest.fixture
+def kube_aio_client_as(request: pytest.FixtureRequest) -> Callable[..., aio.Client]:
+    """Open async clients of ``kube_server`` that act as other users; see ``kube_client_as``."""
+    return cast("Callable[..., aio.Client]", _async_fixture(request, "kube_aio_client_as", "kube_client_as"))
+
+
+def _async_fixture(request: pytest.FixtureRequest, name: str, suffix: str) -> object:
     # The plugin that runs the test must also run the fixture, or the client would belong to another event loop.
     if "anyio_backend" in request.fixturenames:
-        client = request.getfixturevalue("_anyio_kube_client")
-    elif request.config.pluginmanager.hasplugin(_ASYNCIO):
-        client = request.getfixturevalue("_asyncio_kube_client")
-    else:
-        raise pytest.UsageError(
-            "kube_aio_client is for async tests: install pytest-asyncio, or mark the test with pytest.mark.anyio"
-        )
-    return cast("aio.Client", client)
+        return request.getfixturevalue(f"_anyio_{suffix}")
+    if request.config.pluginmanager.hasplugin(_ASYNCIO):
+        return request.getfixturevalue(f"_asyncio_{suffix}")
+    raise pytest.UsageError(
+        f"{name} is for async tests: install pytest-asyncio, or mark the test with pytest.mark.anyio"
+    )
 
 
 @pytest.fixture(name="_anyio_kube_client")
@@ -222,6 +260,15 @@ async def _anyio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
 
     async with masthead.aio.Client(kube_config) as client:
         yield client
+
+
+@pytest.fixture(name="_anyio_kube_client_as")
+async def _anyio_kube_client_as(kube_config: Config) -> AsyncIterator[Callable[..., aio.Client]]:
+    """The ``kube_aio_client_as`` of tests with anyio."""
+    from masthead.testing._configurations import acting_clients
+
+    async with acting_clients(kube_config) as make:
+        yield make
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,9 @@ import pytest
 import masthead
 from masthead._controller.rbac_rules import Grant
 from masthead._transport.contract import TransportRequest
-from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.api.core.v1 import ConfigMap, Namespace, Secret
 from masthead.controller import Permission
-from masthead.testing import BlockingEnvironment, Environment, in_virtual_time
+from masthead.testing import BlockingEnvironment, Environment, UnexpectedFailureError, in_virtual_time
 from masthead.testing._permissions import PermissionCheck, grant_of
 
 if TYPE_CHECKING:
@@ -115,3 +115,68 @@ def test_each_missing_permission_is_named_once() -> None:
         check.observe(TransportRequest("DELETE", "/api/v1/namespaces/a/pods/b", ()), 200)
 
     assert list(check.missing) == ["delete pods a/b"]
+
+
+@in_virtual_time
+async def test_with_rbac_a_declared_manager_does_its_work() -> None:
+    app = manager(owns=[Secret], finalizer="example.com/copy", permissions=[Permission(Secret, "list", names=["tls"])])
+    async with Environment(app, rbac=True, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        await env.wait_for_idle()
+
+        assert "apply secrets default/a" in env.writes
+        assert env.missing_permissions == []
+        users = {request.headers.get("impersonate-user") for request in env.server.requests}
+        assert "system:serviceaccount:default:copies" in users
+
+
+@in_virtual_time
+async def test_with_rbac_a_missing_rule_is_a_real_refusal() -> None:
+    app = manager(finalizer="example.com/copy")
+    async with Environment(app, rbac=True, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        await env.wait_for_idle()
+
+        (failure,) = env.failures
+        assert 'User "system:serviceaccount:default:copies" cannot list resource "secrets"' in failure
+        assert env.writes == []
+        assert env.missing_permissions == ["list secrets default/tls"]
+
+
+@in_virtual_time
+async def test_with_rbac_an_unread_refusal_names_the_permission_to_declare() -> None:
+    app = manager(finalizer="example.com/copy")
+
+    with pytest.raises(UnexpectedFailureError) as caught:
+        async with Environment(app, rbac=True, objects=[ConfigMap.new("a", namespace="default")]) as env:
+            await env.wait_for_idle()
+
+    assert "the service account is not allowed to:\n  list secrets default/tls\n  declare the kind" in str(caught.value)
+
+
+@in_virtual_time
+async def test_with_rbac_a_manager_of_some_namespaces_has_roles_there_only() -> None:
+    app = masthead.Manager("readers", namespaces=["shop"], leader_election="readers")
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: ReconcileContext[ConfigMap], _: ConfigMap) -> None:
+        await ctx.client.core_v1.config_maps("default").list()
+
+    things = [Namespace.new("shop"), ConfigMap.new("a", namespace="shop")]
+    async with Environment(app, rbac=True, objects=things) as env:
+        await env.wait_for_idle()
+
+        (failure,) = env.failures
+        assert 'cannot list resource "configmaps" in API group "" in the namespace "default"' in failure
+
+
+def test_with_rbac_blocking_environments_authorize_too() -> None:
+    app = masthead.Manager("blocking")
+
+    @app.controller(ConfigMap)
+    def reconcile(ctx: masthead.ReconcileContext[ConfigMap], _: ConfigMap) -> None:
+        ctx.client.core_v1.secrets("default").get("tls")
+
+    with BlockingEnvironment(app, rbac=True, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        env.wait_for_idle()
+        (failure,) = env.failures
+
+    assert 'cannot get resource "secrets"' in failure
