@@ -32,6 +32,7 @@ USERS = """\
 jane-token,jane,uid-of-jane
 ann-token,ann,,"devs,testers"
 root-token,root,0,"system:masters"
+boss-token,boss,,"system:masters"
 node-token,system:node:n1,,"system:nodes"
 impersonator-token,impersonator,,"impersonators"
 odd-token,odd,,""

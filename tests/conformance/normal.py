@@ -36,8 +36,8 @@ _SERVICE_PORT = re.compile(r"(?<=\.svc:)\d{5}\b")
 _CLUSTER_ADDRESS = re.compile(r"10\.\d+\.\d+\.\d+")
 # The hash of an OpenAPI document, whose prose only the real server has.
 _HASH = re.compile(r"\b[0-9A-F]{128}\b")
-# A signed token, whose claims a case shows where they matter.
-_SIGNED_TOKEN = re.compile(r"\beyJ[\w-]{20,}\.[\w-]+\.[\w-]*")
+# The parts of a signed token, whose claims a case shows where they matter.
+_SIGNED_TOKEN = re.compile(r"(?:\beyJ|(?<=\.))[\w-]{60,}")
 # Ages of what exists; durations of what has ended are compared.
 _AGE = re.compile(r"(?:\d+[dhmsy]){1,2}")
 _AGO = re.compile(r"\((?:\d+[dhmsy]){1,2} ago\)")
@@ -244,7 +244,7 @@ class _Words:
         return self._uids.setdefault(uid, f"<uid {len(self._uids) + 1}>")
 
     def _signed_token(self, token: str) -> str:
-        return self._tokens.setdefault(token, f"<token {len(self._tokens) + 1}>")
+        return self._tokens.setdefault(token, f"<part {len(self._tokens) + 1} of tokens>")
 
     def _versions_in_text(self, found: re.Match[str]) -> str:
         version = found["version"]

@@ -73,6 +73,8 @@ class ClusterState:
         """The admission plugins of every write."""
         self.services: ServiceAddresses = ServiceAddresses(self)
         """Where the Services of webhooks lead."""
+        self.url: str = ""
+        """The URL of the server for its clients, with TLS where it has certificates; empty until it listens."""
         self.tokens: TokenAuthenticator = TokenAuthenticator(self)
         """What authenticates tokens, and issues those of service accounts."""
         self.authorizer: Authorizer = AlwaysAllow()

@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead_server import stream
+from masthead_server.authentication.authenticator import Identity
 from masthead_server.authentication.impersonation import Impersonation, read_wanted_user
+from masthead_server.authentication.protocol_tokens import PROTOCOL_HEADER, mask_protocol_token
 from masthead_server.authorization.always_allow import PUBLIC_PATHS
 from masthead_server.authorization.requests import authorize_request, check_upgrade
 from masthead_server.body import BodyLimiter
@@ -136,7 +138,10 @@ class HttpHandler:
         recorded = RecordedRequest(request.method, request.path, incoming.query, info, _without_token(request), b"")
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.
-            request = self._admit(incoming, request, info, path_user)
+            identity = self._authenticator.authenticate(request, incoming) if path_user is None else Identity(path_user)
+            if identity.warning:
+                request = replace(request, warnings=(identity.warning,))
+            request = replace(request, user=self._authorize(incoming, request, info, identity))
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
@@ -155,32 +160,27 @@ class HttpHandler:
             whole = replace(request, body=recorded.body)
             await self._handle_whole(incoming, whole, recorded, line)
 
-    def _admit(
-        self, incoming: Request, request: ApiRequest, info: RequestInfo, path_user: UserInfo | None
-    ) -> ApiRequest:
-        """Authenticate and authorize a request; return it with the user that it acts as.
+    def _authorize(self, incoming: Request, request: ApiRequest, info: RequestInfo, identity: Identity) -> UserInfo:
+        """Authorize a request; return the user that it acts as.
 
         Args:
             incoming: The request as it arrives.
             request: The request without its body.
             info: What it is about.
-            path_user: The user of the token in its path, which no web page knows.
+            identity: The authenticated user.
 
         Raises:
             StatusFailure: If the request is refused.
         """
-        headers = incoming.headers
-        user, may_be_browser, warning = path_user, False, ""
-        if user is None:
-            user, may_be_browser, warning = self._authenticator.authenticate(request)
+        headers, user = incoming.headers, identity.user
         wanted = read_wanted_user(headers, headers.get_all)
         if wanted is not None:
             user = self._impersonation.act_as(wanted, user, request, info)
         authorize_request(self._authorizer(), user, request, info)
         # Any web page can send requests without a token, and a browser may have remembered the token as a password.
-        if may_be_browser and not _is_public(request):
+        if identity.may_be_browser and not _is_public(request):
             self._hosts.check(headers.get_all("Host"), headers.get_all("Origin"))
-        return replace(request, user=user, warnings=(warning,) if warning else ())
+        return user
 
     async def _handle_whole(
         self,
@@ -357,7 +357,7 @@ async def _send_like_go(incoming: Request, code: int, text: str, line: RequestLo
 async def _refuse_unread(incoming: Request, request: ApiRequest, failure: StatusFailure, line: RequestLogLine) -> None:
     """Refuse a request whose body was not read to its end, and do not wait for the rest of it."""
     line.write(failure.code)
-    outcome = status_response(failure)
+    outcome = status_response(failure, request.warnings)
     # A client that accepts nothing that the server can write gets JSON.
     with suppress(StatusFailure):
         encoder = encoder_for(negotiate(request.headers.get("accept", "")).content_type, request)
@@ -382,7 +382,10 @@ def _may_send_body(request: ApiRequest) -> bool:
 
 
 def _without_token(request: ApiRequest) -> dict[str, str]:
-    return {name: value for name, value in request.headers.items() if name != "authorization"}
+    headers = {name: value for name, value in request.headers.items() if name != "authorization"}
+    if PROTOCOL_HEADER in headers:
+        headers[PROTOCOL_HEADER] = mask_protocol_token(headers[PROTOCOL_HEADER])
+    return headers
 
 
 def _headers_of(outcome: ApiResponse) -> list[tuple[str, str]]:

@@ -178,6 +178,7 @@ class Server:
             self.faults,
             authenticator=RequestAuthenticator(
                 self._cluster.tokens,
+                settings.clock,
                 needs_credentials=self.token is not None,
                 allows_anonymous=settings.anonymous is not False,
             ),
@@ -233,6 +234,8 @@ class Server:
             self._listeners.append(listener)
             listener.start()
         self.url = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+        scheme = "https" if settings.tls or can_issue() else "http"
+        self._cluster.url = f"{scheme}://{self.url.partition('://')[2]}"
         self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
     async def _add_first_objects(self, ip: str, port: int) -> None:

@@ -1,4 +1,4 @@
-"""Authentication of requests, before the body is read: bearer tokens, passwords, tokens in paths."""
+"""Authentication of requests, before the body is read: certificates, tokens, passwords, tokens in paths."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from masthead_server.authentication.jwt import InvalidTokenError
+from masthead_server.authentication.protocol_tokens import PROTOCOL_HEADER, read_protocol_token
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.user_info import ADMIN, ANONYMOUS
 
 if TYPE_CHECKING:
     from masthead_server.authentication.service_accounts import AuthenticatedToken
     from masthead_server.authentication.tokens import TokenAuthenticator
+    from masthead_server.clock import Clock
+    from masthead_server.web.request import Request
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.user_info import UserInfo
 
@@ -39,7 +42,7 @@ class Identity(NamedTuple):
     """The user of a request, and how it was authenticated."""
 
     user: UserInfo
-    may_be_browser: bool
+    may_be_browser: bool = False
     """Whether a browser could have sent the request for a web page: it never adds a token by itself."""
     warning: str = ""
     """A warning about the credentials."""
@@ -50,12 +53,16 @@ class RequestAuthenticator:
 
     Args:
         tokens: Authenticates their tokens.
+        clock: Decides whether certificates have expired.
         needs_credentials: Whether requests without credentials are anonymous; otherwise they are the administrator's.
         allows_anonymous: Whether there are anonymous requests; otherwise they are refused.
     """
 
-    def __init__(self, tokens: TokenAuthenticator, *, needs_credentials: bool, allows_anonymous: bool) -> None:
+    def __init__(
+        self, tokens: TokenAuthenticator, clock: Clock, *, needs_credentials: bool, allows_anonymous: bool
+    ) -> None:
         self._tokens = tokens
+        self._clock = clock
         self._needs_credentials = needs_credentials
         self._allows_anonymous = allows_anonymous
 
@@ -75,12 +82,22 @@ class RequestAuthenticator:
                 return f"/{rest}", self._tokens.authenticate(unquote_to_bytes(shown)).user
         return _TOKEN_SEGMENT.sub(r"\1REDACTED", path), None
 
-    def authenticate(self, request: ApiRequest) -> Identity:
+    def authenticate(self, request: ApiRequest, incoming: Request) -> Identity:
         """Return the user of a request.
+
+        As in kube-apiserver a certificate comes first, then the token, and any of them is enough.
+
+        Args:
+            request: The request.
+            incoming: The request as it arrives, with its connection.
 
         Raises:
             StatusFailure: If its credentials are invalid, or if it needs some and has none.
         """
+        user, is_bad = self._read_certificate(incoming)
+        if user is not None:
+            # A browser presents a certificate for every web page.
+            return Identity(user, True)
         shown = request.headers.get("authorization", "").strip()
         scheme, _, rest = shown.partition(" ")
         warning = ""
@@ -88,22 +105,46 @@ class RequestAuthenticator:
             token = rest.partition(" ")[0]
             # A wrong bearer token is refused, even where none is needed: the client expects to be someone.
             if token:
-                found = self._check_token(token)
+                found = self._check_token(_bytes_of(token))
                 return Identity(found.user, False, found.warning)
             warning = _EXTRA_SPACE
         # A wrong password counts as none: kube-apiserver ignores passwords.
         if password := _password(shown):
             with suppress(InvalidTokenError):
                 return Identity(self._tokens.authenticate(password).user, True)
-        if not self._needs_credentials:
-            return Identity(ADMIN, True, warning)
-        if not self._allows_anonymous:
+        if incoming.is_websocket and (user := self._read_protocols(incoming)) is not None:
+            return Identity(user, False)
+        if is_bad or (self._needs_credentials and not self._allows_anonymous):
             raise _unauthorized()
-        return Identity(ANONYMOUS, True, warning)
+        return Identity(ANONYMOUS if self._needs_credentials else ADMIN, True, warning)
 
-    def _check_token(self, token: str) -> AuthenticatedToken:
+    def _read_certificate(self, incoming: Request) -> tuple[UserInfo | None, bool]:
+        """Return the user of the certificate of a connection, and whether the certificate is bad."""
+        certificate = incoming.connection.peer_certificate
+        if not certificate:
+            return None, False
+        from masthead_server.authentication.client_certificates import read_certificate_user
+
         try:
-            return self._tokens.authenticate(_bytes_of(token))
+            return read_certificate_user(certificate, self._clock.now()), False
+        except InvalidTokenError:
+            return None, True
+
+    def _read_protocols(self, incoming: Request) -> UserInfo | None:
+        try:
+            found = read_protocol_token(incoming.headers.get_all(PROTOCOL_HEADER))
+        except InvalidTokenError:
+            raise _unauthorized() from None
+        if found is None:
+            return None
+        user = self._check_token(found.token).user
+        # The server chooses one of the others.
+        incoming.headers.replace(PROTOCOL_HEADER, ", ".join(found.protocols))
+        return user
+
+    def _check_token(self, token: bytes) -> AuthenticatedToken:
+        try:
+            return self._tokens.authenticate(token)
         except InvalidTokenError:
             raise _unauthorized() from None
 

@@ -75,8 +75,8 @@ class _Issuer(msgspec.Struct):
 
 
 class _Header(msgspec.Struct):
-    alg: str = ""
-    kid: str = ""
+    alg: str | None = None
+    kid: str | None = None
     crit: list[str] | None = None
 
 
@@ -109,7 +109,7 @@ def verify(token: str, key: SigningKey) -> Claims | None:
     head, _, rest = token.partition(".")
     payload, _, signature = rest.partition(".")
     try:
-        header = msgspec.json.decode(_decode_segment(head), type=_Header)
+        header = msgspec.json.decode(_decode_segment(head) or b"{}", type=_Header)
         signed_by = _decode_segment(signature)
     except (ValueError, RecursionError):
         return None

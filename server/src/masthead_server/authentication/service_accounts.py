@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.quoting import quoted
 from masthead_server.authentication.impersonation import split_account
 from masthead_server.authentication.jwt import BoundObject, Claims, InvalidTokenError, read_issuer, sign_claims, verify
@@ -146,7 +147,7 @@ class ServiceAccountTokens:
         if claims is None:
             return None
         own = claims.audiences or API_AUDIENCES
-        common = tuple(audience for audience in own if audience in audiences)
+        common = tuple(audience for audience in audiences if audience in own)
         if not common:
             shown = f"{_go_strings(own)} is invalid for the target audiences {_go_strings(audiences)}"
             raise InvalidTokenError(f"token audiences {shown}")
@@ -235,9 +236,10 @@ class ServiceAccountTokens:
             return
         self.label_used_secret(namespace, name, {LAST_USED_LABEL: today})
 
-    def _find(self, table: str, namespace: str, name: str) -> _Stored | None:
-        record = self._cluster.storage.table(table).get(f"{namespace}/{name}" if namespace else name)
-        return None if record is None else msgspec.json.decode(record.value, type=_Stored)
+    def _find(self, resource: str, namespace: str, name: str) -> _Stored | None:
+        served = self._cluster.catalog.require(GroupVersionResource("", "v1", resource))
+        record = self._cluster.storage.table(served.table).get(served.key(namespace, name))
+        return None if record is None else msgspec.convert(served.load(record), _Stored)
 
 
 def _check_times(claims: Claims, now: datetime) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead_server.authentication.jwt import InvalidTokenError
 from masthead_server.authentication.service_accounts import API_AUDIENCES, AuthenticatedToken, ServiceAccountTokens
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
     from masthead_server.wire.user_info import UserInfo
 
-__all__ = ["TokenAuthenticator"]
+__all__ = ["INVALID_TOKEN", "TokenAuthenticator"]
+
+INVALID_TOKEN: Final = "invalid bearer token"
+"""The message about a token that is none of those that the server knows."""
 
 
 class TokenAuthenticator:
@@ -63,7 +66,7 @@ class TokenAuthenticator:
             return AuthenticatedToken(user, common)
         found = self.accounts.authenticate(token.decode("ascii", "replace"), audiences)
         if found is None:
-            raise InvalidTokenError("invalid bearer token")
+            raise InvalidTokenError(INVALID_TOKEN)
         return found
 
     def _find_user(self, token: bytes) -> UserInfo | None:

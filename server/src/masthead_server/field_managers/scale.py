@@ -13,7 +13,7 @@ from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.managers import ManagedSet, ManagerKey
 from masthead_server.field_managers.entries import UPDATE, ManagedFields, read_stored, write_entries
 from masthead_server.field_managers.field_manager import FieldManager
-from masthead_server.field_managers.versions import ScaleVersions
+from masthead_server.field_managers.versions import UnstoredVersions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ _REPLICAS: Final[Path] = ("f:spec", "f:replicas")
 @functools.cache
 def scale_manager() -> FieldManager:
     """Return the field manager of scales."""
-    return FieldManager(ScaleVersions(_SCALE), "scale", {})
+    return FieldManager(UnstoredVersions(_SCALE), "scale", {})
 
 
 class ScaleEntries:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.resource import ServedResource
     from masthead_server.wire.plain import Plain
 
-__all__ = ["BuiltinVersions", "CustomVersions", "KindVersions", "ScaleVersions", "versions_of"]
+__all__ = ["BuiltinVersions", "CustomVersions", "KindVersions", "UnstoredVersions", "versions_of"]
 
 _TYPES: Final = MergeTypes(DEFINITIONS)
 """The merge types of built-in types; custom resources refer to them for their metadata."""
@@ -190,8 +190,8 @@ class CustomVersions:
         return found
 
 
-class ScaleVersions:
-    """The kind of scales, which are not stored and have a single version."""
+class UnstoredVersions:
+    """A kind that is not stored and has a single version: scales and token requests."""
 
     is_fixed = True
 
@@ -199,19 +199,19 @@ class ScaleVersions:
         self.gvk = gvk
 
     def from_storage(self, found: Plain) -> Plain:
-        """Return a scale with its kind, and with the structs that Go writes even if they are empty."""
+        """Return an object with its kind, and with the structs that Go writes even if they are empty."""
         return {**_head(self.gvk), **_complete(self.gvk, found)}
 
     def blank(self) -> Plain:
-        """Return an empty scale."""
+        """Return an empty object."""
         return self.from_storage({})
 
     def convert(self, value: Plain, to: str) -> Plain | None:
-        """Return the scale itself; None in any other version."""
+        """Return the object itself; None in any other version."""
         return value if to == self.gvk.api_version else None
 
     def type_of(self, api_version: str) -> MergeType:
-        """Return the type of scales."""
+        """Return the type of the kind."""
         del api_version
         return _builtin_type(self.gvk)
 

@@ -25,6 +25,7 @@ from masthead_server.verbs.patch import RequestPatch, patch_object, patch_type
 from masthead_server.verbs.representation import go_type, representation_for
 from masthead_server.verbs.routing import find_resource, not_allowed
 from masthead_server.verbs.selection import SelectionPredicate
+from masthead_server.verbs.token_issuer import describe_issuer
 from masthead_server.verbs.watch import Watcher
 from masthead_server.verbs.write import WriteContext
 from masthead_server.wire.body_limits import is_costly
@@ -227,6 +228,9 @@ class Rest:
     async def _describe(self, request: ApiRequest) -> ApiResponse:
         if is_openapi(request.path):
             return await self._openapi.respond(request)
+        issuer = describe_issuer(request, self._cluster.tokens.accounts, self._cluster.url)
+        if issuer is not None:
+            return issuer
         found = self._discovery.describe(request)
         if found is not None:
             if request.method != "GET" and not discovery.takes_any_method(request):

@@ -9,12 +9,14 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead_server.admission.attributes import Operation
 from masthead_server.authentication.jwt import InvalidTokenError
 from masthead_server.authentication.service_accounts import API_AUDIENCES
+from masthead_server.authentication.tokens import INVALID_TOKEN
 from masthead_server.verbs import bodies, subresources
 from masthead_server.verbs.access_reviews import decide_access, find_access_errors, list_rules
 from masthead_server.verbs.write_steps import admit, admit_valid, check_names, track_managers
 from masthead_server.wire.failures import bad_request, refused_fields
 from masthead_server.wire.plain import Plain, metadata, part, text
 from masthead_server.wire.request import ApiResponse, json_response
+from masthead_server.wire.user_info import ANONYMOUS
 
 if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
@@ -45,12 +47,13 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     if served.name in _ANSWERED_ANEW:
         metadata(found).pop("managedFields", None)
     if served.name == "selfsubjectreviews":
-        metadata(found)["creationTimestamp"] = cluster.now()
+        found["metadata"] = {"creationTimestamp": cluster.now()}
     namespace = text(part(found, "spec"), "namespace")
     if served.name == "selfsubjectrulesreviews":
         found["spec"] = {}
     if served.name == "tokenreviews":
-        found["status"] = _authenticate(cluster, part(found, "spec"))
+        metadata(found).pop("namespace", None)
+        found["status"] = _authenticate(cluster, found)
     elif served.name == "selfsubjectreviews":
         found["status"] = {"userInfo": request.user.to_plain()}
     elif served.name == "selfsubjectrulesreviews":
@@ -85,15 +88,22 @@ async def _bind(context: WriteContext, request: ApiRequest, found: Plain) -> Api
     return await subresources.create(replace(context, served=pods, name=name, subresource="binding"), request)
 
 
-def _authenticate(cluster: ClusterState, spec: Plain) -> Plain:
-    """Return the status of a TokenReview."""
-    # kube-apiserver puts the token in a header, where a space ends it and Latin-1 is as good as any encoding.
-    token = text(spec, "token").strip().partition(" ")[0]
+def _authenticate(cluster: ClusterState, found: Plain) -> Plain:
+    """Return the status of a TokenReview; a failure leaves the user that a client may have sent."""
+    spec, sent = part(found, "spec"), part(found, "status")
+    audiences: list[str] = spec.get("audiences") or list(API_AUDIENCES)
+    # kube-apiserver puts the token in a header: a space ends it, and one before it makes the review anonymous.
+    token = f"Bearer {text(spec, 'token')}".strip().split(" ", 2)[1:2]
+    if not token or not token[0]:
+        return {"authenticated": True, "user": ANONYMOUS.to_plain(), "audiences": audiences}
     try:
-        found = cluster.tokens.authenticate(token.encode("utf-8", "replace"), spec.get("audiences") or API_AUDIENCES)
+        passed = cluster.tokens.authenticate(token[0].encode("utf-8", "replace"), audiences)
     except InvalidTokenError as error:
-        return {"user": {}, "error": str(error)}
-    return {"authenticated": True, "user": found.user.to_plain(), "audiences": list(found.audiences)}
+        sent.pop("authenticated", None)
+        problem = str(error)
+        shown = problem if problem == INVALID_TOKEN else f"[{INVALID_TOKEN}, {problem}]"
+        return {"user": {}, **sent, "error": shown}
+    return {"authenticated": True, "user": passed.user.to_plain(), "audiences": list(passed.audiences)}
 
 
 _ANSWERED_ANEW: Final = frozenset({"selfsubjectreviews", "selfsubjectrulesreviews"})

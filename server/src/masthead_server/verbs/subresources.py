@@ -254,6 +254,10 @@ async def _evict(context: WriteContext, body: Plain) -> ApiResponse:
 
 async def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
     """Issue a token for a service account."""
+    from masthead_server.field_managers.token_requests import token_request_manager
+
+    token_requests.set_defaults(body)
+    token_request_manager().update(None, body, context.manager or "", context.cluster.now())
     issued = token_requests.issue_token(context.cluster, context.served, context.namespace, context.name, body)
     return json_response(201, {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", **issued})
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
     from masthead_server.resources.resource import ServedResource
 
-__all__ = ["issue_token"]
+__all__ = ["issue_token", "set_defaults"]
 
 _GROUP: Final = "authentication.k8s.io"
 _MIN_SECONDS: Final = 600
@@ -35,6 +35,8 @@ def issue_token(cluster: ClusterState, served: ServedResource, namespace: str, n
     Raises:
         StatusFailure: If the request is refused, or an object does not exist.
     """
+    if cluster.admission.checks_namespaces:
+        cluster.check_namespace(served, namespace, name)
     _check_names(request, namespace, name)
     account = served.load(cluster.find(served, namespace, name))
     uid = text(metadata(account), "uid")
@@ -44,12 +46,11 @@ def issue_token(cluster: ClusterState, served: ServedResource, namespace: str, n
         raise conflict(_GROUP, "TokenRequest", name, problem)
     spec = part(request, "spec")
     spec["audiences"] = spec.get("audiences") or list(API_AUDIENCES)
-    if spec.get("expirationSeconds") is None:  # an explicit null, too
-        spec["expirationSeconds"] = _DEFAULT_SECONDS
     seconds: int = spec["expirationSeconds"]
     _check_lifetime(seconds)
     private = {"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}}
-    bound = _bind(cluster, namespace, name, spec["boundObjectRef"]) if spec.get("boundObjectRef") else {}
+    reference = spec.get("boundObjectRef")
+    bound = {} if reference is None else _bind(cluster, namespace, name, reference)
     now = cluster.clock.now()
     lifetime = seconds
     if seconds == _PROJECTED_SECONDS and "pod" in bound and {*spec["audiences"]} <= {*API_AUDIENCES}:
@@ -64,6 +65,15 @@ def issue_token(cluster: ClusterState, served: ServedResource, namespace: str, n
         "spec": spec,
         "status": {"token": token, "expirationTimestamp": expires},
     }
+
+
+def set_defaults(request: Plain) -> None:
+    """Set the lifetime of a token that a client left out."""
+    spec = request.get("spec")
+    if not isinstance(spec, dict):
+        spec = request["spec"] = {}
+    if spec.get("expirationSeconds") is None:  # an explicit null, too
+        spec["expirationSeconds"] = _DEFAULT_SECONDS
 
 
 def _check_names(request: Plain, namespace: str, name: str) -> None:
@@ -97,6 +107,8 @@ def _bind(cluster: ClusterState, namespace: str, account: str, reference: Plain)
     if group or kind not in _BINDABLE:
         shown = f"{group}/{version}, Kind={kind}"
         raise bad_request(f"cannot bind token to object of type {shown}")
+    if not name:
+        raise bad_request("Name parameter required.")
     served = cluster.catalog.require(GroupVersionResource("", "v1", _BINDABLE[kind]))
     found = served.load(cluster.find(served, namespace if served.is_namespaced else "", name))
     claims: Plain = {kind.lower(): _claim(found)}

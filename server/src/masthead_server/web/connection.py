@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ from masthead_server.web.request_parser import TOO_LARGE, RequestParser
 from masthead_server.web.response import Response, encode_head
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
     from masthead_server.clock import Timer
@@ -65,6 +67,14 @@ class HttpConnection(FlowControlledProtocol):
         # Behind a request for another protocol, bytes wait until it is known which one they speak.
         self._undecided: bytearray | None = None
         self._raw_body_left = 0
+
+    @functools.cached_property
+    def peer_certificate(self) -> bytes:
+        """The certificate of the client, in DER, which the handshake has verified; empty if there is none."""
+        encryption: ssl.SSLObject | None = None
+        if self.transport is not None:
+            encryption = self.transport.get_extra_info("ssl_object")
+        return b"" if encryption is None else encryption.getpeercert(binary_form=True) or b""
 
     # Called by asyncio:
 

@@ -46,6 +46,12 @@ class Headers:
         """Return all values of a header."""
         return self._values.get(name.lower(), [])
 
+    def replace(self, name: str, value: str) -> None:
+        """Replace all values of a header by one."""
+        lower = name.lower()
+        self.pairs = [pair for pair in self.pairs if pair[0].lower() != lower] + [(name, value)]
+        self._values[lower] = [value]
+
     def find_repeated(self) -> list[str]:
         """Return the names that occur more than once, in lower case."""
         # Most requests have none, and their names are not looked at.
