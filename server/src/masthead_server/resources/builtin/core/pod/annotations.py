@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
-__all__ = ["annotation_errors", "apparmor_mismatches", "copy_apparmor_profiles"]
+__all__ = ["annotation_changes", "annotation_errors", "apparmor_mismatches", "copy_apparmor_profiles"]
 
 _CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 _MIRROR: Final = "kubernetes.io/config.mirror"
@@ -66,6 +66,25 @@ def annotation_errors(pod: Plain) -> Errors:
         if key.startswith(APPARMOR_PREFIX):
             errors += _apparmor_errors(key, profile, names)
     return errors
+
+
+def annotation_changes(new: Plain, old: Plain) -> Errors:
+    """Return the errors of changed annotations of a Pod; those of AppArmor and of mirror pods are immutable."""
+    annotations, stored = (part(part(pod, "metadata"), "annotations") for pod in (new, old))
+    if annotations == stored:
+        return []
+    errors = annotation_errors(new)
+    changes: Errors = []
+    for keys, verb in ((sorted(stored), "remove or update"), (sorted(annotations.keys() - stored.keys()), "add")):
+        for key in keys:
+            if annotations.get(key) == stored.get(key):
+                continue
+            if key.startswith(APPARMOR_PREFIX):
+                changes.append(forbidden(f"metadata.annotations[{key}]", f"may not {verb} AppArmor annotations"))
+            elif key == _MIRROR:
+                changes.append(forbidden(f"metadata.annotations[{key}]", f"may not {verb} mirror pod annotation"))
+    # kube-apiserver validates the annotations of an update twice.
+    return [*errors, *changes, *errors]
 
 
 def _seccomp_errors(key: str, profile: str) -> Errors:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._schema.errors import forbidden, invalid, required
-from masthead_server.resources.builtin.core.pod.annotations import annotation_errors, apparmor_mismatches
+from masthead_server.resources.builtin.core.pod.annotations import (
+    annotation_changes,
+    annotation_errors,
+    apparmor_mismatches,
+)
 from masthead_server.resources.validation.checks import each_of, same_structs
 from masthead_server.resources.validation.containers import image_space_errors
 from masthead_server.resources.validation.internal_types import difference, inner_pod_spec
@@ -64,11 +68,10 @@ def _spec_errors(spec: Plain) -> Errors:
 def validate_update(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of a Pod."""
     after, before = part(new, "spec"), part(old, "spec")
-    meta, stored = part(new, "metadata"), part(old, "metadata")
-    errors = [] if meta.get("annotations") == stored.get("annotations") else annotation_errors(new)
+    annotation_problems = annotation_changes(new, old)
     if after == before:  # the stored one was valid, and most updates change something else
-        return errors
-    errors += _pod_errors(after)
+        return annotation_problems
+    errors = _pod_errors(after) + annotation_problems
     for field in ("containers", "initContainers"):
         # kube-apiserver returns here: containers are compared by position, which makes no sense any more.
         if len(items(after, field)) != len(items(before, field)):
