@@ -255,7 +255,7 @@ class HttpHandler:
             return self._show_metrics()
         connecter = self._connecter_of(info)
         if connecter is not None and self._rest.is_served(info):
-            await self._rest.admit_connect(request, info)
+            request, info = await self._rest.admit_connect(request, info)
             check_upgrade(self._authorizer(), request, info)
             return connecter.connect(request, info)
         return await self._rest.respond(request, info)

@@ -52,10 +52,12 @@ class Reinvocation:
     Attributes:
         is_requested: Whether a plugin has changed the object, so that a second round follows.
         is_second_round: Whether it runs.
+        is_decoded: Whether the object was decoded after a patch of a webhook.
     """
 
     is_requested: bool = False
     is_second_round: bool = False
+    is_decoded: bool = False
     _calls: dict[str, ReinvocableCalls] = field(default_factory=dict[str, ReinvocableCalls])
 
     def calls_of(self, plugin: str) -> ReinvocableCalls:

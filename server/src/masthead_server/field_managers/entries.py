@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
+from masthead._meta.quoting import quoted
 from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.managers import ManagedSet, ManagerKey, Managers
 from masthead.errors import DecodeError
@@ -71,8 +72,8 @@ def read_entries(entries: Sequence[Plain]) -> ManagedFields:
         DecodeError: If one is invalid.
     """
     found = ManagedFields.none()
-    for entry in entries:
-        _check(entry)
+    for index, entry in enumerate(entries):
+        _check(entry, index)
         plain: object = entry.get("fieldsV1")
         # Any JSON may come from a client; FieldSet expects a mapping.
         if plain is not None and not isinstance(plain, dict):
@@ -128,13 +129,16 @@ def _identifier(key: ManagerKey) -> bytes:
     return msgspec.json.encode({name: value for name, value in key._asdict().items() if value})
 
 
-def _check(entry: Plain) -> None:
+def _check(entry: Plain, index: int) -> None:
     if text(entry, "operation") not in {APPLY, UPDATE}:
-        raise _invalid("operation must be Apply or Update")
+        raise _invalid("operation must be `Apply` or `Update`")
     if not text(entry, "apiVersion"):
         raise _invalid("apiVersion must not be empty")
-    if text(entry, "fieldsType") != _FIELDS_V1:
-        raise _invalid("fieldsType must be FieldsV1")
+    fields_type = text(entry, "fieldsType")
+    if not fields_type:
+        raise _invalid(f"missing fieldsType in managed fields entry {index}")
+    if fields_type != _FIELDS_V1:
+        raise _invalid(f"invalid fieldsType {quoted(fields_type)} in managed fields entry {index}")
 
 
 def _add(found: ManagedFields, entry: Plain, fields: FieldSet) -> ManagerKey:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.gvk import GroupVersionKind
 from masthead_server.admission.attributes import AdmissionAttributes, Operation
 from masthead_server.verbs.routing import find_resource
 from masthead_server.wire.options import read_flag
+from masthead_server.wire.plain import text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,10 +31,14 @@ _KINDS: Final[Mapping[tuple[str, str], str]] = {
 }
 """The kinds that admission sees; a log is read, and no connection."""
 _FLAGS: Final = ("stdin", "stdout", "stderr", "tty")
+_PARAMETERS: Final = (*_FLAGS, "container", "command", "ports")
+"""The parameters of a query that are options."""
 
 
-async def admit_connect(cluster: ClusterState, request: ApiRequest, info: RequestInfo) -> None:
-    """Have admission decide about a connection.
+async def admit_connect(
+    cluster: ClusterState, request: ApiRequest, info: RequestInfo
+) -> tuple[ApiRequest, RequestInfo]:
+    """Have admission decide about a connection; returns the request to go on with.
 
     Raises:
         StatusFailure: If a plugin refuses it.
@@ -40,9 +46,10 @@ async def admit_connect(cluster: ClusterState, request: ApiRequest, info: Reques
     kind = _KINDS.get((info.resource, info.subresource))
     served = find_resource(cluster.catalog, info)
     if kind is None or served is None:
-        return
+        return request, info
     if not cluster.admission.decides(Operation.CONNECT, served, info.subresource):
-        return
+        return request, info
+    options = _read_options(request, info)
     attributes = AdmissionAttributes(
         Operation.CONNECT,
         served,
@@ -51,10 +58,12 @@ async def admit_connect(cluster: ClusterState, request: ApiRequest, info: Reques
         info.name,
         request.user,
         info.subresource,
-        _read_options(request, info),
+        options,
     )
     await cluster.admission.admit(attributes)
     await cluster.admission.validate(attributes)
+    changed = attributes.object
+    return (request, info) if changed is None or changed == options else _write_options(request, info, changed)
 
 
 def _read_options(request: ApiRequest, info: RequestInfo) -> Plain:
@@ -69,3 +78,17 @@ def _read_options(request: ApiRequest, info: RequestInfo) -> Plain:
     if info.subresource == "exec" and (command := request.query.get("command")):
         options["command"] = list(command)
     return options
+
+
+def _write_options(request: ApiRequest, info: RequestInfo, options: Plain) -> tuple[ApiRequest, RequestInfo]:
+    """Return the request with the options that a plugin has changed."""
+    if info.subresource == "proxy":
+        return request, replace(info, tail=tuple(text(options, "path").removeprefix("/").split("/")))
+    query = {name: values for name, values in request.query.items() if name not in _PARAMETERS}
+    for name in _PARAMETERS:
+        value = options.get(name)
+        if isinstance(value, list):
+            query[name] = [str(item) for item in cast("list[object]", value)]
+        elif value:
+            query[name] = ["true" if value is True else str(value)]
+    return replace(request, query=query), info

@@ -187,13 +187,13 @@ class Rest:
         """
         return find_resource(self._catalog, info) is not None
 
-    async def admit_connect(self, request: ApiRequest, info: RequestInfo) -> None:
-        """Have admission decide about a connection to a pod, a service or a node.
+    async def admit_connect(self, request: ApiRequest, info: RequestInfo) -> tuple[ApiRequest, RequestInfo]:
+        """Have admission decide about a connection to a pod, a service or a node; returns the request to go on with.
 
         Raises:
             StatusFailure: If a plugin refuses it.
         """
-        await admit_connect(self._cluster, request, info)
+        return await admit_connect(self._cluster, request, info)
 
     async def _get(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served

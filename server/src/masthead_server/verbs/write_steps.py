@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._schema.errors import gather, invalid
+from masthead.errors import DecodeError
 from masthead_server.admission.attributes import AdmissionAttributes, Operation
 from masthead_server.authorization.authorizer import AuthorizationAttributes
 from masthead_server.authorization.requests import check_authorization
@@ -65,6 +66,10 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_SPOILT_MANAGERS: Final = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating "
+    "admission controller; please fix your requests:"
+)
 
 
 @dataclass(frozen=True)
@@ -351,14 +356,33 @@ async def admit(context: WriteContext, attributes: AdmissionAttributes | None, n
     """
     if attributes is None:
         return new
+    managers = metadata(new).get("managedFields")
     await context.cluster.admission.admit(attributes)
     if attributes.object is not None:
         new = attributes.object
+    _restore_managers(context, new, managers)
     # A plugin may have moved it to another namespace.
     check_names(new, context.namespace, "", is_namespaced=context.served.is_namespaced)
     # A plugin may have added an owner that was there already.
     dedup_owners(context, new, is_patch=True)
     return new
+
+
+def _restore_managers(context: WriteContext, new: Plain, before: object) -> None:
+    """Undo what a plugin did to managedFields, if they are invalid now."""
+    meta = metadata(new)
+    entries = meta.get("managedFields")
+    if entries is before:
+        return
+    from masthead_server.field_managers.entries import read_entries
+
+    try:
+        read_entries(entries or [])
+    except DecodeError as error:
+        _set_or_drop(meta, "managedFields", before)
+        context.options.warnings.append(f"{_SPOILT_MANAGERS} {error.problem}")
+    if not meta.get("managedFields"):
+        meta.pop("managedFields", None)
 
 
 async def admit_valid(context: WriteContext, attributes: AdmissionAttributes | None, new: Plain) -> None:
@@ -492,7 +516,7 @@ async def validate_update(context: WriteContext, new: Plain, old: Plain) -> None
         lambda: validate(new, old),
     )
     if errors:
-        raise _refuse_fields(context, new, text(metadata(old), "name"), errors)
+        raise _refuse_fields(context, new, text(metadata(new), "name"), errors)
 
 
 def _refuse_fields(context: WriteContext, found: Plain, name: str, errors: Errors) -> StatusFailure:

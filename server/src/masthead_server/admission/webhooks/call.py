@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._meta.quoting import quoted
+from masthead_server.admission.refusals import forbid
 from masthead_server.admission.webhooks.review import (
     ReviewError,
     choose_version,
@@ -21,9 +22,11 @@ from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
     from masthead_server.admission.attributes import AdmissionAttributes
+    from masthead_server.admission.conditions import MatchConditions
     from masthead_server.admission.matching import Match
     from masthead_server.admission.webhooks.review import AdmissionResponse, DecodedReview
     from masthead_server.admission.webhooks.webhook import AdmissionWebhook
+    from masthead_server.cluster import ClusterState
     from masthead_server.wire.plain import Plain
 
 __all__ = ["CallError", "Invocation", "call_admission_webhook", "match_webhook"]
@@ -65,7 +68,9 @@ class Invocation(NamedTuple):
     old: bytes
 
 
-async def match_webhook(webhook: AdmissionWebhook, attributes: AdmissionAttributes) -> Invocation | None:
+async def match_webhook(
+    cluster: ClusterState, webhook: AdmissionWebhook, attributes: AdmissionAttributes
+) -> Invocation | None:
     """Prepare the call of a webhook; None if it is not for a request.
 
     Raises:
@@ -74,12 +79,35 @@ async def match_webhook(webhook: AdmissionWebhook, attributes: AdmissionAttribut
     match = webhook.matcher.match(attributes)
     if match is None:
         return None
+    if webhook.conditions is not None and not await _meets(cluster, webhook.conditions, attributes, match):
+        return None
     return Invocation(
         webhook,
         match,
         await encode_object(attributes, match, attributes.object),
         await encode_object(attributes, match, attributes.old),
     )
+
+
+async def _meets(
+    cluster: ClusterState, conditions: MatchConditions, attributes: AdmissionAttributes, match: Match
+) -> bool:
+    """Tell whether a request meets match conditions.
+
+    Raises:
+        StatusFailure: If that cannot be decided, and the failure policy does not ignore it.
+    """
+    from masthead_server.admission.conditions import ConditionError
+    from masthead_server.admission.evaluation import CostlyEvaluation, RequestValues
+
+    values = await RequestValues.of(cluster, attributes, match)
+    try:
+        try:
+            return conditions.match(values, is_bounded=True)
+        except CostlyEvaluation:
+            return await asyncio.to_thread(conditions.match, values)
+    except ConditionError as error:
+        raise forbid(attributes, str(error)) from None
 
 
 async def call_admission_webhook(

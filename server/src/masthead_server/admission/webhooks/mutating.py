@@ -14,6 +14,7 @@ from masthead_server.admission.webhooks.configurations import WebhookConfigurati
 from masthead_server.admission.webhooks.versioned_objects import decode_object
 from masthead_server.wire.failures import internal_error
 from masthead_server.wire.json_patch import InapplicablePatchError, UndecodablePatchError, apply_admission_patch
+from masthead_server.wire.plain import part
 
 if TYPE_CHECKING:
     from masthead_server.admission.attributes import AdmissionAttributes, Operation
@@ -61,7 +62,7 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
         for index, webhook in enumerate(self._configurations.webhooks):
             if reinvocation.is_second_round and webhook.uid not in calls.required:
                 continue
-            invocation = await match_webhook(webhook, attributes)
+            invocation = await match_webhook(self.cluster, webhook, attributes)
             if invocation is None:
                 continue
             if await self._call(index, invocation, attributes):
@@ -104,7 +105,11 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
             return False
         self._check_patchable(invocation, attributes, response.patch_type)
         before = attributes.object
+        # Go compares times of managedFields by the nanosecond, which the first decoding drops: any patch of an object
+        # that the request has just got a manager for counts as a change.
+        has_new_time = not attributes.reinvocation.is_decoded and _has_new_manager(attributes)
         attributes.object = await decode_object(attributes, invocation.match, patched)
+        attributes.reinvocation.is_decoded = True
         annotation = {
             "configuration": webhook.configuration,
             "webhook": webhook.name,
@@ -112,7 +117,7 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
             "patchType": _JSON_PATCH,
         }
         attributes.annotations[f"{_PATCH}{place}"] = msgspec.json.encode(annotation).decode()
-        return attributes.object != before
+        return has_new_time or attributes.object != before
 
     @staticmethod
     def _check_patchable(invocation: Invocation, attributes: AdmissionAttributes, patch_type: str) -> None:
@@ -123,6 +128,11 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
             raise internal_error(f"admission webhook {quoted(webhook.name)} {action}")
         if patch_type != _JSON_PATCH:
             raise CallError(webhook, f"unsupported patch type {quoted(patch_type)}")
+
+
+def _has_new_manager(attributes: AdmissionAttributes) -> bool:
+    before = part(attributes.old or {}, "metadata").get("managedFields") or []
+    return any(entry not in before for entry in part(attributes.object or {}, "metadata").get("managedFields") or [])
 
 
 def _copy(found: Plain | None) -> Plain | None:

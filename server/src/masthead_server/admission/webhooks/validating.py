@@ -43,7 +43,7 @@ class ValidatingAdmissionWebhook(AdmissionPlugin):
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
         """Call every webhook that the request matches, and refuse the request with the first error."""
-        matches = [await match_webhook(webhook, attributes) for webhook in self._configurations.webhooks]
+        matches = [await match_webhook(self.cluster, webhook, attributes) for webhook in self._configurations.webhooks]
         invocations = [invocation for invocation in matches if invocation is not None]
         if not invocations:
             return

@@ -12,6 +12,7 @@ from masthead_server import scheme
 from masthead_server.resources.codec import KindDecoder
 from masthead_server.resources.custom.codec import SchemaCodec
 from masthead_server.resources.custom.conversions import Conversions
+from masthead_server.resources.custom.object_metadata import drop_invalid_metadata
 from masthead_server.resources.go_values import Mismatch
 from masthead_server.wire import go_json
 from masthead_server.wire.failures import StatusFailure, internal_error
@@ -79,13 +80,15 @@ async def decode_object(attributes: AdmissionAttributes, match: Match, patched: 
     served, kind = match.served, match.kind
     if problem := go_json.wrong_type(patched) or go_json.wrong_name(cast("Plain", patched or {})):
         raise internal_error(problem)
-    found = cast("Plain", patched)
-    if not served.is_custom or kind != served.gvk:
-        _check_kind(found, kind)
+    found = cast("Plain", patched or {})
     try:
-        if kind != served.gvk:
-            return KindDecoder(scheme.object_class(kind)).decode(found)[0]
-        decoded, _ = served.codec.decode(found)
+        if isinstance(served.codec, SchemaCodec) and kind == served.gvk:
+            decoded = _decode_custom(served, found)
+        elif kind == served.gvk:
+            _check_kind(found, kind)
+            decoded, _ = served.codec.decode(found)
+        else:
+            return _decode_subresource(found, kind)
     except Mismatch as error:
         raise internal_error(str(error)) from None
     served.apply_defaults(decoded)
@@ -94,9 +97,32 @@ async def decode_object(attributes: AdmissionAttributes, match: Match, patched: 
     return served.to_storage(decoded)
 
 
+def _decode_custom(served: ServedResource, found: Plain) -> Plain:
+    if problem := served.codec.kind_problem(dict(sorted(found.items()))):
+        raise internal_error(problem)
+    api_version = text(found, "apiVersion")
+    if api_version.rpartition("/")[0] != served.group:
+        problem = f"{api_version}, Kind={text(found, 'kind')} is unstructured and is not suitable for converting"
+        raise StatusFailure(500, "", f"{problem} to {quoted(served.api_version)}")
+    if "metadata" in found:
+        found["metadata"] = drop_invalid_metadata(found["metadata"])
+    return served.codec.decode(found)[0]
+
+
+def _decode_subresource(found: Plain, kind: GroupVersionKind) -> Plain:
+    _check_kind(found, kind)
+    # The options of a connection are of no class: they come from a query, and are never stored.
+    if not scheme.is_registered(kind):
+        return {name: value for name, value in found.items() if name not in _IDENTITY}
+    return KindDecoder(scheme.object_class(kind)).decode(found)[0]
+
+
 def _check_kind(found: Plain, expected: GroupVersionKind) -> None:
     """Refuse a patch that made an object of another kind; a missing kind is the expected one."""
-    group, _, version = (text(found, "apiVersion") or expected.api_version).rpartition("/")
+    api_version = text(found, "apiVersion") or expected.api_version
+    group, _, version = api_version.rpartition("/")
+    if "/" in group:
+        raise internal_error(f"unexpected GroupVersion string: {api_version}")
     actual = GroupVersionKind(group, version, text(found, "kind") or expected.kind)
     if actual == expected:
         return
@@ -104,6 +130,7 @@ def _check_kind(found: Plain, expected: GroupVersionKind) -> None:
         wanted = f"no kind {quoted(actual.kind)} is registered for version {quoted(actual.api_version)}"
         raise internal_error(f"{wanted} in scheme {quoted(_SCHEME)}")
     # Go decodes whatever kind it finds, and fails when it converts the result to its internal type.
+    KindDecoder(scheme.object_class(actual)).decode(found)
     package = expected.group.partition(".")[0] or "core"
     problem = f"converting ({actual.version}.{actual.kind}) to ({package}.{expected.kind}): unknown conversion"
     raise StatusFailure(500, "", problem)

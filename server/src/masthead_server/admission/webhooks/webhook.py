@@ -11,6 +11,7 @@ from masthead_server.resources.webhook_clients import webhook_of
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
+    from masthead_server.admission.conditions import MatchConditions
     from masthead_server.cluster import ClusterState
     from masthead_server.webhooks import Webhook
     from masthead_server.wire.plain import Plain
@@ -31,7 +32,7 @@ class AdmissionWebhook:
         configuration: The name of its configuration.
         uid: Identifies it among all webhooks.
         matcher: Decides which requests it gets.
-        conditions: Its match conditions, as they are stored.
+        conditions: Its match conditions; None without any.
         client: Where it is.
         ignores_failures: Whether a failed call lets the request pass.
         timeout: Seconds for a call.
@@ -44,7 +45,7 @@ class AdmissionWebhook:
     configuration: str
     uid: str
     matcher: RequestMatcher
-    conditions: tuple[Plain, ...]
+    conditions: MatchConditions | None
     client: Webhook
     ignores_failures: bool
     timeout: int
@@ -68,7 +69,7 @@ def read_webhooks(cluster: ClusterState, configuration: Plain) -> tuple[Admissio
                 configuration=owner,
                 uid=f"{owner}/{name}/{number}",
                 matcher=RequestMatcher(cluster, hook, rules="rules", matches_without_rules=False),
-                conditions=tuple(items(hook, "matchConditions")),
+                conditions=_compile_conditions(hook),
                 client=webhook_of(part(hook, "clientConfig"), cluster.services.resolve),
                 ignores_failures=text(hook, "failurePolicy") == "Ignore",
                 timeout=int(hook.get("timeoutSeconds") or _TIMEOUT),
@@ -78,3 +79,12 @@ def read_webhooks(cluster: ClusterState, configuration: Plain) -> tuple[Admissio
             )
         )
     return tuple(found)
+
+
+def _compile_conditions(hook: Plain) -> MatchConditions | None:
+    if not hook.get("matchConditions"):
+        return None
+    # The import loads the language of the expressions, which few webhooks need.
+    from masthead_server.admission.conditions import MatchConditions
+
+    return MatchConditions(hook)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead._meta.apitype import ApiType
     from masthead._schema.errors import FieldError
 
-__all__ = ["coerce_embedded", "decode_metadata", "embedded_errors"]
+__all__ = ["coerce_embedded", "decode_metadata", "drop_invalid_metadata", "embedded_errors"]
 
 _METADATA: Final = "metadata"
 
@@ -44,7 +44,7 @@ def decode_metadata(value: object) -> tuple[Plain, list[str]]:
     return found, [*unknown, *(name for name in ("apiVersion", "kind") if name in value)]
 
 
-def _valid_fields(value: object) -> object:
+def drop_invalid_metadata(value: object) -> object:
     """Return metadata without the fields that are not of their types."""
     if not isinstance(value, dict):
         return value
@@ -91,7 +91,7 @@ def coerce_embedded(value: object, schema: Schema, *, drops_invalid: bool = Fals
             found[_METADATA], extra = decode_metadata(meta)
         except Mismatch as problem:
             if drops_invalid:
-                found[_METADATA] = _valid_fields(meta)
+                found[_METADATA] = drop_invalid_metadata(meta)
                 return
             raise Mismatch(str(invalid(where, meta, str(problem)))) from None
         unknown.extend(f"{where}.{item}" for item in extra)
