@@ -69,6 +69,8 @@ class ClusterState:
         self.authority = authority
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
+        self._observers: dict[str, list[Callable[[ServedResource, Record], object]]] = {}
+        """Called after a write to a table, before `on_write`."""
         self.admission: AdmissionChain = AdmissionChain()
         """The admission plugins of every write."""
         self.services: ServiceAddresses = ServiceAddresses(self)
@@ -192,6 +194,17 @@ class ClusterState:
             details={**details_of(name, served.group, served.name), "causes": [cause]},
         )
 
+    def observe(self, table: str, notify: Callable[[ServedResource, Record], object]) -> None:
+        """Call a function after every write to a table, with the resource and the record.
+
+        Caches of configurations use this: a write to any other table costs them nothing.
+        """
+        self._observers.setdefault(table, []).append(notify)
+
+    def stop_observing(self, table: str, notify: Callable[[ServedResource, Record], object]) -> None:
+        """Stop calling a function after the writes to a table."""
+        self._observers[table].remove(notify)
+
     def objects(self, served: ServedResource) -> Iterator[tuple[Record, Plain]]:
         """Iterate over the objects of a resource, in the stored shape."""
         for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
@@ -219,6 +232,8 @@ class ClusterState:
         }
 
     def _notify(self, served: ServedResource, record: Record) -> None:
+        for notify in self._observers.get(served.table, ()):
+            notify(served, record)
         for notify in self.on_write:
             notify(served, record)
 

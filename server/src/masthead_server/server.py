@@ -163,7 +163,7 @@ class Server:
         self._definitions = DefinitionInstaller(self._cluster)
         inert_kinds = InertKinds(is_alone=settings.controllers is not False, runs_workloads=settings.workloads)
         self._runtime = PodRuntime(self._cluster)
-        self._cluster.on_write.append(self._runtime.observe)
+        self._cluster.observe(self._runtime.served.table, self._runtime.observe)
         self._lifecycle = PodLifecycle(self._runtime)
         self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call, self._perform)
         self._controllers = self._make_controllers(settings)

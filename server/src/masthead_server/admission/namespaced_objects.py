@@ -34,7 +34,7 @@ class NamespacedObjects(Generic[T]):
         self._values: dict[str, tuple[T, ...]] = {}
         for record in cluster.storage.table(table).scan("", cluster.storage.revision):
             self._keep(record)
-        cluster.on_write.append(self._observe)
+        cluster.observe(table, self._observe)
 
     def __bool__(self) -> bool:
         return bool(self._records)
@@ -52,9 +52,8 @@ class NamespacedObjects(Generic[T]):
             self._values[namespace] = values
         return values
 
-    def _observe(self, served: ServedResource, record: Record) -> None:
-        if served.table == self._table:
-            self._keep(record)
+    def _observe(self, _served: ServedResource, record: Record) -> None:
+        self._keep(record)
 
     def _keep(self, record: Record) -> None:
         namespace = record.key.partition("/")[0]

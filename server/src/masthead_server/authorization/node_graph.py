@@ -51,7 +51,7 @@ class NodeGraph:
         for table in _EDGES:
             records = cluster.storage.table(table).scan("", cluster.storage.revision)
             self._changed.update(((table, record.key), None) for record in records)
-        cluster.on_write.append(self._observe)
+            cluster.observe(table, self._observe)
 
     def leads_to(self, start: Vertex, node: str) -> bool:
         """Tell whether an object is in use on a node."""
@@ -67,8 +67,7 @@ class NodeGraph:
         return False
 
     def _observe(self, served: ServedResource, record: Record) -> None:
-        if served.table in _EDGES:
-            self._changed[served.table, record.key] = None
+        self._changed[served.table, record.key] = None
 
     def _catch_up(self) -> None:
         changed, self._changed = self._changed, {}

@@ -172,7 +172,7 @@ class RoleIndex:
             # The data file of an earlier run has written its objects already.
             for record, found in cluster.objects(served):
                 self._setters[table](record.key, found)
-        cluster.on_write.append(self._observe)
+            cluster.observe(table, self._observe)
 
     def bindings_of(self, user: UserInfo, namespace: str) -> Iterator[tuple[RoleBindingEntry, str]]:
         """Iterate over the bindings that apply to a user in a namespace, each with the namespace of its role.

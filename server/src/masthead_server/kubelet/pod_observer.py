@@ -50,15 +50,15 @@ class PodObserver:
     @contextmanager
     def observing(self) -> Generator[None]:
         """Observe during the block."""
-        observers = self._runtime.cluster.on_write
-        observers.append(self._observe)
+        cluster, table = self._runtime.cluster, self._runtime.served.table
+        cluster.observe(table, self._observe)
         try:
             yield
         finally:
-            observers.remove(self._observe)
+            cluster.stop_observing(table, self._observe)
 
     def _observe(self, served: ServedResource, record: Record) -> None:
-        if record.key != self._key or served.table != self._runtime.served.table:
+        if record.key != self._key:
             return
         pod = None if record.is_deleted else served.load(record)
         if pod is None or text(part(pod, "status"), "phase") != "Running":

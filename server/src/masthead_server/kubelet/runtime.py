@@ -79,9 +79,9 @@ class PodRuntime:
             return self.containers.get(ref)
         return self.container(pod, ref.container or first_container(pod))
 
-    def observe(self, served: ServedResource, record: Record) -> None:
-        """Observe a write: the containers of a deleted pod end."""
-        if served.table == self.served.table and record.is_deleted:
+    def observe(self, _served: ServedResource, record: Record) -> None:
+        """Observe a write to a pod: the containers of a deleted one end."""
+        if record.is_deleted:
             self.containers.drop_pod(*self.served.split(record.key))
 
     def close(self) -> None:

@@ -47,7 +47,8 @@ class PolicyIndex(Generic[P]):
         self._bound: tuple[P, ...] = ()
         # A server that is opened again has policies already.
         self._is_outdated = True
-        cluster.on_write.append(self._observe)
+        cluster.observe(self._policies, self._observe)
+        cluster.observe(self._bindings, self._observe)
 
     @property
     def policies(self) -> tuple[P, ...]:
@@ -56,9 +57,8 @@ class PolicyIndex(Generic[P]):
             self._refresh()
         return self._bound
 
-    def _observe(self, served: ServedResource, _record: Record) -> None:
-        if served.table in {self._policies, self._bindings}:
-            self._is_outdated = True
+    def _observe(self, _served: ServedResource, _record: Record) -> None:
+        self._is_outdated = True
 
     def _refresh(self) -> None:
         self._is_outdated = False

@@ -29,18 +29,13 @@ class WebhookConfigurations:
     def __init__(self, cluster: ClusterState, table: str) -> None:
         self.webhooks: tuple[AdmissionWebhook, ...] = ()
         self._cluster = cluster
-        self._table = table
         self._by_configuration: dict[str, tuple[AdmissionWebhook, ...]] = {}
         served = cluster.catalog.stored_in(table)
         # A server that is opened again has configurations already.
         for record in cluster.storage.table(table).scan("", cluster.storage.revision):
             if served is not None:
                 self._set(served, record)
-        cluster.on_write.append(self._observe)
-
-    def _observe(self, served: ServedResource, record: Record) -> None:
-        if served.table == self._table:
-            self._set(served, record)
+        cluster.observe(table, self._set)
 
     def _set(self, served: ServedResource, record: Record) -> None:
         if record.is_deleted:

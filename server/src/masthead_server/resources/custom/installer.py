@@ -32,7 +32,7 @@ class DefinitionInstaller:
         self._since: dict[str, int] = {}
         """The revision at which each definition got its present schemas."""
         self._served: dict[str, list[GroupVersionResource]] = {}
-        cluster.on_write.insert(0, self._observe)
+        cluster.observe(DEFINITIONS, self._observe)
         table = cluster.storage.table(DEFINITIONS)
         served = cluster.catalog.stored_in(DEFINITIONS)
         for record in table.scan("", cluster.storage.revision):
@@ -44,8 +44,6 @@ class DefinitionInstaller:
         return self._definitions.get(name)
 
     def _observe(self, served: ServedResource, record: Record) -> None:
-        if served.table != DEFINITIONS:
-            return
         if record.is_deleted:
             self._remove(record.key)
             return
