@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from masthead import sharding as sharding
     from masthead import streams as streams
     from masthead import testing as testing
+    from masthead import webhook as webhook
     from masthead import workqueue as workqueue
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.store.lister import Lister as Lister
@@ -155,6 +156,7 @@ if not TYPE_CHECKING:  # a type checker would accept misspelt names of a module 
             "sharding": "masthead",
             "streams": "masthead",
             "testing": "masthead",
+            "webhook": "masthead",
             "workqueue": "masthead",
         },
     )

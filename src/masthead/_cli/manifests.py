@@ -74,6 +74,7 @@ def _files(manager: Manager, target: Target, chosen: argparse.Namespace) -> dict
         chosen.namespace or manager.name,
         has_namespace=chosen.namespace is not None,
         replicas=chosen.replicas,
+        uses_cert_manager=chosen.cert_manager,
     )
     files = {name: to_text(objects) for name, objects in manifests_of(deploy).items()}
     return {**files, _DOCKERFILE: DOCKERFILE} if chosen.dockerfile else files
@@ -118,6 +119,11 @@ def _parser(name: str) -> ArgumentParser:
     )
     parser.add_argument(
         "--replicas", type=_count, metavar="N", help="the number of pods (2 if they elect a leader, else 1)"
+    )
+    parser.add_argument(
+        "--cert-manager",
+        action="store_true",
+        help="let cert-manager issue the certificate of webhooks (the manager does it)",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write files there (all to the standard output)")
     parser.add_argument("--dockerfile", action="store_true", help="write a Dockerfile; alone, if --out is not given")

@@ -184,6 +184,17 @@ def _add_servers(parser: ArgumentParser) -> None:
     group.add_argument("--metrics-bind", metavar="ADDRESS", help="the address of /metrics (:8080)")
     group.add_argument("--probe-bind", metavar="ADDRESS", help="the address of /healthz and /readyz (:8081)")
     group.add_argument("--debug-bind", metavar="ADDRESS", help="the address of /debug (0)")
+    group.add_argument("--webhook-bind", metavar="ADDRESS", help="the address of webhooks, if there are any (:9443)")
+    group.add_argument(
+        "--webhook-url",
+        metavar="URL",
+        help="the URL at which the API server reaches this process, for development; registers the webhooks with it",
+    )
+    group.add_argument(
+        "--webhook-cert-dir",
+        metavar="FOLDER",
+        help="the folder with tls.crt and tls.key of the webhooks (a Secret that the manager writes)",
+    )
 
 
 def _add_replicas(parser: ArgumentParser) -> None:

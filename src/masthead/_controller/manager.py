@@ -26,6 +26,7 @@ from masthead._controller.signals import stop_on_signals
 from masthead._controller.sources import SourceSpec
 from masthead._controller.thread_runner import NoThreads
 from masthead._controller.timers import TimerSpec, check_interval
+from masthead._controller.webhook_decorators import WebhookDecorators
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.object import Object
 from masthead.errors import ArgumentError, ManagerStateError
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from masthead._controller.permissions import Permission
     from masthead._controller.thread_runner import ThreadRunner
     from masthead._sansio.sharding import ShardKey
+    from masthead._webhook.rotation import RotationPolicy
     from masthead.metrics import Metrics
 
 __all__ = ["Manager"]
@@ -53,7 +55,7 @@ F = TypeVar("F", bound="Callable[..., object]")
 R = TypeVar("R", bound="Callable[..., object] | type | Reconciler")
 
 
-class Manager:
+class Manager(WebhookDecorators):
     """Runs controllers: starts the caches, then the controllers, and stops them gracefully.
 
     ::
@@ -87,6 +89,7 @@ class Manager:
             sections immediately, and ``compact`` compresses objects and decodes them at every read, which takes several
             times less memory.
         transform: A function that changes objects before they are cached, such as `drop_managed_fields`.
+        webhook_certificates: The lifetimes of the certificates of webhooks; None for a year.
 
     Raises:
         ArgumentError: If an argument is invalid.
@@ -109,7 +112,9 @@ class Manager:
         permissions: Iterable[Permission] = (),
         hold: Hold = "lazy",
         transform: Transform[Object] | None = None,
+        webhook_certificates: RotationPolicy | None = None,
     ) -> None:
+        super().__init__(webhook_certificates)
         base = options or RunOptions()
         if namespaces is not None:
             given = (namespaces,) if isinstance(namespaces, str) else tuple(namespaces)
@@ -342,7 +347,7 @@ class Manager:
             overrides: Options that take precedence over the environment and the code; see `RunOptions`.
 
         Raises:
-            ManagerStateError: If there is no controller, source or timer, or an event loop is running already.
+            ManagerStateError: If there is no controller, source, timer or webhook, or an event loop is running already.
             ConfigError: If there is no configuration of a cluster, or an environment variable is invalid.
             DeadlineError: If a reconcile, source or timer ignored its cancellation, and was abandoned.
             MastheadError: If the manager cannot be started.
@@ -367,7 +372,7 @@ class Manager:
             overrides: Options that take precedence over the code; see `RunOptions`.
 
         Raises:
-            ManagerStateError: If there is no controller, source or timer.
+            ManagerStateError: If there is no controller, source, timer or webhook.
             MastheadError: If the manager cannot be started.
         """
         async with self.running(client, **overrides) as runtime:
@@ -392,7 +397,7 @@ class Manager:
             overrides: Options that take precedence over the code; see `RunOptions`.
 
         Raises:
-            ManagerStateError: If there is no controller, source or timer.
+            ManagerStateError: If there is no controller, source, timer or webhook.
             MastheadError: If the manager cannot be started.
         """
         self._check_runnable()
@@ -429,7 +434,7 @@ class Manager:
             overrides: Options that take precedence over the code; see `RunOptions`.
 
         Raises:
-            ManagerStateError: If there is no controller, source or timer.
+            ManagerStateError: If there is no controller, source, timer or webhook.
             MastheadError: If the manager cannot be started.
         """
         self._check_runnable()
@@ -508,7 +513,7 @@ class Manager:
             await client.close()
 
     def _check_runnable(self) -> None:
-        if not (self._controllers or self._timers or self._sources):
+        if not (self._controllers or self._timers or self._sources or self.webhooks):
             raise ManagerStateError("there is nothing to run; register a controller with @manager.controller(Kind)")
 
     def _find_controller(self, wanted: str | Callable[..., object]) -> Controller[Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
 from masthead._endpoint.bind_address import parse_bind_address
 from masthead._meta import names
 from masthead._module import set_module
+from masthead._webhook.locations import check_url
 from masthead.errors import ArgumentError, ConfigError
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class RunOverrides(TypedDict, total=False):
     metrics_bind: str
     probe_bind: str
     debug_bind: str
+    webhook_bind: str
+    webhook_url: str
+    webhook_cert_dir: str
     graceful_timeout: float
     log_format: LogFormat
     log_level: str
@@ -74,6 +78,12 @@ class RunOptions:
         probe_bind: The address of ``/healthz``, ``/readyz`` and ``/livez``; ``0`` for off.
         debug_bind: The address of ``/debug``; ``0`` for off. The page contains object names and stacks, and has no
             authentication: bind it to ``127.0.0.1``, and use ``kubectl port-forward``.
+        webhook_bind: The address of webhooks; ``0`` for off. Nothing listens there without declared webhooks.
+        webhook_url: The URL at which the API server reaches this process during development, such as
+            ``https://laptop.example.com:9443``: webhooks are registered with it, and removed at the stop. Empty for the
+            Service and the configurations of ``masthead manifests``.
+        webhook_cert_dir: The folder with ``tls.crt`` and ``tls.key`` of the webhooks, read again when they change;
+            empty for certificates that the manager issues and keeps in a Secret.
         graceful_timeout: Seconds that running reconciles and timers have to finish when the process is asked to stop.
             With the default, the process ends before the kubelet kills its pod after 30 seconds.
         log_format: ``text`` or ``json``; empty to leave the program's logging unchanged.
@@ -97,6 +107,9 @@ class RunOptions:
     metrics_bind: str = ":8080"
     probe_bind: str = ":8081"
     debug_bind: str = "0"
+    webhook_bind: str = ":9443"
+    webhook_url: str = ""
+    webhook_cert_dir: str = ""
     graceful_timeout: float = 25.0
     log_format: LogFormat = ""
     log_level: str = ""
@@ -116,8 +129,10 @@ class RunOptions:
                 value=self.leader_election_id,
             )
         # Parsed here only for the error: a bad address should fail before anything starts.
-        for name in ("metrics_bind", "probe_bind", "debug_bind"):
+        for name in ("metrics_bind", "probe_bind", "debug_bind", "webhook_bind"):
             parse_bind_address(getattr(self, name), name)
+        if self.webhook_url:
+            check_url(self.webhook_url)
         for name in _SECONDS:
             _check_seconds(name, getattr(self, name))
         if self.log_level and self.log_level.upper() not in logging.getLevelNamesMapping():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from masthead._meta import fields
 from masthead._meta.unstructured import Unstructured
+from masthead._webhook.locations import service_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOptions
     from masthead._controller.permissions import Permission
+    from masthead._webhook.configurations import Webhooks
 
 __all__ = ["Grant", "RbacRule", "grants_of", "is_granted", "rules_of"]
 
@@ -32,6 +34,8 @@ _EVENTS: Final = "events.k8s.io"
 _EVENTS_OF_CLUSTER_SCOPED: Final = "default"
 """The namespace of Events about cluster-scoped objects."""
 _LEASES: Final = "coordination.k8s.io"
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_EXTENSIONS: Final = "apiextensions.k8s.io"
 _NAME: Final = "metadata.name"
 _BUILTIN_TYPES: Final = "masthead.api."
 
@@ -97,6 +101,8 @@ def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozense
         found.update(_of_lease(leases, options.leader_election_id))
     if options.sharding:
         found.update(_of_shards(leases))
+    if manager.webhooks and options.webhook_bind != "0" and not options.webhook_cert_dir:
+        found.update(_of_webhooks(manager, namespace))
     return frozenset(grant for grant in found if not _is_implied(grant, found))
 
 
@@ -204,6 +210,26 @@ def _of_shards(namespace: str) -> Iterator[Grant]:
     for verb in ("get", "list", "create", "update", "delete"):
         yield Grant(namespace, _LEASES, "leases", verb)
     yield from _of_events(namespace)
+
+
+def _of_webhooks(manager: Manager, namespace: str) -> Iterator[Grant]:
+    # The certificate, shared by all replicas.
+    secret = service_name(manager.name)
+    yield Grant(namespace, "", "secrets", "create")
+    yield Grant(namespace, "", "secrets", "get", secret)
+    yield Grant(namespace, "", "secrets", "update", secret)
+    # The bundles of the configurations and definitions.
+    webhooks = manager.webhooks
+    targets = [(_ADMISSION, f"{adjective}webhookconfigurations", manager.name) for adjective in _adjectives(webhooks)]
+    targets += [(_EXTENSIONS, "customresourcedefinitions", name) for name in webhooks.definition_names()]
+    for group, resource, name in targets:
+        for verb in ("list", "watch", "patch"):
+            yield Grant(CLUSTER, group, resource, verb, name)
+
+
+def _adjectives(webhooks: Webhooks) -> list[str]:
+    roles = {"mutate": "mutating", "validate": "validating"}
+    return [roles[role] for role in dict.fromkeys(webhook.role for webhook in webhooks.admission)]
 
 
 def _grants(spec: WatchSpec, options: RunOptions, verbs: Iterable[str], subresource: str = "") -> Iterator[Grant]:

@@ -16,6 +16,7 @@ from masthead._controller.controller_runner import ControllerRunner, wait_ended
 from masthead._controller.controller_services import ControllerServices, utc_now
 from masthead._controller.debug_snapshot import describe_manager
 from masthead._controller.manager_checks import ManagerChecks
+from masthead._controller.manager_webhooks import make_webhooks, serves_webhooks
 from masthead._controller.probe_server import ProbeServer
 from masthead._controller.replica_roles import (
     ElectedReplica,
@@ -28,7 +29,7 @@ from masthead._controller.watchdog import Watchdog
 from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._module import set_module
 from masthead._record.recorder import EventRecorder
-from masthead.errors import ConfigError
+from masthead.errors import ConfigError, ManagerStateError
 from masthead.metrics import NO_METRICS, PrometheusMetrics
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from masthead._leaderelection.leader_elector import LeaderElector
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
+    from masthead._webhook.runtime import WebhookRuntime
     from masthead.metrics import Metrics
 
 __all__ = ["ManagerRuntime", "default_metrics"]
@@ -60,8 +62,8 @@ class ManagerRuntime:
 
     ::
 
-        client ─> informers ─> probes ─> (leader) ─> controllers, sources, timers
-          stop:   4             5          3            1 finish running reconciles   2 cancel the others
+        client ─> informers ─> probes, webhooks ─> (leader) ─> controllers, sources, timers
+          stop:   5             4                    3            1 finish running reconciles   2 cancel the others
 
     """
 
@@ -81,6 +83,8 @@ class ManagerRuntime:
         self._client = client
         self._metrics = metrics if metrics is not None else default_metrics(options)
         self._clock = clock
+        self._threads = threads
+        self._webhooks: WebhookRuntime | None = None
         self._detects_mutations = mutation_detector.is_on(detect_mutations)
         caches = manager.cache_options
         self._factory = SharedInformerFactory(
@@ -142,6 +146,11 @@ class ManagerRuntime:
         return self._probes
 
     @property
+    def webhooks(self) -> WebhookRuntime | None:
+        """The webhook server; None if no webhooks are served."""
+        return self._webhooks
+
+    @property
     def is_leading(self) -> bool:
         """Whether the controllers run; always true without leader election."""
         return not self._runner.idle.is_set()
@@ -165,6 +174,8 @@ class ManagerRuntime:
         lines: list[str] = []
         if events := self._recorder.counts.pending:
             lines.append(f"{events} Events are not written yet")
+        if self._webhooks is not None:
+            lines += self._webhooks.pending_work()
         if self._role.shards is not None and self._role.shards.is_adopting:
             lines.append("objects of other replicas wait for the caches to catch up with the server")
         return lines + self._runner.pending_work(retries_within)
@@ -250,8 +261,13 @@ class ManagerRuntime:
         stack.push_async_callback(self._factory.stop)
         if self._role.shards is not None:
             await self._role.shards.prepare()
+        if serves_webhooks(self._manager, self._options):
+            threads = await stack.enter_async_context(self._threads())
+            self._webhooks = self._make_webhooks(threads)
         await self._factory.start()
         await stack.enter_async_context(self._probes)
+        if self._webhooks is not None:
+            await stack.enter_async_context(self._webhooks)
         # In virtual time, the loop is idle for long stretches of real time.
         if not _is_virtual(asyncio.get_running_loop()):
             stack.enter_context(Watchdog(self._runner.describe_reconciles))
@@ -277,15 +293,34 @@ class ManagerRuntime:
 
     def _make_probes(self) -> ProbeServer:
         checks = ManagerChecks(self._factory, self._runner.loops)
+        own = {"webhooks": self._check_webhooks} if serves_webhooks(self._manager, self._options) else {}
         options, metrics = self._options, self._metrics
         return ProbeServer(
             {**checks.health, **self._manager.health_checks, **self._role.health_checks},
-            {**checks.readiness, **self._manager.ready_checks},
+            {**checks.readiness, **own, **self._manager.ready_checks},
             metrics_registry=metrics.registry if isinstance(metrics, PrometheusMetrics) else None,
             debug=self.describe,
             probe_bind=options.probe_bind,
             metrics_bind=options.metrics_bind,
             debug_bind=options.debug_bind,
+        )
+
+    async def _check_webhooks(self) -> None:
+        if self._webhooks is None:
+            raise ManagerStateError("the webhooks are not started yet")
+        await self._webhooks.check_ready()
+
+    def _make_webhooks(self, threads: ThreadRunner) -> WebhookRuntime:
+        return make_webhooks(
+            self._manager,
+            self._options,
+            self._client,
+            self._factory,
+            threads=threads,
+            failures=self._runner.failures,
+            metrics=self._metrics,
+            clock=self._clock,
+            is_virtual=_is_virtual(asyncio.get_running_loop()),
         )
 
     def _make_services(self, threads: ThreadRunner) -> ControllerServices:

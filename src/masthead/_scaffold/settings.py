@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from masthead._controller.manager_webhooks import serves_webhooks
 from masthead._meta import names
 from masthead.errors import ConfigError
 
@@ -29,6 +30,7 @@ class Deploy:
         namespace: The namespace of its pods.
         has_namespace: Whether the namespace exists already.
         replicas: The number of pods; None for two with leader election or sharding, else one.
+        uses_cert_manager: Whether cert-manager issues the certificate of webhooks.
 
     Raises:
         ConfigError: If the name of the manager or of the namespace is invalid.
@@ -41,6 +43,7 @@ class Deploy:
     namespace: str
     has_namespace: bool = True
     replicas: int | None = None
+    uses_cert_manager: bool = False
 
     def __post_init__(self) -> None:
         if problem := names.problem_with_dns1123_label(self.name):
@@ -70,6 +73,11 @@ class Deploy:
     def count(self) -> int:
         """The number of replicas."""
         return self.replicas if self.replicas is not None else 1 if self.is_single else 2
+
+    @property
+    def serves_webhooks(self) -> bool:
+        """Whether the pods serve webhooks."""
+        return serves_webhooks(self.manager, self.options)
 
     @property
     def selector(self) -> dict[str, str]:

@@ -6,6 +6,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from masthead._endpoint.bind_address import parse_bind_address
+from masthead._scaffold.webhooks import CERTIFICATE_FOLDER
+from masthead._webhook.configurations import PORT_NAME
+from masthead._webhook.locations import service_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["workload_objects"]
 
 _POD_SECURITY: Final = "pod-security.kubernetes.io/enforce"
+_CERTIFICATE: Final = "webhook-certificate"
+_DRAIN_SECONDS: Final = 5
 _SPARE: Final = 5
 """Seconds between the end of the graceful stop and the kubelet's SIGKILL."""
 
@@ -45,10 +50,22 @@ def _pod(deploy: Deploy) -> dict[str, object]:
     return {
         "serviceAccountName": deploy.name,
         # Otherwise the kubelet would kill the process before its graceful stop ends.
-        "terminationGracePeriodSeconds": math.ceil(deploy.options.graceful_timeout) + _SPARE,
+        "terminationGracePeriodSeconds": math.ceil(deploy.options.graceful_timeout) + _SPARE + _drain_seconds(deploy),
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [_container(deploy)],
+        **_volumes(deploy),
     }
+
+
+def _drain_seconds(deploy: Deploy) -> int:
+    """Return the seconds that a stopping pod still serves webhooks, until no API server calls it any more."""
+    return _DRAIN_SECONDS if deploy.serves_webhooks else 0
+
+
+def _volumes(deploy: Deploy) -> dict[str, object]:
+    if not deploy.uses_cert_manager or not deploy.serves_webhooks:
+        return {}
+    return {"volumes": [{"name": _CERTIFICATE, "secret": {"secretName": service_name(deploy.name)}}]}
 
 
 def _container(deploy: Deploy) -> dict[str, object]:
@@ -57,6 +74,8 @@ def _container(deploy: Deploy) -> dict[str, object]:
     # The names of ports in a pod must differ, and equal addresses share one listener.
     if ports["metrics"] == ports["probes"]:
         del ports["metrics"]
+    if deploy.serves_webhooks:
+        ports[PORT_NAME] = _port(options.webhook_bind)
     listed = [{"name": name, "containerPort": port} for name, port in ports.items() if port]
     return {
         "name": "manager",
@@ -65,6 +84,7 @@ def _container(deploy: Deploy) -> dict[str, object]:
         "env": _environment(deploy),
         **({"ports": listed} if listed else {}),
         **(_probes() if ports["probes"] else {}),
+        **_webhook_settings(deploy),
         "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -72,6 +92,15 @@ def _container(deploy: Deploy) -> dict[str, object]:
             "readOnlyRootFilesystem": True,
         },
     }
+
+
+def _webhook_settings(deploy: Deploy) -> dict[str, object]:
+    if not deploy.serves_webhooks:
+        return {}
+    settings: dict[str, object] = {"lifecycle": {"preStop": {"sleep": {"seconds": _drain_seconds(deploy)}}}}
+    if deploy.uses_cert_manager:
+        settings["volumeMounts"] = [{"name": _CERTIFICATE, "mountPath": CERTIFICATE_FOLDER, "readOnly": True}]
+    return settings
 
 
 def _environment(deploy: Deploy) -> list[dict[str, object]]:
@@ -82,6 +111,8 @@ def _environment(deploy: Deploy) -> list[dict[str, object]]:
     # Options in the code need no variable, and a variable would override later changes of the code.
     if deploy.options.namespaces != deploy.manager.options.namespaces:
         variables.append({"name": "MASTHEAD_NAMESPACE", "value": ",".join(deploy.options.namespaces) or "*"})
+    if deploy.uses_cert_manager and deploy.serves_webhooks:
+        variables.append({"name": "MASTHEAD_WEBHOOK_CERT_DIR", "value": CERTIFICATE_FOLDER})
     return variables
 
 

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from masthead.errors import ConfigError
+from masthead._auth.credentials import Certificate
+from masthead._auth.pem import load_certificate
+from masthead._meta.secret import Secret
+from masthead.errors import AuthError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime, timedelta
 
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-__all__ = ["Issued", "TrustedAuthority", "issue_certificate", "make_authority", "parse_bundle", "tls_context"]
+__all__ = [
+    "Issued",
+    "TrustedAuthority",
+    "check_installed",
+    "issue_certificate",
+    "make_authority",
+    "parse_bundle",
+    "parse_certificate",
+    "tls_context",
+]
 
-_SKEW: Final = timedelta(hours=1)
-"""Tolerated difference between the clocks of this machine and of API servers."""
 _AUTHORITY_NAME: Final = "masthead webhooks"
 
 
@@ -59,8 +68,13 @@ class Issued:
     issuer_id: bytes
 
 
-def make_authority(now: datetime, validity: timedelta) -> tuple[bytes, bytes]:
+def make_authority(now: datetime, validity: timedelta, backdate: timedelta) -> tuple[bytes, bytes]:
     """Create an authority; return its certificate and its private key, in PEM.
+
+    Args:
+        now: The time of its creation.
+        validity: Its lifetime.
+        backdate: The time before the creation at which its validity begins.
 
     Raises:
         ConfigError: If cryptography is not installed.
@@ -84,7 +98,7 @@ def make_authority(now: datetime, validity: timedelta) -> tuple[bytes, bytes]:
         decipher_only=False,
     )
     made = (
-        _builder(name, name, serial, key, now, validity)
+        _builder(name, name, serial, key, _period(now, validity, backdate))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
     )
@@ -92,7 +106,12 @@ def make_authority(now: datetime, validity: timedelta) -> tuple[bytes, bytes]:
 
 
 def issue_certificate(
-    authority: bytes, authority_key: bytes, names: Iterable[str], now: datetime, validity: timedelta
+    authority: bytes,
+    authority_key: bytes,
+    names: Iterable[str],
+    now: datetime,
+    validity: timedelta,
+    backdate: timedelta,
 ) -> tuple[bytes, bytes]:
     """Issue a server certificate; return it and its private key, in PEM.
 
@@ -102,6 +121,7 @@ def issue_certificate(
         names: The names and addresses of the server.
         now: The time of its creation.
         validity: Its lifetime, which ends with that of the authority at the latest.
+        backdate: The time before the creation at which its validity begins.
 
     Raises:
         ConfigError: If cryptography is not installed, or the authority cannot be used.
@@ -120,9 +140,9 @@ def issue_certificate(
         raise ConfigError("the authority of the webhooks has a private key of an unknown type")
     ordered = sorted(set(names))
     key = ec.generate_private_key(ec.SECP256R1())
-    left = issuer.not_valid_after_utc - now
+    period = _period(now, min(validity, issuer.not_valid_after_utc - now), backdate)
     made = (
-        _builder(_name(ordered[0][:64]), issuer.subject, x509.random_serial_number(), key, now, min(validity, left))
+        _builder(_name(ordered[0][:64]), issuer.subject, x509.random_serial_number(), key, period)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in ordered]), critical=False)
@@ -136,18 +156,31 @@ def issue_certificate(
     return _to_pem(_sign(made, signer)), _key_to_pem(key)
 
 
-def parse_bundle(pem: bytes) -> list[TrustedAuthority]:
-    """Return the authorities of a bundle; empty if it is malformed."""
+def parse_bundle(pem: bytes, backdate: timedelta) -> list[TrustedAuthority]:
+    """Return the authorities of a bundle; empty if it is malformed.
+
+    Args:
+        pem: The certificates.
+        backdate: The time between the beginning of their validity and their creation.
+    """
     return [
         TrustedAuthority(
-            _to_pem(certificate), _created(certificate), certificate.not_valid_after_utc, _key_id(certificate)
+            _to_pem(certificate),
+            certificate.not_valid_before_utc + backdate,
+            certificate.not_valid_after_utc,
+            _key_id(certificate),
         )
         for certificate in _load_all(pem)
     ]
 
 
-def parse_certificate(pem: bytes) -> Issued | None:
-    """Describe a server certificate; None if it is malformed."""
+def parse_certificate(pem: bytes, backdate: timedelta) -> Issued | None:
+    """Describe a server certificate; None if it is malformed.
+
+    Args:
+        pem: The certificate.
+        backdate: The time between the beginning of its validity and its creation.
+    """
     from cryptography import x509
 
     found = _load_all(pem)
@@ -160,7 +193,9 @@ def parse_certificate(pem: bytes) -> Issued | None:
     except x509.ExtensionNotFound:
         return None
     texts = [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))]
-    return Issued(_created(certificate), certificate.not_valid_after_utc, frozenset(texts), issuer or b"")
+    return Issued(
+        certificate.not_valid_before_utc + backdate, certificate.not_valid_after_utc, frozenset(texts), issuer or b""
+    )
 
 
 def tls_context(certificate: bytes, key: bytes) -> ssl.SSLContext:
@@ -171,15 +206,11 @@ def tls_context(certificate: bytes, key: bytes) -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # OpenSSL reads files only. The folder is private, and gone before the first handshake.
-    with tempfile.TemporaryDirectory(prefix="masthead-webhook-") as folder:
-        file = Path(folder, "tls.pem")
-        file.touch(0o600)
-        file.write_bytes(certificate.rstrip() + b"\n" + key)
-        try:
-            context.load_cert_chain(file)
-        except (ssl.SSLError, OSError) as error:
-            raise ConfigError(f"the certificate of the webhooks cannot be used: {error}") from None
+    try:
+        load_certificate(context, Certificate(certificate.decode(), Secret(key.decode())), "the webhooks")
+    except (AuthError, UnicodeDecodeError) as error:
+        problem = str(error).removeprefix("the client certificate from the webhooks ")
+        raise ConfigError(f"the certificate of the webhooks {problem}") from None
     return context
 
 
@@ -198,9 +229,10 @@ def check_installed() -> None:
         ) from None
 
 
-def utc(moment: datetime) -> datetime:
-    """Return a time to the second, as certificates have it."""
-    return moment.astimezone(UTC).replace(microsecond=0)
+def _period(now: datetime, validity: timedelta, backdate: timedelta) -> tuple[datetime, datetime]:
+    # Certificates have whole seconds.
+    created = now.astimezone(UTC).replace(microsecond=0)
+    return created - backdate, created + validity
 
 
 def _builder(
@@ -208,8 +240,7 @@ def _builder(
     issuer: x509.Name,
     serial: int,
     key: EllipticCurvePrivateKey,
-    now: datetime,
-    validity: timedelta,
+    period: tuple[datetime, datetime],
 ) -> x509.CertificateBuilder:
     from cryptography import x509
 
@@ -219,8 +250,8 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(serial)
-        .not_valid_before(utc(now) - _SKEW)
-        .not_valid_after(utc(now + validity))
+        .not_valid_before(period[0])
+        .not_valid_after(period[1])
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
@@ -253,10 +284,6 @@ def _load_all(pem: bytes) -> Sequence[x509.Certificate]:
         return x509.load_pem_x509_certificates(pem)
     except ValueError:
         return []
-
-
-def _created(certificate: x509.Certificate) -> datetime:
-    return certificate.not_valid_before_utc + _SKEW
 
 
 def _key_id(certificate: x509.Certificate) -> bytes:

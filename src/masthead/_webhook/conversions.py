@@ -11,7 +11,6 @@ import msgspec
 from masthead._cache.callables import is_coroutine_function
 from masthead._customresource.resource import CustomResource, options_of
 from masthead._meta import wire
-from masthead._meta.registry import registry
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ConfigError, DecodeError, MastheadError
 
@@ -100,16 +99,11 @@ class Converters:
         self._specs: dict[tuple[str, str, GroupKind], ConversionSpec] = {}
         for spec in specs:
             self._specs[spec.source.GVK.version, spec.target.GVK.version, spec.source.GVK.group_kind] = spec
-        self._hubs: dict[GroupKind, str] = {}
-        for spec in self._specs.values():
-            kind = spec.source.GVK.group_kind
-            if kind not in self._hubs:
-                self._hubs[kind] = self._check_kind(kind)
-
-    @property
-    def kinds(self) -> dict[GroupKind, list[type[CustomResource]]]:
+        self.kinds: dict[GroupKind, list[type[CustomResource]]] = {}
         """The converted kinds, with the classes of their versions."""
-        return {kind: versions_of_kind(kind) for kind in self._hubs}
+        for cls in dict.fromkeys(cls for spec in self._specs.values() for cls in (spec.source, spec.target)):
+            self.kinds.setdefault(cls.GVK.group_kind, []).append(cls)
+        self._hubs = {kind: self._check_kind(kind, classes) for kind, classes in self.kinds.items()}
 
     @property
     def is_async(self) -> bool:
@@ -131,9 +125,8 @@ class Converters:
             raise ConversionError(f"no conversion of {kind} from {source} to {target} is declared")
         return (steps[0], steps[1])
 
-    def _check_kind(self, kind: GroupKind) -> str:
+    def _check_kind(self, kind: GroupKind, classes: Sequence[type[CustomResource]]) -> str:
         """Check that all served versions are convertible, and return the storage version."""
-        classes = versions_of_kind(kind)
         storage = [cls.GVK.version for cls in classes if options_of(cls).storage]
         if len(storage) != 1:
             raise ConfigError(
@@ -152,12 +145,6 @@ class Converters:
                         f"to {target}; declare it with @manager.convert"
                     )
         return hub
-
-
-def versions_of_kind(kind: GroupKind) -> list[type[CustomResource]]:
-    """Return the classes of all registered versions of a custom resource, sorted by version."""
-    classes = [registry.class_of(gvk) for gvk in sorted(registry.kinds()) if gvk.group_kind == kind]
-    return [cls for cls in classes if issubclass(cls, CustomResource)]
 
 
 def restore_metadata(source: dict[str, Any], converted: dict[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from masthead._module import set_module
 from masthead._webhook.certificates import (
     issue_certificate,
     make_authority,
     parse_bundle,
     parse_certificate,
 )
+from masthead.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +36,11 @@ _BUNDLE: Final = "ca.crt"
 _AUTHORITY_KEY: Final = "ca.key"
 _CERTIFICATE: Final = "tls.crt"
 _KEY: Final = "tls.key"
+_MIN_PROPAGATIONS: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
+@set_module("masthead.webhook")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RotationPolicy:
     """The lifetimes of authorities and certificates.
 
@@ -45,12 +49,25 @@ class RotationPolicy:
         certificate_validity: The lifetime of a certificate.
         renew_before: The fraction of the lifetime that is left when a successor is created.
         propagation: Time for API servers and replicas to learn about a change.
+        backdate: Tolerated difference between the clocks of replicas and API servers: certificates are valid for this
+            time before their creation.
+
+    Raises:
+        ArgumentError: If the lifetimes are too short for a rotation.
     """
 
     authority_validity: timedelta = timedelta(days=3650)
     certificate_validity: timedelta = timedelta(days=365)
     renew_before: float = 1 / 3
     propagation: timedelta = timedelta(minutes=10)
+    backdate: timedelta = timedelta(hours=1)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.renew_before < 1:
+            raise ArgumentError(f"renew_before must be between 0 and 1, not {self.renew_before}")
+        for name in ("authority_validity", "certificate_validity"):
+            if getattr(self, name) < _MIN_PROPAGATIONS * self.propagation:
+                raise ArgumentError(f"{name} must be {_MIN_PROPAGATIONS} times the propagation at least")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +112,8 @@ def rotate(current: CertificateSet, names: frozenset[str], now: datetime, policy
         now: The time.
         policy: The lifetimes.
     """
-    authorities = [authority for authority in parse_bundle(current.bundle) if authority.expires > now]
-    issued = parse_certificate(current.certificate)
+    authorities = [authority for authority in parse_bundle(current.bundle, policy.backdate) if authority.expires > now]
+    issued = parse_certificate(current.certificate, policy.backdate)
     signed = {authority.key_id for authority in authorities}
     # Nothing usable: a bundle without its key, or a certificate that nobody trusts, cannot fail more calls.
     if not authorities or not current.authority_key or issued is None or issued.issuer_id not in signed:
@@ -108,7 +125,9 @@ def rotate(current: CertificateSet, names: frozenset[str], now: datetime, policy
     is_old = issued.expires - now <= _lead(policy.certificate_validity, policy)
     is_foreign = issued.issuer_id != newest.key_id
     if is_trusted and (is_old or is_foreign or not names <= issued.names):
-        certificate, key = issue_certificate(newest.pem, current.authority_key, names, now, policy.certificate_validity)
+        certificate, key = issue_certificate(
+            newest.pem, current.authority_key, names, now, policy.certificate_validity, policy.backdate
+        )
         return replace(current, certificate=certificate, key=key)
     if len(authorities) > 1 and not is_foreign and now - issued.created >= policy.propagation:
         return replace(current, bundle=newest.pem)
@@ -117,8 +136,8 @@ def rotate(current: CertificateSet, names: frozenset[str], now: datetime, policy
 
 def next_change(current: CertificateSet, now: datetime, policy: RotationPolicy) -> datetime:
     """Return the time of the next decision about a set."""
-    authorities = parse_bundle(current.bundle)
-    issued = parse_certificate(current.certificate)
+    authorities = parse_bundle(current.bundle, policy.backdate)
+    issued = parse_certificate(current.certificate, policy.backdate)
     if not authorities or issued is None:
         return now
     newest = authorities[-1]
@@ -133,15 +152,17 @@ def next_change(current: CertificateSet, now: datetime, policy: RotationPolicy) 
 
 
 def _start_over(names: frozenset[str], now: datetime, policy: RotationPolicy) -> CertificateSet:
-    authority, authority_key = make_authority(now, policy.authority_validity)
-    certificate, key = issue_certificate(authority, authority_key, names, now, policy.certificate_validity)
+    authority, authority_key = make_authority(now, policy.authority_validity, policy.backdate)
+    certificate, key = issue_certificate(
+        authority, authority_key, names, now, policy.certificate_validity, policy.backdate
+    )
     return CertificateSet(authority, authority_key, certificate, key)
 
 
 def _add_authority(
     current: CertificateSet, authorities: list[TrustedAuthority], now: datetime, policy: RotationPolicy
 ) -> CertificateSet:
-    authority, authority_key = make_authority(now, policy.authority_validity)
+    authority, authority_key = make_authority(now, policy.authority_validity, policy.backdate)
     bundle = b"".join(trusted.pem for trusted in authorities) + authority
     # The key of the old authority is dropped: it issues nothing any more.
     return replace(current, bundle=bundle, authority_key=authority_key)
@@ -149,4 +170,4 @@ def _add_authority(
 
 def _lead(validity: timedelta, policy: RotationPolicy) -> timedelta:
     """Return the time before the expiry at which a successor is created."""
-    return max(validity * policy.renew_before, 3 * policy.propagation)
+    return max(validity * policy.renew_before, _MIN_PROPAGATIONS / 2 * policy.propagation)

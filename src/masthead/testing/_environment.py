@@ -14,12 +14,14 @@ from masthead._controller.controller_services import utc_now
 from masthead._controller.manager import Manager as BaseManager
 from masthead._meta.object import Object
 from masthead._module import set_module
+from masthead._webhook.locations import SERVICE_PORT, service_location, service_name
 from masthead.errors import ArgumentError, ManagerStateError
 from masthead.testing._accounts import create_account, describe_missing
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
 from masthead.testing._configurations import config_of
 from masthead.testing._failures import FailureReport, UnexpectedFailureError
 from masthead.testing._hot_loops import HotKey, find_hot_key
+from masthead.testing._manifests import installed_definitions, webhook_manifests
 from masthead.testing._replica import Replica
 from masthead.testing._writes import WriteLog
 from masthead.testing.virtual_time import LoopClock, VirtualLoop, now
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from masthead import Manager
     from masthead._config.model import Config
     from masthead._controller.options import RunOverrides
+    from masthead._webhook.locations import Locate
     from masthead.testing._clusters import ClusterView
     from masthead.testing._writes import Write
     from masthead_server.runner import ServerRunner
@@ -139,7 +142,8 @@ class Environment:
             raise ArgumentError("server_options are for an embedded server; leave out config")
         self._managers = managers
         self._crds = None if crds is None else tuple(crds)
-        self._installed: set[type[Object]] = set()
+        self._installed: set[tuple[type[Object], ...]] = set()
+        self._with_webhooks: set[str] = set()
         self._objects = tuple(objects)
         self._config = config
         self._server_options = dict(server_options or {})
@@ -291,9 +295,28 @@ class Environment:
         """Install the custom resources of a manager, unless the test has passed `crds`."""
         if self._crds is not None:
             return
-        kinds = [kind for kind in _custom_resources(manager) if kind not in self._installed]
-        self._installed.update(kinds)
-        await self._install(kinds)
+        definitions = installed_definitions(manager, self._locate(manager))
+        fresh = {classes: definition for classes, definition in definitions.items() if classes not in self._installed}
+        self._installed.update(fresh)
+        await self._install(fresh.values())
+
+    def _locate(self, manager: Manager) -> Locate:
+        return service_location(self.client.namespace, service_name(manager.name))
+
+    async def _install_webhooks(self, manager: Manager) -> None:
+        """Install the Service and the configurations of a manager's webhooks."""
+        if manager.webhooks and manager.name not in self._with_webhooks:
+            self._with_webhooks.add(manager.name)
+            objects = webhook_manifests(manager, self.client.namespace, self._locate(manager))
+            await self.client.apply_manifests(objects, force=True)
+
+    def _route_webhooks(self, manager: Manager) -> None:
+        """Let the Service lead to the newest running replica, as every replica can answer."""
+        alike = [replica for replica in self.replicas if replica.manager.name == manager.name]
+        ports = [port for replica in alike if (port := replica.webhook_port) is not None]
+        if ports and self._server is not None:
+            service = f"{self.client.namespace}/{service_name(manager.name)}"
+            self._server.listen_on_service(service, ports[-1], port=SERVICE_PORT)
 
     async def _install(self, definitions: Iterable[object]) -> None:
         if manifests := [_definition_of(definition) for definition in definitions]:
@@ -378,16 +401,26 @@ class Environment:
         # Before anything is installed: a refused manager must leave no trace.
         self._check_fresh(manager)
         await self._install_kinds(manager)
+        await self._install_webhooks(manager)
         name = name or f"{manager.name}-{len(self._replicas)}"
         # No ports: tests run several replicas in one process.
-        base: RunOverrides = {"metrics_bind": "0", "probe_bind": "0", "identity": name}
+        base: RunOverrides = {
+            "metrics_bind": "0",
+            "probe_bind": "0",
+            "webhook_bind": "127.0.0.1:0",
+            "identity": name,
+        }
         options: RunOverrides = {**base, **self._overrides, **overrides}
         config = self.config
         if self._rbac:
             config = await create_account(self.client, manager, manager.options.overridden(**options))
         replica = Replica(name, manager, config, self._log, self._clock, options, self._detects_mutations)
+        replica.on_end = lambda: self._route_webhooks(manager)
         await replica.start()
         self._replicas.append(replica)
+        if replica.runtime.webhooks is not None:
+            await replica.runtime.webhooks.wait_until_ready()
+            self._route_webhooks(manager)
         return replica
 
     def _check_fresh(self, manager: Manager) -> None:
@@ -650,12 +683,6 @@ def _make(manager: Manager | Callable[[], Manager]) -> Manager:
     if not isinstance(created, BaseManager):
         raise ArgumentError(f"{created!r} is not a manager: pass one, or a function that makes one", value=manager)
     return cast("Manager", created)
-
-
-def _custom_resources(manager: Manager) -> tuple[type[Object], ...]:
-    """Return the custom resources among the kinds of a manager's controllers."""
-    kinds = [spec.kind for controller in manager.controllers for spec in controller.specs]
-    return tuple(dict.fromkeys(kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "to_crd")))
 
 
 def _definition_of(source: object) -> Mapping[str, object]:

@@ -69,6 +69,8 @@ class Replica:
         self._task: asyncio.Task[None] | None = None
         self._is_paused = False
         self._last_failures: dict[str, FailedCall] | None = None
+        self.on_end: Callable[[], None] = lambda: None
+        """Called when the replica is asked to end."""
 
     @property
     def name(self) -> str:
@@ -95,6 +97,12 @@ class Replica:
     def is_leading(self) -> bool:
         """Whether the controllers of this replica run."""
         return self.is_running and self.runtime.is_leading
+
+    @property
+    def webhook_port(self) -> int | None:
+        """The port of the webhook server; None if there are no webhooks."""
+        webhooks = None if self._runtime is None else self._runtime.webhooks
+        return None if webhooks is None else webhooks.port
 
     @property
     def missing_permissions(self) -> list[str]:
@@ -128,6 +136,7 @@ class Replica:
             self.resume()
         self._note_end()
         self._leave.set()
+        self.on_end()
         if self._task is not None:
             await self._task
 
@@ -141,6 +150,7 @@ class Replica:
         if self._runtime is not None:
             self._runtime.abort()
         self._leave.set()
+        self.on_end()
         if self._task is not None:
             await asyncio.wait({self._task})
 
