@@ -509,6 +509,7 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead.testing.virtual_time": ["LoopClock", "VirtualLoop", "in_virtual_time"],
     },
     "masthead.webhook": {
+        "masthead._controller.webhook_decorators": ["WebhookDecorators"],
         "masthead._schema.errors": [
             "FieldError",
             "duplicate",
@@ -534,7 +535,6 @@ NAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "masthead._webhook.denials": ["DeniedError", "InvalidObjectError"],
         "masthead._webhook.requests": ["AdmissionRequest", "Operation", "UserInfo"],
         "masthead._webhook.rotation": ["RotationPolicy"],
-        "masthead._webhook.runtime": ["WebhookRuntime"],
     },
     "masthead.workqueue": {
         "masthead._sansio.backoff": ["Random"],

@@ -146,9 +146,14 @@ class ManagerRuntime:
         return self._probes
 
     @property
-    def webhooks(self) -> WebhookRuntime | None:
-        """The webhook server; None if no webhooks are served."""
-        return self._webhooks
+    def webhook_port(self) -> int | None:
+        """The port of the webhook server; None if it does not listen."""
+        return None if self._webhooks is None else self._webhooks.port
+
+    async def wait_for_webhooks(self) -> None:
+        """Wait until the webhook server listens and API servers trust it; return at once without webhooks."""
+        if self._webhooks is not None:
+            await self._webhooks.wait_for_ready()
 
     @property
     def is_leading(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from masthead._controller.declarations import kind_of
+from masthead._module import set_module
 from masthead._webhook.configurations import Webhooks
 from masthead._webhook.conversions import ConversionSpec
 from masthead._webhook.declarations import AdmissionWebhook
@@ -24,6 +25,7 @@ __all__ = ["WebhookDecorators"]
 F = TypeVar("F", bound="Callable[..., object]")
 
 
+@set_module("masthead.webhook")
 class WebhookDecorators:
     """The webhooks of a manager, and the decorators that declare them."""
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from masthead._meta import wire
+from masthead._meta import typeinfo, wire
 from masthead._webhook.reviews import ReviewError
 
 __all__ = ["ConversionReview", "decode_conversion", "encode_conversion"]
@@ -35,7 +35,7 @@ class ConversionReview(msgspec.Struct, rename="camel"):
     request: _Request | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(ConversionReview)
+_DECODER: Final = typeinfo.json_decoder(ConversionReview)
 
 
 def decode_conversion(body: bytes) -> tuple[str, str, list[dict[str, Any]]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
-from masthead._meta import wire
+from masthead._meta import typeinfo, wire
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.object import Object
 from masthead._webhook.requests import AdmissionRequest, UserInfo
@@ -78,7 +78,7 @@ class AdmissionReview(msgspec.Struct, rename="camel"):
     request: _Request | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(AdmissionReview)
+_DECODER: Final = typeinfo.json_decoder(AdmissionReview)
 
 
 def decode_review(body: bytes) -> AdmissionReview:

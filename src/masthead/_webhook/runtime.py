@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from masthead import metrics as names
 from masthead._errors.base import printable
-from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._webhook.admission import AdmissionHandler
 from masthead._webhook.certificates import tls_context
@@ -40,7 +39,6 @@ __all__ = ["WebhookRuntime"]
 _log: Final = logging.getLogger("masthead.webhook")
 
 
-@set_module("masthead.webhook")
 class WebhookRuntime:
     """Serves webhooks during a block, in every replica, whoever leads.
 
@@ -117,7 +115,7 @@ class WebhookRuntime:
         """Check certificate and registration again, because an object has changed."""
         self._changed.set()
 
-    async def wait_until_ready(self) -> None:
+    async def wait_for_ready(self) -> None:
         """Wait until the server listens, and API servers trust its certificate."""
         await self._ready.wait()
 

@@ -313,7 +313,7 @@ class Environment:
     def _route_webhooks(self, manager: Manager) -> None:
         """Let the Service lead to the newest running replica, as every replica can answer."""
         alike = [replica for replica in self.replicas if replica.manager.name == manager.name]
-        ports = [port for replica in alike if (port := replica.webhook_port) is not None]
+        ports = [port for replica in alike if (port := replica.runtime.webhook_port) is not None]
         if ports and self._server is not None:
             service = f"{self.client.namespace}/{service_name(manager.name)}"
             self._server.listen_on_service(service, ports[-1], port=SERVICE_PORT)
@@ -418,9 +418,8 @@ class Environment:
         replica.on_end = lambda: self._route_webhooks(manager)
         await replica.start()
         self._replicas.append(replica)
-        if replica.runtime.webhooks is not None:
-            await replica.runtime.webhooks.wait_until_ready()
-            self._route_webhooks(manager)
+        await replica.runtime.wait_for_webhooks()
+        self._route_webhooks(manager)
         return replica
 
     def _check_fresh(self, manager: Manager) -> None:

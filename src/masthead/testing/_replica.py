@@ -99,12 +99,6 @@ class Replica:
         return self.is_running and self.runtime.is_leading
 
     @property
-    def webhook_port(self) -> int | None:
-        """The port of the webhook server; None if there are no webhooks."""
-        webhooks = None if self._runtime is None else self._runtime.webhooks
-        return None if webhooks is None else webhooks.port
-
-    @property
     def missing_permissions(self) -> list[str]:
         """Requests that the rules of ``masthead manifests`` do not allow."""
         return list(self._permissions.missing)

@@ -44,7 +44,7 @@ def make_manager() -> masthead.Manager:
         site.metadata.labels["dry"] = str(request.dry_run).lower()
 
     @app.validate(ConfigMap, operations=["DELETE"], name="keep.configmaps.core")
-    def keep(request: AdmissionRequest[ConfigMap], config: ConfigMap) -> None:
+    def keep(_: AdmissionRequest[ConfigMap], config: ConfigMap) -> None:
         if config.data.get("keep"):
             raise webhook.DeniedError("this is kept")
 
@@ -95,11 +95,11 @@ async def test_a_failing_webhook_follows_its_failure_policy() -> None:
     app = masthead.Manager("failing")
 
     @app.validate(ConfigMap, failure_policy="Ignore", object_selector={"policy": "ignore"})
-    def ignored(request: AdmissionRequest[ConfigMap], config: ConfigMap) -> None:
+    def ignored(_: AdmissionRequest[ConfigMap], _config: ConfigMap) -> None:
         raise ValueError("a bug")
 
     @app.validate(ConfigMap, object_selector={"policy": "fail"})
-    def fails(request: AdmissionRequest[ConfigMap], config: ConfigMap) -> None:
+    def fails(_: AdmissionRequest[ConfigMap], _config: ConfigMap) -> None:
         raise ValueError("a bug")
 
     async with Environment(app) as env:
