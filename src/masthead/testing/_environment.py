@@ -62,6 +62,8 @@ _MAX_RATE: Final = 20.0
 """Reconciles per object and virtual second, in the long run."""
 _MAX_REAL_SECONDS: Final = 5.0
 """The maximum wait of a test with an embedded server, in real seconds."""
+_WEBHOOK_SECONDS: Final = 60.0
+"""Seconds for webhooks to become ready."""
 _USER_AGENT: Final = "masthead-testing"
 
 
@@ -310,6 +312,20 @@ class Environment:
             objects = webhook_manifests(manager, self.client.namespace, self._locate(manager))
             await self.client.apply_manifests(objects, force=True)
 
+    async def _wait_for_webhooks(self, replica: Replica) -> None:
+        """Wait until the server trusts the webhooks of a replica, and route calls to it.
+
+        Raises:
+            ManagerStateError: If they do not become ready.
+        """
+        try:
+            async with asyncio.timeout(_WEBHOOK_SECONDS):
+                await replica.runtime.wait_for_webhooks()
+        except TimeoutError:
+            reasons = [*replica.runtime.pending_work(), *describe_missing(replica.missing_permissions)]
+            raise ManagerStateError(f"replica {replica.name} is not ready:\n" + "\n".join(reasons)) from None
+        self._route_webhooks(replica.manager)
+
     def _route_webhooks(self, manager: Manager) -> None:
         """Let the Service lead to the newest running replica, as every replica can answer."""
         alike = [replica for replica in self.replicas if replica.manager.name == manager.name]
@@ -418,8 +434,7 @@ class Environment:
         replica.on_end = lambda: self._route_webhooks(manager)
         await replica.start()
         self._replicas.append(replica)
-        await replica.runtime.wait_for_webhooks()
-        self._route_webhooks(manager)
+        await self._wait_for_webhooks(replica)
         return replica
 
     def _check_fresh(self, manager: Manager) -> None:

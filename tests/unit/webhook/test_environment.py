@@ -88,6 +88,9 @@ async def test_a_manager_needs_the_permissions_of_its_manifests_only() -> None:
     async with Environment(make_manager) as env:
         await env.wait_for_idle()
         assert env.missing_permissions == []
+    async with Environment(make_manager, rbac=True) as env:
+        await env.client.resource(Site, "default").create(Site.new("a", spec=SiteSpec(image="web:1")))
+        await env.wait_for_idle()
 
 
 @in_virtual_time
