@@ -25,11 +25,13 @@ class Case:
         area: The heading that it stands under.
         name: A sentence about behaviour, unique within its area.
         script: Sends the requests.
+        plugins: Admission plugins that the servers run in addition to those of all other cases.
     """
 
     area: str
     name: str
     script: Script
+    plugins: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -40,12 +42,17 @@ class Case:
 _cases: dict[str, Case] = {}
 
 
-def area(name: str) -> Callable[[str], Callable[[Script], Script]]:
-    """Return a decorator that takes functions up as cases of an area."""
+def area(name: str, plugins: tuple[str, ...] = ()) -> Callable[[str], Callable[[Script], Script]]:
+    """Return a decorator that takes functions up as cases of an area.
+
+    Args:
+        name: The name of the area.
+        plugins: Further admission plugins of the servers.
+    """
 
     def case(sentence: str) -> Callable[[Script], Script]:
         def keep(script: Script) -> Script:
-            new = Case(name, sentence, script)
+            new = Case(name, sentence, script, plugins)
             if new.title in _cases:
                 raise ValueError(f"there are two cases with the name {new.title!r}")
             _cases[new.title] = new

@@ -5,21 +5,19 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-import tempfile
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.conformance.case import all_cases
 from tests.conformance.recording import FOLDER, Recording, path_of, write
 from tests.conformance.run import responses
-from tests.conformance.target import real_target
-from tests.real_server import ASSETS, missing_programs, real_server_in
+from tests.conformance.target import Targets, real_target_with
+from tests.real_server import ASSETS, missing_programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.real_server import RealServer
+    from tests.conformance.api import Plain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,21 +28,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing := missing_programs():
         print(f"There is no {' and no '.join(missing)} in {ASSETS}.", file=sys.stderr)
         return 1
-    with tempfile.TemporaryDirectory() as state, real_server_in(Path(state)) as server:
-        record(server, areas)
+    with Targets(real_target_with) as targets:
+        record(targets, areas)
     if not areas:
         _remove_what_no_case_wrote()
     return 0
 
 
-def record(server: RealServer, areas: Sequence[str] = ()) -> None:
+def record(targets: Targets, areas: Sequence[str] = ()) -> None:
     """Write the recordings of some areas, or of all."""
-    version: str = server.call("GET", "/version")["gitVersion"]
-    target = real_target(server)
     for area, cases in itertools.groupby(all_cases(), key=lambda case: case.area):
         if areas and area not in areas:
             continue
-        steps = {case.name: responses(case, target) for case in cases}
+        steps: dict[str, list[Plain]] = {}
+        version = ""
+        for case in cases:
+            target = targets.find(case)
+            version = version or target.read_version()
+            steps[case.name] = responses(case, target)
         new = Recording(area, version, datetime.now(UTC).date().isoformat(), steps)
         print(f"{'recorded' if write(new) else 'the same'}  {len(steps):4d}  {area}")
 

@@ -13,7 +13,7 @@ from tests.conformance.compare import differences
 from tests.conformance.known import known_differences
 from tests.conformance.recording import read, recorded
 from tests.conformance.run import responses
-from tests.conformance.target import embedded_target
+from tests.conformance.target import Targets, embedded_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,9 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _disagreements(cases: Iterable[Case]) -> Iterator[tuple[str, list[str]]]:
-    with embedded_target() as target:
+    with Targets(embedded_target) as targets:
         for case in cases:
-            if found := differences(recorded(case) or [], responses(case, target)):
+            if found := differences(recorded(case) or [], responses(case, targets.find(case))):
                 yield case.title, found
 
 

@@ -8,18 +8,20 @@ import ssl
 import tempfile
 import urllib.parse
 import urllib.request
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from tests.real_server import USERS
+from tests.real_server import USERS, RestartableServer
 
 import masthead.server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
+    from tests.conformance.case import Case
     from tests.real_server import RealServer
 
 PATIENCE = 60.0
@@ -51,6 +53,14 @@ class Target:
         trust = ssl.create_default_context(cafile=str(self.ca_file))
         return http.client.HTTPSConnection(address.hostname, address.port, timeout=PATIENCE, context=trust)
 
+    def read_version(self) -> str:
+        """Ask the server for its version."""
+        connection = self.connect()
+        connection.request("GET", "/version", headers={"Authorization": f"Bearer {self.token}"})
+        document: dict[str, str] = json.loads(connection.getresponse().read())
+        connection.close()
+        return document["gitVersion"]
+
 
 def real_target(server: RealServer) -> Target:
     """The real server, as a case sees it."""
@@ -63,13 +73,59 @@ def real_target(server: RealServer) -> Target:
 
 
 @contextmanager
-def embedded_target() -> Iterator[Target]:
-    """Run the embedded server until the end of the block."""
+def real_target_with(plugins: tuple[str, ...] = ()) -> Iterator[Target]:
+    """Run a real server until the end of the block.
+
+    Args:
+        plugins: Further admission plugins.
+    """
+    options = {"disable-admission-plugins": "", "enable-admission-plugins": ",".join(plugins)} if plugins else {}
+    with tempfile.TemporaryDirectory() as state, RestartableServer(Path(state), options) as running:
+        yield real_target(running.server)
+
+
+class Targets:
+    """Servers with different admission plugins, each started for the first case that needs it.
+
+    Args:
+        start: Starts a server with further admission plugins.
+    """
+
+    def __init__(self, start: Callable[[tuple[str, ...]], AbstractContextManager[Target]]) -> None:
+        self._start = start
+        self._running: dict[tuple[str, ...], Target] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def find(self, case: Case) -> Target:
+        """Return the server of a case."""
+        if case.plugins not in self._running:
+            self._running[case.plugins] = self._stack.enter_context(self._start(case.plugins))
+        return self._running[case.plugins]
+
+
+@contextmanager
+def embedded_target(plugins: tuple[str, ...] = ()) -> Iterator[Target]:
+    """Run the embedded server until the end of the block.
+
+    Args:
+        plugins: Further admission plugins.
+    """
     with tempfile.TemporaryDirectory() as folder:
         users = Path(folder) / "tokens.csv"
         users.write_text(USERS, "ascii")
-        # No controllers: the real server has none beside it either.
-        with masthead.server.run(controllers=False, token_file=users, authorization="node,rbac") as server:
+        # No controllers: the real server has none beside it either. ServiceAccount is off then, as there.
+        with masthead.server.run(
+            controllers=False,
+            token_file=users,
+            authorization="node,rbac",
+            admission=dict.fromkeys(plugins, True),
+        ) as server:
             yield Target(server.url, server.token or "", server.compact)
 
 

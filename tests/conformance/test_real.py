@@ -17,7 +17,7 @@ from tests.conformance.recording import recorded
 from tests.conformance.run import responses
 
 if TYPE_CHECKING:
-    from tests.conformance.target import Target
+    from tests.conformance.target import Targets
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
@@ -30,7 +30,7 @@ def chosen_cases() -> list[Case]:
 
 
 @pytest.mark.parametrize("case", chosen_cases(), ids=lambda case: case.title)
-def test_the_real_server_responds_as_recorded(case: Case, real: Target) -> None:
-    found = differences(recorded(case) or [], responses(case, real))
+def test_the_real_server_responds_as_recorded(case: Case, real: Targets) -> None:
+    found = differences(recorded(case) or [], responses(case, real.find(case)))
 
     assert not found, "\n".join(found)

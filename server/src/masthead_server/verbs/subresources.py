@@ -232,6 +232,9 @@ async def _bind(context: WriteContext, body: Plain) -> ApiResponse:
             problem = f"pod {name} is already assigned to node {current!r}".replace("'", '"')
             raise conflict(context.served.group, "pods/binding", name, problem)
         found.setdefault("spec", {})["nodeName"] = node
+        for field in ("labels", "annotations"):
+            if added := part(part(body, "metadata"), field):
+                metadata(found)[field] = {**part(metadata(found), field), **added}
         found.setdefault("status", {}).setdefault("conditions", []).append(
             {
                 "type": "PodScheduled",
