@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.conformance.bounds import await_limit_ranges, claim, container, limit_range, pod_of
 from tests.conformance.case import area
@@ -96,7 +96,7 @@ def _(api: Api) -> None:
 @case("bounds of a whole pod")
 def _(api: Api) -> None:
     limit_range(api, {"type": "Pod", "min": {"cpu": "1"}, "max": {"cpu": "2"}})
-    half = {"requests": {"cpu": "0.5"}, "limits": {"cpu": "0.5"}}
+    half: dict[str, Any] = {"requests": {"cpu": "0.5"}, "limits": {"cpu": "0.5"}}
     api.create("pods", pod("none"))
     api.create("pods", pod_of("low", container(**half)))
     api.create("pods", pod_of("fine", container(**half), container("b", **half)))
@@ -107,7 +107,7 @@ def _(api: Api) -> None:
 @case("bounds of a whole pod with init containers and sidecars")
 def _(api: Api) -> None:
     limit_range(api, {"type": "Pod", "max": {"cpu": "2"}})
-    one = {"limits": {"cpu": "1"}}
+    one: dict[str, Any] = {"limits": {"cpu": "1"}}
     side = container("side", restartPolicy="Always", limits={"cpu": "1"})
     api.create("pods", pod_of("init", container(**one), init=[container("init", limits={"cpu": "3"})]))
     api.create("pods", pod_of("sidecar", container(**one), init=[side, container("init", limits={"cpu": "1.5"})]))
@@ -227,3 +227,13 @@ def _(api: Api) -> None:
     api.delete("limitranges", "l")
     await_limit_ranges(api)
     api.create("pods", pod_of("b", container(limits={"cpu": "4"})))
+
+
+@case("resources of a pod that its containers do not fit into")
+def _(api: Api) -> None:
+    some = {"requests": {"cpu": "1"}, "limits": {"cpu": "3"}}
+    api.create("pods", pod_of("sum", container(requests={"cpu": "2"}), resources=some))
+    api.create("pods", pod_of("limit", container(requests={"cpu": "1"}, limits={"cpu": "4"}), resources=some))
+    api.create("pods", pod_of("name", container(), resources={"requests": {"ephemeral-storage": "1Gi"}}))
+    api.create("pods", pod_of("claims", container(), resources={**some, "claims": [{"name": "a"}]}))
+    api.create("pods", pod_of("windows", container(), resources=some, os={"name": "windows"}))

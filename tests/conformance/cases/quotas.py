@@ -368,8 +368,9 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     quota(api, {"pods": "1"}, name="short", spec={"scopes": ["Terminating"]})
     quota(api, {"pods": "1"}, name="long", spec={"scopes": ["NotTerminating"]})
-    for name, spec in (("a", {}), ("b", {"activeDeadlineSeconds": 5}), ("c", {}), ("d", {"activeDeadlineSeconds": 5})):
-        api.create("pods", pod_of(name, **spec))
+    deadline: Plain = {"activeDeadlineSeconds": 5}
+    for name, spec in (("a", {}), ("b", deadline), ("c", {}), ("d", deadline)):
+        api.create("pods", pod(name, spec=spec))
     usage(api, "short")
     usage(api, "long")
 
@@ -414,7 +415,7 @@ def _(api: Api) -> None:
     quota(api, {"pods": "9"}, name="some", spec=selecting("PriorityClass"))
     quota(api, {"pods": "9"}, name="none", spec=selecting("PriorityClass", "DoesNotExist"))
     for name, priority in (("a", high), ("b", high), ("c", low), ("d", ""), ("e", low)):
-        api.create("pods", pod_of(name, **({"priorityClassName": priority} if priority else {})))
+        api.create("pods", pod(name, spec={"priorityClassName": priority} if priority else {}))
     for name in ("in", "not", "some", "none"):
         usage(api, name)
 

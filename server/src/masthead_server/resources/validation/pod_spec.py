@@ -32,7 +32,8 @@ from masthead_server.resources.validation.pod_references import (
     pod_claim_errors,
     system_errors,
 )
-from masthead_server.resources.validation.resource_requirements import claim_names, requirement_errors
+from masthead_server.resources.validation.pod_resources import pod_resource_errors
+from masthead_server.resources.validation.resource_requirements import claim_names
 from masthead_server.resources.validation.volume_sources import volume_errors
 from masthead_server.wire.plain import items, part, text
 
@@ -72,7 +73,7 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     if spec.get("ephemeralContainers"):
         errors += ephemeral_container_errors(spec, path, volumes, claims)
     if spec.get("resources") is not None:
-        errors += requirement_errors(f"{path}.resources", part(spec, "resources"), claims)
+        errors += pod_resource_errors(spec, f"{path}.resources", claims)
     if spec.get("hostNetwork"):
         errors += _host_network_errors(spec, path, of_pod=of_pod)
     errors += one_of(f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)

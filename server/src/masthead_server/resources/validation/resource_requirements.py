@@ -18,8 +18,13 @@ from masthead_server.resources.validation.checks import (
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
+
+    NameCheck: TypeAlias = Callable[[str, str], Errors]
 
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 _COUNTED: Final = (
@@ -108,16 +113,23 @@ def value_errors(path: str, name: str, value: object) -> Errors:
     return errors
 
 
-def requirement_errors(path: str, resources: Plain, claims: set[str]) -> Errors:
-    """Validate what a container asks for and may use."""
+def requirement_errors(path: str, resources: Plain, claims: set[str], check_name: NameCheck | None = None) -> Errors:
+    """Validate what a container or a pod asks for and may use.
+
+    Args:
+        path: The path of the resources.
+        resources: The requests, limits and claims.
+        claims: The names of the pod's resource claims.
+        check_name: Validates the names of resources; None for those of a container.
+    """
     if not resources:
         return []
     limits, requests = part(resources, "limits"), part(resources, "requests")
     errors: Errors = []
     for name, value in limits.items():
-        errors += _amount_errors(path, "limits", name, value)
+        errors += _amount_errors(path, "limits", name, value, check_name)
     for name, value in requests.items():
-        errors += _amount_errors(path, "requests", name, value)
+        errors += _amount_errors(path, "requests", name, value, check_name)
         errors += _balance(path, name, value, limits.get(name))
     stated = {**limits, **requests}
     # Large pages alone would make the pod BestEffort, which they must not be.
@@ -126,12 +138,12 @@ def requirement_errors(path: str, resources: Plain, claims: set[str]) -> Errors:
     return errors + (_claim_errors(path, resources, claims) if "claims" in resources else [])
 
 
-def _amount_errors(path: str, side: str, name: str, value: object) -> Errors:
+def _amount_errors(path: str, side: str, name: str, value: object, check_name: NameCheck | None) -> Errors:
     # Nearly all containers have cpu and memory; those need no path and no second look.
-    if len(name) <= names.MAX_CACHED_LENGTH and _is_usual(name) and amount(value).sign >= 0:
+    if check_name is None and len(name) <= names.MAX_CACHED_LENGTH and _is_usual(name) and amount(value).sign >= 0:
         return []
     at = f"{path}.{side}[{name}]"
-    return container_name_errors(at, name) + value_errors(at, name, value)
+    return (check_name or container_name_errors)(at, name) + value_errors(at, name, value)
 
 
 @lru_cache(maxsize=1024)
