@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conformance.api import Api, Plain
 
 GROUP = "admissionregistration.k8s.io"
@@ -120,14 +122,24 @@ def await_policies(api: Api, kind: str = "Validating") -> None:
     if kind == "Validating":
         policy = validating(api, "false", name=name, matchConstraints=rules)
     else:
-        policy = mutating(
-            api, patching("[JSONPatch{op: 'add', path: '/data', value: {'a': 'b'}}]"), name=name, matchConstraints=rules
-        )
+        mark = "[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'probe': 'yes'}}]"
+        policy = mutating(api, patching(mark), name=name, matchConstraints=rules)
     for path, found in ((_path(kind), policy), (_path(kind, "bindings"), binding(api, name, kind=kind))):
         api.quietly("POST", path, found)
         api.remove_at_the_end(f"{path}/{name_of(api, name)}")
+    # With data, so that mutations of the case that change it do not fail.
+    await_config(api, config(name, data={"probe": "x"}), lambda status, text: status == 422 or "'probe': 'yes'" in text)
+
+
+def await_params(api: Api) -> None:
+    """Wait until the server knows the parameters of policies, which it watches as soon as a policy refers to them."""
+    await_config(api, config("params-probe"), lambda _, text: "no params found" not in text)
+
+
+def await_config(api: Api, body: Plain, is_met: Callable[[int, str], bool]) -> None:
+    """Wait until the response to a new ConfigMap is as wanted; it is not stored."""
     path = f"/api/v1/namespaces/{api.namespace}/configmaps?dryRun=All"
-    api.await_response(path, lambda status, made: status == 422 or "data" in made, method="POST", body=config(name))
+    api.await_response(path, lambda status, found: is_met(status, str(found)), method="POST", body=body)
 
 
 def _path(kind: str, suffix: str = "") -> str:

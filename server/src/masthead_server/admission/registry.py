@@ -33,6 +33,7 @@ from masthead_server.admission.plugins.runtime_class import RuntimeClass
 from masthead_server.admission.plugins.service_account import ServiceAccount
 from masthead_server.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from masthead_server.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
+from masthead_server.admission.policies.mutating import MutatingAdmissionPolicy
 from masthead_server.admission.policies.validating import ValidatingAdmissionPolicy
 from masthead_server.admission.webhooks.mutating import MutatingAdmissionWebhook
 from masthead_server.admission.webhooks.validating import ValidatingAdmissionWebhook
@@ -69,6 +70,7 @@ PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "DefaultIngressClass": DefaultIngressClass,
     "DenyServiceExternalIPs": DenyServiceExternalIPs,
     "PodTopologyLabels": PodTopologyLabels,
+    "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
     "MutatingAdmissionWebhook": MutatingAdmissionWebhook,
     "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,
     "ValidatingAdmissionWebhook": ValidatingAdmissionWebhook,

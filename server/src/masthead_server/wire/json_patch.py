@@ -67,6 +67,10 @@ class InapplicablePatchError(Exception):
     """An operation does not apply; the message is that of kube-apiserver's library."""
 
 
+class FailedTestError(InapplicablePatchError):
+    """A ``test`` operation finds another value."""
+
+
 def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> Plain:
     """Apply a JSON patch to a copy of an object.
 
@@ -332,7 +336,7 @@ class _Patched:
             with _explain(f"error in test for path: '{path}'"):
                 found = _get(*place)
         if not self._equals(found, self._spelling.of(self._at)):
-            raise InapplicablePatchError(f"testing value {path} failed: {_TEST_FAILED}")
+            raise FailedTestError(f"testing value {path} failed: {_TEST_FAILED}")
 
     def _equals(self, value: object, raw: bytes) -> bool:
         """Tell whether a value equals the text of one."""

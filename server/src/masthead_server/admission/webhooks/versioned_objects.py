@@ -71,8 +71,16 @@ async def convert_object(attributes: AdmissionAttributes, match: Match, found: P
     return {"kind": kind.kind, "apiVersion": kind.api_version, **found}
 
 
-async def decode_object(attributes: AdmissionAttributes, match: Match, patched: object) -> Plain:
-    """Decode an object after the patch of a webhook, with its defaults, in the stored shape.
+async def decode_object(
+    attributes: AdmissionAttributes, match: Match, patched: object, *, is_strict: bool = False
+) -> Plain:
+    """Decode an object after the patch of a webhook or a policy, with its defaults, in the stored shape.
+
+    Args:
+        attributes: The request.
+        match: The resource and kind that the webhook or policy asks for.
+        patched: The object after the patch.
+        is_strict: Whether a built-in kind must not have unknown fields.
 
     Raises:
         StatusFailure: If it is no object of its kind.
@@ -86,7 +94,10 @@ async def decode_object(attributes: AdmissionAttributes, match: Match, patched: 
             decoded = _decode_custom(served, found)
         elif kind == served.gvk:
             _check_kind(found, kind)
-            decoded, _ = served.codec.decode(found)
+            decoded, unknown = served.codec.decode(found)
+            if is_strict and unknown:
+                fields = ", ".join(f"unknown field {quoted(path)}" for path in unknown)
+                raise internal_error(f"strict decoding error: {fields}")
         else:
             return _decode_subresource(found, kind)
     except Mismatch as error:
