@@ -238,6 +238,12 @@ class _Gathering:
 _gathering: Final[ContextVar[_Gathering | None]] = ContextVar("_gathering", default=None)
 
 
+def errors_so_far() -> Sequence[FieldError]:
+    """Return the errors of the object that is being validated; none outside of `gather`."""
+    gathering = _gathering.get()
+    return gathering.found if gathering is not None else ()
+
+
 def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
     """Validate an object, and stop when there are more errors than are listed.
 

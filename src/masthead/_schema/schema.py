@@ -44,6 +44,7 @@ _WIRE_NAMES: Final = {
     "any_of": "anyOf",
     "embedded_resource": "x-kubernetes-embedded-resource",
     "exclusive_maximum": "exclusiveMaximum",
+    "external_docs": "externalDocs",
     "exclusive_minimum": "exclusiveMinimum",
     "int_or_string": "x-kubernetes-int-or-string",
     "kinds": "x-kubernetes-group-version-kind",
@@ -103,6 +104,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, rename=_WIRE_NAMES
         title: A short description.
         description: The documentation.
         default: The value that the server sets; UNSET if it is not declared.
+        example: An example for readers; UNSET if there is none.
+        external_docs: The address of further documentation, and a description of it.
         nullable: Whether null is a value of it.
         properties: The fields of an object.
         required: The fields that an object must have.
@@ -146,6 +149,8 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, rename=_WIRE_NAMES
     type: str = ""
     format: str = ""
     default: Any = msgspec.UNSET
+    example: Any = msgspec.UNSET
+    external_docs: dict[str, str] | None = None
     nullable: bool = False
     properties: dict[str, Schema] = {}
     required: tuple[str, ...] = ()

@@ -188,9 +188,12 @@ _SCHEMA: Final[_Message] = _Message(
         "type": (22, _type),
         "items": (23, _items),
         "properties": (25, _map_of(lambda: _SCHEMA)),
+        "externalDocs": (29, _encode_message(lambda: _EXTERNAL_DOCS)),
+        "example": (30, _any),
     },
     extensions=31,
 )
+_EXTERNAL_DOCS: Final = _Message({"description": (1, _string), "url": (2, _string)})
 _BODY_PARAMETER: Final = _Message(
     {
         "name": (2, _string),

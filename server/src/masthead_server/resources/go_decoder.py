@@ -199,7 +199,7 @@ class GoStruct:
         return frozenset(
             wire
             for wire, value in self.fields.items()
-            if isinstance(value, GoList | GoMap)
+            if (isinstance(value, GoList | GoMap) and not self._facts(wire).is_kept)
             or (
                 isinstance(value, Scalar | Integer | ByteString)
                 and self._is_omitted(wire)

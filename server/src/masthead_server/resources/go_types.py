@@ -10,6 +10,7 @@ fields; continuation lines of a row are indented::
 - ``name:*`` is a pointer to a scalar, whose zero is preserved, or a pointer that is written as null.
 - ``name?`` is left out when it is empty, although its zero is its default.
 - ``name!`` is written when it is empty, although it has no default.
+- ``name=`` is kept when it is empty, because defaults depend on whether it is there; validation refuses it then.
 - ``Embedded(name ...)`` are the fields of an embedded struct, which Go names in errors.
 
 Lists are not in it: no request has one as its body.
@@ -37,6 +38,7 @@ class GoField(NamedTuple):
         type: Its type, without the pointer; empty for the type of the class.
         is_pointer: Whether it is a pointer to a scalar, or a pointer that is written as null.
         is_omitted: Whether it is left out when it is empty; None if that is as its default suggests.
+        is_kept: Whether an empty list is kept in a decoded object, rather than dropped.
         embedded: The embedded struct that it is a field of.
     """
 
@@ -44,12 +46,13 @@ class GoField(NamedTuple):
     is_pointer: bool = False
     is_omitted: bool | None = None
     embedded: str = ""
+    is_kept: bool = False
 
 
 _EMBEDDED: Final = re.compile(r"([\w.]+)\(([^)]*)\)")
-_ENTRY: Final = re.compile(r"([\w$-]+)(?::(\*?)([\w.\[\]]*))?([?!]?)")
+_ENTRY: Final = re.compile(r"([\w$-]+)(?::(\*?)([\w.\[\]]*))?([?!=]?)")
 _OWN_NAME: Final = re.compile(r"(?<![\w.])([A-Z]\w*)(?![\w.])")
-_OMITTED: Final = {"?": True, "!": False, "": None}
+_OMITTED: Final = {"?": True, "!": False}
 _NO_FIELDS: Final[Mapping[str, GoField]] = MappingProxyType({})
 
 
@@ -87,4 +90,9 @@ def _entries(text: str) -> Iterator[re.Match[str]]:
 
 def _field(entry: re.Match[str], version: str) -> GoField:
     _, star, written, flag = entry.groups(default="")
-    return GoField(_OWN_NAME.sub(rf"{version}.\1", written), is_pointer=bool(star), is_omitted=_OMITTED[flag])
+    return GoField(
+        _OWN_NAME.sub(rf"{version}.\1", written),
+        is_pointer=bool(star),
+        is_omitted=_OMITTED.get(flag),
+        is_kept=flag == "=",
+    )

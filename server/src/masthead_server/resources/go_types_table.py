@@ -115,7 +115,7 @@ ScaleSpec replicas?
 ContainerResourceMetricSource name:v1.ResourceName
 ContainerResourceMetricStatus name:v1.ResourceName
 HPAScalingPolicy type:HPAScalingPolicyType
-HPAScalingRules selectPolicy:*ScalingPolicySelect stabilizationWindowSeconds:*
+HPAScalingRules policies= selectPolicy:*ScalingPolicySelect stabilizationWindowSeconds:*
 HorizontalPodAutoscalerCondition lastTransitionTime! status:v1.ConditionStatus
     type:HorizontalPodAutoscalerConditionType
 HorizontalPodAutoscalerSpec minReplicas:*

@@ -39,13 +39,15 @@ async def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     if served.name == "bindings":
         return await _bind(context, request, found)
     check_names(found, context.namespace, "", is_namespaced=served.is_namespaced)
+    for field in _SYSTEM_FIELDS:
+        metadata(found).pop(field, None)
     await track_managers(context, found, None)
     attributes = context.attributes(Operation.CREATE, found, None)
     found = await admit(context, attributes, found)
     _check(found, served.name, served.gvk.group, context.namespace)
     await admit_valid(context, attributes, found)
     if served.name in _ANSWERED_ANEW:
-        metadata(found).pop("managedFields", None)
+        found["metadata"] = {}
     if served.name == "selfsubjectreviews":
         found["metadata"] = {"creationTimestamp": cluster.now()}
     namespace = text(part(found, "spec"), "namespace")
@@ -108,3 +110,5 @@ def _authenticate(cluster: ClusterState, found: Plain) -> Plain:
 
 _ANSWERED_ANEW: Final = frozenset({"selfsubjectreviews", "selfsubjectrulesreviews"})
 """The reviews whose response is not the object that was sent."""
+_SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+"""The metadata that no client sets."""

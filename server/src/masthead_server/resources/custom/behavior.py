@@ -30,6 +30,7 @@ def behavior_of(version: DefinitionVersion) -> Behavior:
         validate_create=validator.create_errors,
         validate_update=validator.update_errors,
         validate_status=validator.status_errors,
+        finish_create=functools.partial(_finish_create, version),
     )
     return Behavior(
         defaults=functools.partial(set_defaults, version=version),
@@ -37,6 +38,13 @@ def behavior_of(version: DefinitionVersion) -> Behavior:
         warnings=CUSTOM_RESOURCE_WARNINGS,
         scale=scale,
     )
+
+
+def _finish_create(version: DefinitionVersion, found: Plain) -> None:
+    """Set the default of the status, which a create drops: kube-apiserver sets it when it reads the object."""
+    status = version.schema.properties.get("status")
+    if "status" not in found and status is not None and status.has_default:
+        set_defaults(found, version)
 
 
 def _admit_create(version: DefinitionVersion, found: Plain, _allocate: Allocator) -> StatusFailure | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
-from masthead._schema.errors import FieldError, invalid
+from masthead._schema.errors import FieldError, errors_so_far, invalid
 from masthead._schema.list_types import list_errors
 from masthead._schema.validation import compile_validator
 from masthead_server.resources.behavior import SlowValidation
@@ -184,7 +184,8 @@ class ObjectValidator:
         """
         if self._rules is None:
             return []
-        if any(error.reason in _BLOCKING for error in errors):
+        # The errors of the metadata count, too; they are found first.
+        if any(error.reason in _BLOCKING for error in (*errors_so_far(), *errors)):
             return [invalid("<nil>", None, _NOT_CHECKED)]
         after, before = {**self._head, **new}, None if old is None else {**self._head, **old}
         if max_cost is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
+import re
+from ipaddress import IPv6Interface, ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import invalid
 
 if TYPE_CHECKING:
-    from ipaddress import IPv4Address, IPv6Address
+    from ipaddress import IPv4Address, IPv4Interface, IPv6Address
 
     from masthead_server.resources.behavior import Errors
 
@@ -28,24 +29,52 @@ _NOT_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8
 
 
 def ip_errors(path: str, value: str) -> Errors:
-    """Validate an address in a field that is older than the strict validation of addresses."""
-    try:
-        ip_address(value)
-    except ValueError:
+    """Validate an address in a field that is older than the rule for canonical addresses."""
+    address = parse_interface(f"{value}/0") if "/" not in value else None
+    if address is None:
         return [invalid(path, value, _NOT_IP)]
+    if _strip_zeros(value) != value:
+        return [invalid(path, value, "must not have leading 0s")]
+    if isinstance(address, IPv6Interface) and address.ip.ipv4_mapped is not None:
+        return [invalid(path, value, "must not be an IPv4-mapped IPv6 address")]
     return []
 
 
 def cidr_errors(path: str, value: str) -> Errors:
-    """Validate a network in a field that is older than the strict rules for networks."""
-    try:
-        ip_network(value, strict=False)
-    except ValueError:
+    """Validate a network in a field that is older than the rule for canonical networks."""
+    interface = parse_interface(value)
+    if interface is None:
         return [invalid(path, value, _NOT_NETWORK)]
-    # Python takes an address for a network of one host; Go requires the length.
-    return [] if "/" in value else [invalid(path, value, _NOT_NETWORK)]
+    if _strip_zeros(value) != value:
+        return [invalid(path, value, "must not have leading 0s in IP or prefix length")]
+    if isinstance(interface, IPv6Interface) and interface.ip.ipv4_mapped is not None:
+        return [invalid(path, value, "must not have an IPv4-mapped IPv6 address")]
+    if interface.ip != interface.network.network_address:
+        return [invalid(path, value, "must not have bits set beyond the prefix length")]
+    return []
 
 
+def parse_interface(value: str) -> IPv4Interface | IPv6Interface | None:
+    """Read an address with a prefix length as Go does, with leading zeros; None if it is none."""
+    # Python takes an address for a network of one host, and reads zones and masks; Go requires a length.
+    if not _WITH_LENGTH.fullmatch(value):
+        return None
+    try:
+        return ip_interface(_strip_zeros(value))
+    except ValueError:
+        return None
+
+
+def _strip_zeros(value: str) -> str:
+    """Remove the leading zeros of decimal numbers, which Python does not read in IPv4 addresses."""
+    address, slash, length = value.partition("/")
+    if ":" not in address:
+        address = _LEADING_ZEROS.sub("", address)
+    return f"{address}{slash}{_LEADING_ZEROS.sub('', length)}"
+
+
+_WITH_LENGTH: Final = re.compile(r"[0-9a-fA-F.:]+/[0-9]+")
+_LEADING_ZEROS: Final = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _SPECIAL: Final = (
     ("is_unspecified", "may not be unspecified ({})"),
     ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import FieldError, duplicate, forbidden, invalid, required
+from masthead._schema.errors import FieldError, duplicate, forbidden, internal_error, invalid, required
 from masthead_server.resources import names
 from masthead_server.resources.behavior import Behavior, StrategyHooks, always
 from masthead_server.resources.defaulting.disabled import dropped_on_update
 from masthead_server.resources.defaulting.fill import round_up, shape
-from masthead_server.resources.validation.addresses import cidr_errors
-from masthead_server.resources.validation.checks import each_of, follows, texts_of, unsupported
+from masthead_server.resources.validation.addresses import cidr_errors, parse_interface
+from masthead_server.resources.validation.checks import each_of, follows, texts_of, unsupported, words
 from masthead_server.resources.validation.resource_requirements import value_errors
 from masthead_server.resources.warnings.addresses import network_warnings
 from masthead_server.wire.plain import part, text
@@ -50,8 +50,21 @@ def node_errors(node: Plain) -> Errors:
     spec = part(node, "spec")
     # Taints first, then resources, then networks: the order of ValidateNode.
     errors = _taint_errors(spec) + _supply_errors(node)
+    return errors + _network_errors(spec)
+
+
+def _network_errors(spec: Plain) -> Errors:
+    errors: Errors = []
     for at, network in texts_of(spec, "podCIDRs", "spec"):
         errors += cidr_errors(at, network)
+    networks = words(spec, "podCIDRs")
+    families = {None if found is None else found.version for found in map(parse_interface, networks)}
+    if len(networks) > 1 and None in families:
+        problem = next(network for network in networks if parse_interface(network) is None)
+        why = f"invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR address: {problem}"
+        errors.append(internal_error("spec.podCIDRs", why))
+    if len(networks) > 1 and (families != {4, 6} or len(networks) > 2):
+        errors.append(invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family"))
     return errors
 
 

@@ -14,6 +14,7 @@ from masthead_server.resources.builtin.core.persistentvolumeclaim import (
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import STORAGE
 from masthead_server.resources.validation.checks import (
+    IMMUTABLE,
     amount,
     follows,
     immutable,
@@ -23,11 +24,12 @@ from masthead_server.resources.validation.checks import (
     unsupported,
 )
 from masthead_server.resources.validation.internal_types import difference, inner
+from masthead_server.resources.validation.pod_spec import node_selector_errors
 from masthead_server.resources.validation.volume_claims import POSITIVE, class_name, mode_errors
 from masthead_server.resources.validation.volume_sources import SOURCES
 from masthead_server.resources.warnings.node_labels import expression_warnings
 from masthead_server.resources.warnings.volumes import REMOVED
-from masthead_server.wire.plain import items, metadata, part
+from masthead_server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
     from masthead_server.resources.allocator import Allocator
@@ -81,6 +83,7 @@ def volume_errors(volume: Plain) -> Errors:
     errors += _capacity_errors(spec.get("capacity"))
     policy = spec.get("persistentVolumeReclaimPolicy")
     errors += known_or_nothing("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
+    errors += _affinity_errors(spec)
     # Only the first source is validated; further ones are refused whatever they contain.
     stated = [volume_source for volume_source in _VOLUME_SOURCES if spec.get(volume_source) is not None]
     errors += _held_errors(stated[0], spec) if stated else [required("spec", "must specify a volume type")]
@@ -90,12 +93,21 @@ def volume_errors(volume: Plain) -> Errors:
     return errors + known_or_nothing("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
 
 
+def _affinity_errors(spec: Plain) -> Errors:
+    if spec.get("nodeAffinity") is None:
+        return []
+    selector = part(spec, "nodeAffinity").get("required")
+    if selector is None:
+        return [required("spec.nodeAffinity.required", "must specify required node constraints")]
+    return node_selector_errors("spec.nodeAffinity.required", selector)
+
+
 def _held_errors(kind: str, spec: Plain) -> Errors:
     source, path = part(spec, kind), f"spec.{kind}"
     if kind == "local":
         errors = [] if source.get("path") else [required(f"{path}.path")]
         # The scheduler has to know the only node that has the disk.
-        if not part(spec, "nodeAffinity").get("required"):
+        if spec.get("nodeAffinity") is None:
             errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
         return errors
     if kind == "csi":
@@ -131,10 +143,52 @@ def volume_changes(new: Plain, old: Plain) -> Errors:
         changed = difference(inner("VolumeSource", then), inner("VolumeSource", now))
         why = f"spec.persistentvolumesource is immutable after creation\n{changed}"
         errors.append(forbidden("spec.persistentvolumesource", why))
-    # The path lacks its prefix in kube-apiserver, too.
-    return errors + immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
+    # The paths lack their prefix in kube-apiserver, too.
+    errors += immutable("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
+    errors += _affinity_changes(after.get("nodeAffinity"), before.get("nodeAffinity"))
+    if before.get(_ATTRIBUTES_CLASS) is not None and after.get(_ATTRIBUTES_CLASS) is None:
+        errors.append(forbidden(f"spec.{_ATTRIBUTES_CLASS}", "update from non-nil value to nil is forbidden"))
+    return errors
 
 
+def _affinity_changes(now: Plain | None, then: Plain | None) -> Errors:
+    """Return the error of a change of the node affinity; deprecated labels may be replaced by their successors."""
+    if then is None or (now is not None and _is_same_affinity(now, then)):
+        return []
+    selector = None if now is None else now.get("required")
+    shown = None if now is None else {"Required": None if selector is None else inner("NodeSelector", selector)}
+    return [invalid("nodeAffinity", shown, f"{IMMUTABLE}, except for updating from beta label to GA")]
+
+
+def _is_same_affinity(now: Plain, then: Plain) -> bool:
+    after, before = _requirements(now), _requirements(then)
+    return len(after) == len(before) and all(map(_is_same_requirement, after, before))
+
+
+def _requirements(affinity: Plain) -> list[Plain]:
+    """Return the requirements of an affinity, with marks between its terms and their parts."""
+    return [
+        requirement
+        for term in items(part(affinity, "required"), "nodeSelectorTerms")
+        for field in ("matchExpressions", "matchFields")
+        for requirement in [{"field": field}, *items(term, field)]
+    ]
+
+
+def _is_same_requirement(new: Plain, old: Plain) -> bool:
+    if _GA_LABELS.get(text(old, "key")) == new.get("key"):
+        old = {**old, "key": new.get("key")}
+    return same(new, old)
+
+
+_ATTRIBUTES_CLASS: Final = "volumeAttributesClassName"
+_GA_LABELS: Final = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
 _VOLUME_ANNOTATIONS: Final = {
     CLASS_ANNOTATION: CLASS_FIELD_WARNING,
     "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',

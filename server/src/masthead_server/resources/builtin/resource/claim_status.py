@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 from functools import partial
+from ipaddress import IPv6Interface
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
@@ -24,6 +24,7 @@ from masthead_server.resources.builtin.resource.claim_validation import (
     config_errors,
     request_list_errors,
 )
+from masthead_server.resources.validation.addresses import parse_interface
 from masthead_server.resources.validation.checks import IMMUTABLE, one_of, same_structs
 from masthead_server.resources.validation.internal_types import inner
 from masthead_server.resources.validation.pod_spec import node_selector_errors
@@ -31,6 +32,8 @@ from masthead_server.resources.validation.status import condition_errors
 from masthead_server.wire.plain import is_being_deleted, items, part, text
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Interface
+
     from masthead_server.resources.behavior import Errors
     from masthead_server.wire.plain import Plain
 
@@ -140,28 +143,17 @@ def _network_errors(network: Plain, path: str) -> Errors:
 
 
 def _address_errors(address: str, path: str) -> Errors:
-    try:
-        # Go reads numbers with leading zeros here, only to refuse them as not canonical.
-        if "/" not in address:
-            raise ValueError
-        interface = ipaddress.ip_interface(_without_zeros(address))
-    except ValueError:
+    interface = parse_interface(address)
+    if interface is None:
         why = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
         return [invalid(path, address, why)]
-    canonical = _canonical(interface)
+    canonical = _write_canonical(interface)
     return [] if canonical == address else [invalid(path, address, f"must be in canonical form ({quoted(canonical)})")]
 
 
-def _without_zeros(address: str) -> str:
-    host, _, length = address.partition("/")
-    if ":" in host or not length.isdigit():
-        return address
-    return ".".join(octet.lstrip("0") or "0" for octet in host.split(".")) + f"/{length}"
-
-
-def _canonical(interface: ipaddress.IPv4Interface | ipaddress.IPv6Interface) -> str:
+def _write_canonical(interface: IPv4Interface | IPv6Interface) -> str:
     length = interface.network.prefixlen
-    mapped = interface.ip.ipv4_mapped if isinstance(interface.ip, ipaddress.IPv6Address) else None
+    mapped = interface.ip.ipv4_mapped if isinstance(interface, IPv6Interface) else None
     if mapped is not None:
         return f"{mapped}/{length - 96 if length > 32 else length}"
     return f"{interface.ip}/{length}"
