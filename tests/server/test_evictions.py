@@ -52,3 +52,22 @@ def test_a_budget_with_too_many_unobserved_evictions_allows_no_other(cluster: Qu
     assert refused.json["details"] == {"name": "b", "group": "policy", "kind": "poddisruptionbudget"}
     allow(cluster, disruptedPods={"p0": None})
     cluster.call("POST", f"{PODS}/a/eviction", EVICTION)
+
+
+def test_a_budget_without_a_status_allows_evictions(cluster: QuietCluster) -> None:
+    run_pod(cluster)
+    cluster.call("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}})
+
+    cluster.call("POST", f"{PODS}/a/eviction", {**EVICTION, "deleteOptions": {"gracePeriodSeconds": 0}})
+
+    assert not cluster.is_there(f"{PODS}/a")
+
+
+def test_a_budget_with_a_status_is_obeyed(cluster: QuietCluster) -> None:
+    run_pod(cluster)
+    cluster.call("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {}}})
+    allow(cluster, disruptionsAllowed=0)
+
+    refused = cluster.caller.call("POST", f"{PODS}/a/eviction", EVICTION)
+
+    assert refused.failure[:2] == (429, "TooManyRequests")

@@ -96,3 +96,33 @@ def test_a_bound_volume_is_kept_until_it_is_unbound(cluster: QuietCluster) -> No
         if phase == "Bound":
             cluster.call("DELETE", f"{path}/v")
         assert cluster.is_there(f"{path}/v") is stays
+
+
+ATTRIBUTES_CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
+
+
+def attributes_class(cluster: QuietCluster) -> None:
+    body = {"metadata": {"name": "fast"}, "driverName": "example.com", "parameters": {"iops": "1"}}
+    created = cluster.call("POST", ATTRIBUTES_CLASSES, body)
+    assert created["metadata"]["finalizers"] == ["kubernetes.io/vac-protection"]
+
+
+def test_an_attributes_class_that_nothing_names_is_removed_at_once(cluster: QuietCluster) -> None:
+    attributes_class(cluster)
+
+    cluster.call("DELETE", f"{ATTRIBUTES_CLASSES}/fast")
+
+    assert not cluster.is_there(f"{ATTRIBUTES_CLASSES}/fast")
+
+
+def test_an_attributes_class_is_removed_after_the_last_claim_with_it(cluster: QuietCluster) -> None:
+    attributes_class(cluster)
+    body = claim()
+    body["spec"]["volumeAttributesClassName"] = "fast"
+    cluster.call("POST", CLAIMS, body)
+
+    cluster.call("DELETE", f"{ATTRIBUTES_CLASSES}/fast")
+    assert cluster.is_there(f"{ATTRIBUTES_CLASSES}/fast")
+    cluster.call("DELETE", f"{CLAIMS}/c")
+
+    assert not cluster.is_there(f"{ATTRIBUTES_CLASSES}/fast")

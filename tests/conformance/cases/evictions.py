@@ -21,6 +21,7 @@ CALM: Plain = {
     "desiredHealthy": 1,
     "expectedPods": 2,
 }
+TENSE: Plain = {**CALM, "disruptionsAllowed": 0, "currentHealthy": 1}
 
 
 def eviction(name: str, **options: Any) -> Plain:
@@ -118,7 +119,7 @@ def _(api: Api) -> None:
 
 @case("an evicted pod that has ended, or has not begun")
 def _(api: Api) -> None:
-    budget(api)
+    budget(api, TENSE)
     for phase in ("Succeeded", "Failed", "Pending", "Running", "Unknown"):
         name = phase.lower()
         running(api, name, phase=phase)
@@ -129,7 +130,7 @@ def _(api: Api) -> None:
 @case("a pod that is being deleted can be evicted against a budget")
 def _(api: Api) -> None:
     running(api, "a")
-    budget(api)
+    budget(api, TENSE)
     evict(api, "a")
     api.delete("pods", "a", gracePeriodSeconds=60)
     evict(api, "a", eviction("a", gracePeriodSeconds=5))
@@ -210,7 +211,12 @@ def _(api: Api) -> None:
     running(api, "a")
     budget(api)
     evict(api, "a")
-    api.patch("poddisruptionbudgets", "b/status", {"status": CALM})
+
+
+@case("a budget that changed since a controller observed it")
+def _(api: Api) -> None:
+    running(api, "a")
+    budget(api, CALM)
     api.patch("poddisruptionbudgets", "b", {"spec": {"minAvailable": 2}})
     evict(api, "a")
     evict(api, "a", dryRun="All")
@@ -318,12 +324,12 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     running(api, "a")
     running(api, "c", labels={})
-    budget(api, name="all", spec={"selector": {}})
+    budget(api, TENSE, name="all", spec={"selector": {}})
     evict(api, "a")
     evict(api, "c")
     api.delete("poddisruptionbudgets", "all")
     expressions = [{"key": "app", "operator": "In", "values": ["a", "b"]}]
-    budget(api, name="some", spec={"selector": {"matchExpressions": expressions}})
+    budget(api, TENSE, name="some", spec={"selector": {"matchExpressions": expressions}})
     evict(api, "a")
     evict(api, "c")
 

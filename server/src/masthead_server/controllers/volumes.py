@@ -1,4 +1,4 @@
-"""The volume protection controller: claims and volumes stay until nothing uses them."""
+"""The volume protection controller: claims, volumes and attributes classes stay until nothing uses them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ __all__ = ["VolumeProtectionController"]
 _PODS: Final = "pods"
 _CLAIMS: Final = "persistentvolumeclaims"
 _VOLUMES: Final = "persistentvolumes"
+_CLASSES: Final = "storage.k8s.io/volumeattributesclasses"
 _FINALIZERS: Final = {
     _CLAIMS: "kubernetes.io/pvc-protection",
     _VOLUMES: "kubernetes.io/pv-protection",
+    _CLASSES: "kubernetes.io/vac-protection",
 }
 """The finalizers that come off once nothing uses the object."""
 _NAMES_CLAIMS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
@@ -28,19 +30,25 @@ _NAMES_CLAIMS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
 
 
 class VolumeProtectionController:
-    """Removes the protection finalizers of claims that no pod uses, and of volumes that are not bound."""
+    """Removes the protection finalizers of unused claims, unbound volumes, and classes that neither names."""
 
-    observes = frozenset({_PODS, _CLAIMS, _VOLUMES})
+    observes = frozenset({_PODS, *_FINALIZERS})
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
+        # A claim or volume may be the last user of any of them, so that every write of one asks again.
+        self._deleted_classes: set[ObjectRef] = set()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Reconcile objects in deletion, and the claims of each written or deleted pod."""
         served, ref, record = write
         if ref.table != _PODS:
             # Only a deletion can make the finalizer removable, so that live claims and volumes need no reconcile.
-            return (ref,) if not record.is_deleted and is_marked(record) else ()
+            is_waiting = not record.is_deleted and is_marked(record)
+            if ref.table == _CLASSES:
+                (self._deleted_classes.add if is_waiting else self._deleted_classes.discard)(ref)
+                return (ref,) if is_waiting else ()
+            return (*self._deleted_classes, ref) if is_waiting else tuple(self._deleted_classes)
         # Search the text first: most pods do not have it, and a parse is expensive.
         if not any(names_claim in record.value for names_claim in _NAMES_CLAIMS):
             return ()
@@ -48,7 +56,7 @@ class VolumeProtectionController:
         return [ObjectRef(_CLAIMS, f"{ref.namespace}/{name}") for name in sorted(claims)]
 
     async def reconcile(self, ref: ObjectRef) -> None:
-        """Remove the finalizer of a claim or volume that is being deleted, if nothing uses it.
+        """Remove the finalizer of an object that is being deleted, if nothing uses it.
 
         Raises:
             JournalError: The change could not be stored.
@@ -63,8 +71,27 @@ class VolumeProtectionController:
     def _is_used(self, ref: ObjectRef, found: Plain) -> bool:
         if ref.table == _VOLUMES:
             return text(part(found, "status"), "phase") == "Bound"
+        if ref.table == _CLASSES:
+            return self._is_class_named(text(metadata(found), "name"))
         pods = (self._client.load(pod_ref) for pod_ref in self._client.within(ref.namespace, only=_PODS))
         return any(pod is not None and _uses(pod, found) for pod in pods)
+
+    def _is_class_named(self, name: str) -> bool:
+        """Tell whether a claim or volume has, had or wants an attributes class."""
+        return any(
+            name in _classes_of(found)
+            for table in (_VOLUMES, _CLAIMS)
+            for _, found in self._client.listed(table, containing=[b"AttributesClassName"])
+        )
+
+
+def _classes_of(found: Plain) -> set[str]:
+    spec, status = part(found, "spec"), part(found, "status")
+    return {
+        text(spec, "volumeAttributesClassName"),
+        text(status, "currentVolumeAttributesClassName"),
+        text(part(status, "modifyVolumeStatus"), "targetVolumeAttributesClassName"),
+    }
 
 
 def _claims_of(pod: Plain) -> set[str]:

@@ -193,7 +193,7 @@ _SCHEMA: Final[_Message] = _Message(
     },
     extensions=31,
 )
-_EXTERNAL_DOCS: Final = _Message({"description": (1, _string), "url": (2, _string)})
+_EXTERNAL_DOCS: Final[_Message] = _Message({"description": (1, _string), "url": (2, _string)})
 _BODY_PARAMETER: Final = _Message(
     {
         "name": (2, _string),

@@ -53,7 +53,7 @@ async def evict(context: WriteContext, body: Plain) -> None:
     how = _deletion_options(part(body, "deleteOptions"), dry_run)
     pod = served.load(cluster.find(served, context.namespace, name))
     budget = None if _is_unguarded(pod) else _budget_of(cluster, pod)
-    if budget is None:
+    if budget is None or _is_unobserved(budget):
         await _end(cluster, served, pod, how, dry_run)
     elif _counts_as_down_already(budget, pod):
         # Its budget does not count this pod as healthy, so that its eviction spends no disruption.
@@ -184,6 +184,14 @@ def _budget_of(cluster: ClusterState, pod: Plain) -> Plain | None:
         problem = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         raise StatusFailure(500, "", problem)
     return budgets[0] if budgets else None
+
+
+def _is_unobserved(budget: Plain) -> bool:
+    """Tell whether nobody has written the status of a budget.
+
+    No controller of this server does. kube-apiserver refuses evictions until one has, and a drain would never end.
+    """
+    return not any(part(budget, "status").values())
 
 
 def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:

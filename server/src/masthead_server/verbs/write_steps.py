@@ -14,7 +14,7 @@ from masthead_server.authorization.authorizer import AuthorizationAttributes
 from masthead_server.authorization.requests import check_authorization
 from masthead_server.authorization.role_index import RBAC_GROUP
 from masthead_server.resources.behavior import SlowValidation
-from masthead_server.resources.validation.empty_values import restore_empty_values
+from masthead_server.resources.validation.go_text import write_as_go
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead_server.resources.warnings.owner_references import dedup_owner_references
 from masthead_server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
@@ -522,7 +522,7 @@ async def validate_update(context: WriteContext, new: Plain, old: Plain) -> None
 
 def _refuse_fields(context: WriteContext, found: Plain, name: str, errors: Errors) -> StatusFailure:
     for document in context.options.documents:
-        errors = restore_empty_values(errors, document)
+        errors = write_as_go(errors, document)
     return refused_fields(*_group_kind(context.served, found), name, errors)
 
 

@@ -58,12 +58,13 @@ def _network_errors(spec: Plain) -> Errors:
     for at, network in texts_of(spec, "podCIDRs", "spec"):
         errors += cidr_errors(at, network)
     networks = words(spec, "podCIDRs")
-    families = {None if found is None else found.version for found in map(parse_interface, networks)}
+    families = [None if found is None else found.version for found in map(parse_interface, networks)]
     if len(networks) > 1 and None in families:
-        problem = next(network for network in networks if parse_interface(network) is None)
-        why = f"invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR address: {problem}"
+        index = families.index(None)
+        problem = f"invalid CIDR[{index}]: <nil> (invalid CIDR address: {networks[index]})"
+        why = f"invalid PodCIDRs. failed to check with dual stack with error:{problem}"
         errors.append(internal_error("spec.podCIDRs", why))
-    if len(networks) > 1 and (families != {4, 6} or len(networks) > 2):
+    if len(networks) > 1 and sorted(family or 0 for family in families) != [4, 6]:
         errors.append(invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family"))
     return errors
 

@@ -1,4 +1,4 @@
-"""Empty lists and maps in error texts.
+"""Values in error texts, as Go writes them: maps by the order of their keys, empty lists and maps as they were sent.
 
 The server drops empty lists and maps when it decodes an object, because Go writes most of them as absent.
 kube-apiserver still has them while it validates: its messages show ``[]`` and ``{}`` where a client sent them, and
@@ -19,14 +19,51 @@ if TYPE_CHECKING:
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")
 
 
-def restore_empty_values(errors: Errors, sent: Plain) -> Errors:
-    """Return errors whose values show the empty lists and maps of the document that a client sent."""
-    return [_restore_error(error, sent) for error in errors]
+_MAPS: Final = frozenset(
+    {
+        "allocatable",
+        "annotations",
+        "capacity",
+        "consumedcapacity",
+        "data",
+        "hard",
+        "labels",
+        "limits",
+        "matchlabels",
+        "nodeselector",
+        "overhead",
+        "requests",
+        "volumeattributes",
+    }
+)
+"""Fields that are maps, by their names in lower case; all other objects are structs, which keep their order."""
 
 
-def _restore_error(error: FieldError, sent: Plain) -> FieldError:
-    is_simple = isinstance(error.value, str | int | float)
-    return error if is_simple else replace(error, value=_restore(error.value, _find(sent, error.field)))
+def write_as_go(errors: Errors, sent: Plain) -> Errors:
+    """Return errors whose values have the order of Go, and the empty values of the document that a client sent."""
+    # Thousands of errors may share one large value.
+    rewritten: dict[tuple[int, str], object] = {}
+    return [_rewrite(error, sent, rewritten) for error in errors]
+
+
+def _rewrite(error: FieldError, sent: Plain, rewritten: dict[tuple[int, str], object]) -> FieldError:
+    if isinstance(error.value, str | int | float):
+        return error
+    key = id(error.value), error.field
+    if key not in rewritten:
+        name = error.field.rpartition(".")[2]
+        rewritten[key] = _sort_maps(_restore(error.value, _find(sent, error.field)), name)
+    return replace(error, value=rewritten[key])
+
+
+def _sort_maps(shown: object, name: str = "") -> object:
+    if isinstance(shown, list):
+        return [_sort_maps(item) for item in cast("list[object]", shown)]
+    if not isinstance(shown, dict):
+        return shown
+    found = cast("Plain", shown)
+    ordered = sorted(found) if name.lower() in _MAPS else found
+    return {key: _sort_maps(found[key], key) for key in ordered}
 
 
 def _find(sent: object, path: str) -> object:
