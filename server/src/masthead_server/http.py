@@ -17,6 +17,7 @@ from masthead_server.authorization.requests import authorize_request, check_upgr
 from masthead_server.body import BodyLimiter
 from masthead_server.fault_responses import FaultContext, to_response
 from masthead_server.faults import Effect
+from masthead_server.request_deadline import meet_deadline, read_timeout
 from masthead_server.request_metrics import CONTENT_TYPE
 from masthead_server.request_recorder import RecordedRequest, RequestRecorder
 from masthead_server.requestlog import RequestLogLine
@@ -258,7 +259,16 @@ class HttpHandler:
             request, info = await self._rest.admit_connect(request, info)
             check_upgrade(self._authorizer(), request, info)
             return connecter.connect(request, info)
-        return await self._rest.respond(request, info)
+        response = self._rest.respond(request, info)
+        # Only these wait for long; a watch ends by itself.
+        if info.verb == "watch" or not ("timeout" in request.query or self._rest.may_wait):
+            return await response
+        try:
+            seconds = read_timeout(request)
+        except StatusFailure:
+            response.close()
+            raise
+        return await meet_deadline(seconds, response)
 
     def _connecter_of(self, info: RequestInfo) -> Connecter | None:
         return None if info.group else self._connecters.get((info.resource, info.subresource))

@@ -11,6 +11,7 @@ from tests.conformance.objects import config_map, service
 from tests.conformance.webhooks import (
     MUTATING,
     VALIDATING,
+    allow,
     bundle,
     configure,
     deny,
@@ -117,6 +118,32 @@ def _(api: Api) -> None:
         )
         api.create("configmaps", config_map("a"))
         server.show_calls(api, in_order=True)
+
+
+@case("the timeout of the request ends the call of a webhook")
+def _(api: Api) -> None:
+    with scripted_webhook(api) as server:
+        validate(api, server, hang)
+        api.create("configmaps", config_map("a"), timeout="1s")
+        api.get("configmaps", "a")
+
+
+@case("the timeout of the request counts, whatever the failure policy")
+def _(api: Api) -> None:
+    with scripted_webhook(api) as server:
+        api.create("configmaps", config_map("a"))
+        mutate(api, server, hang, allow(), failurePolicy="Ignore")
+        api.create("configmaps", config_map("b"), timeout="1s")
+        api.patch("configmaps", "a", {"data": {"k": "v"}}, timeout="1s")
+        api.delete("configmaps", "a", timeout="1s")
+        api.list("configmaps")
+        server.show_calls(api, once=True)
+
+
+@case("timeouts of requests that make no sense")
+def _(api: Api) -> None:
+    for value in ("0s", "-1s", "x", "1", "", "100h", "1.5s"):
+        api.create("configmaps", config_map("a"), timeout=value, dryRun="All")
 
 
 @case("a port that says nothing")

@@ -55,6 +55,7 @@ class AdmissionChain:
     def __init__(self, plugins: Sequence[AdmissionPlugin] = ()) -> None:
         self._plugins = tuple(plugins)
         self._phases: dict[Key, _Phases] = {}
+        self._waiting = tuple(plugin for plugin in self._plugins if plugin.may_wait)
         self.checks_namespaces = "NamespaceLifecycle" in self.names
         """Whether new objects need a namespace that exists and is not terminating."""
 
@@ -62,6 +63,11 @@ class AdmissionChain:
     def names(self) -> tuple[str, ...]:
         """The names of the enabled plugins, in their order."""
         return tuple(plugin.name for plugin in self._plugins)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether a plugin may wait for other servers, so that requests need a deadline."""
+        return any(plugin.is_active for plugin in self._waiting)
 
     def decides(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether any plugin may change or refuse such a request."""

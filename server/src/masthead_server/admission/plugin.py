@@ -21,6 +21,8 @@ class AdmissionPlugin:
 
     name: ClassVar[str]
     """kube-apiserver's name of the plugin."""
+    may_wait: ClassVar[bool] = False
+    """Whether it waits for other servers, so that requests need a deadline."""
 
     def __init__(self, cluster: ClusterState) -> None:
         self.cluster = cluster

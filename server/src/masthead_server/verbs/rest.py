@@ -187,6 +187,11 @@ class Rest:
         """
         return find_resource(self._catalog, info) is not None
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether requests may wait for other servers, so that they need a deadline."""
+        return self._cluster.admission.may_wait
+
     async def admit_connect(self, request: ApiRequest, info: RequestInfo) -> tuple[ApiRequest, RequestInfo]:
         """Have admission decide about a connection to a pod, a service or a node; returns the request to go on with.
 

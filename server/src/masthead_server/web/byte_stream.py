@@ -108,7 +108,8 @@ class TargetConnection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """End one direction."""
         self._received.end()
-        return True  # keeps the other direction open
+        # Keeps the other direction open; over TLS there is no end of one direction.
+        return self._transport is not None and self._transport.get_extra_info("ssl_object") is None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End both directions."""

@@ -34,6 +34,7 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
     """Calls the webhooks of MutatingWebhookConfigurations."""
 
     name = "MutatingAdmissionWebhook"
+    may_wait = True
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)

@@ -26,6 +26,7 @@ class ValidatingAdmissionWebhook(AdmissionPlugin):
     """Calls the webhooks of ValidatingWebhookConfigurations."""
 
     name = "ValidatingAdmissionWebhook"
+    may_wait = True
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)

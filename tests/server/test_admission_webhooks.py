@@ -1,0 +1,184 @@
+"""Admission webhooks in a running server: what waits for them, and what does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.server.admission_webhook import LoopWebhook, bundle, running_webhook
+
+import masthead.server
+from masthead import Patch, aio
+from masthead.errors import ConfigError, NotFoundError, StatusError
+from masthead.testing._configurations import config_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from masthead.server import Server
+
+    Plain = dict[str, Any]
+
+pytestmark = pytest.mark.asyncio
+
+SERVICE = {"metadata": {"name": "hook"}, "spec": {"ports": [{"port": 443}]}}
+BY_SERVICE = {"service": {"name": "hook", "namespace": "default"}, "caBundle": bundle()}
+LABELS = {"app": "web"}
+DEPLOYMENT = {
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": LABELS},
+        "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "main", "image": "nginx"}]}},
+    },
+}
+PODS = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
+
+
+@asynccontextmanager
+async def serving(**options: Any) -> AsyncIterator[tuple[Server, aio.Client, LoopWebhook]]:
+    async with (
+        masthead.server.run(**options) as server,
+        aio.Client(config_of(server)) as client,
+        running_webhook() as webhook,
+    ):
+        yield server, client, webhook
+
+
+async def configure(client: aio.Client, configuration: Plain) -> None:
+    """Store a configuration of webhooks."""
+    resource = f"{configuration['kind'].lower()}s"
+    await client.rest.post(f"/apis/admissionregistration.k8s.io/v1/{resource}", json.dumps(configuration).encode())
+
+
+def add_label(_request: Plain) -> Plain:
+    patch = [{"op": "add", "path": "/metadata/labels/seen", "value": "yes"}]
+    return {"allowed": True, "patchType": "JSONPatch", "patch": b64encode(json.dumps(patch).encode()).decode()}
+
+
+async def test_other_writes_do_not_wait_for_a_webhook_that_hangs() -> None:
+    async with serving() as (_, client, webhook):
+        await configure(client, webhook.configuration())
+        webhook.may_answer.clear()
+        async with asyncio.TaskGroup() as group:
+            slow = group.create_task(client.core_v1.config_maps("default").create({"metadata": {"name": "slow"}}))
+            await webhook.arrived.wait()
+            for number in range(20):
+                await client.core_v1.secrets("default").create({"metadata": {"name": f"quick-{number}"}})
+            assert not slow.done()
+            webhook.may_answer.set()
+        assert (await client.core_v1.config_maps("default").get("slow")).metadata.name == "slow"
+
+
+async def test_a_client_that_goes_away_ends_the_call_and_stores_nothing() -> None:
+    async with serving() as (server, client, webhook):
+        await configure(client, webhook.configuration())
+        webhook.may_answer.clear()
+        async with asyncio.TaskGroup() as group:
+            creating = group.create_task(client.core_v1.config_maps("default").create({"metadata": {"name": "a"}}))
+            await webhook.arrived.wait()
+            creating.cancel()
+            await webhook.aborted.wait()
+        await server.wait_for_idle()
+        with pytest.raises(NotFoundError):
+            await client.core_v1.config_maps("default").get("a")
+
+
+async def test_writes_that_wait_do_not_lose_the_changes_of_others() -> None:
+    async with serving() as (_, client, webhook):
+        maps = client.core_v1.config_maps("default")
+        await maps.create({"metadata": {"name": "a"}})
+        await configure(client, webhook.configuration())
+        webhook.may_answer.clear()
+        async with asyncio.TaskGroup() as group:
+            for key in ("one", "two", "three"):
+                group.create_task(maps.patch("a", Patch.merge({"data": {key: "x"}})))
+            await webhook.arrived.wait()
+            webhook.may_answer.set()
+        assert (await maps.get("a")).data == {"one": "x", "two": "x", "three": "x"}
+
+
+async def test_a_service_leads_to_the_port_that_the_test_names() -> None:
+    async with serving() as (server, client, webhook):
+        await configure(client, webhook.configuration(clientConfig=BY_SERVICE))
+        maps = client.core_v1.config_maps("default")
+        with pytest.raises(StatusError, match='service "hook" not found'):
+            await maps.create({"metadata": {"name": "a"}})
+        await client.core_v1.services("default").create(SERVICE)
+        with pytest.raises(StatusError, match="connect: connection refused"):
+            await maps.create({"metadata": {"name": "a"}})
+        server.listen_on_service("hook", webhook.port)
+        await maps.create({"metadata": {"name": "a"}})
+        assert [review["name"] for review in webhook.reviews] == ["a"]
+
+
+@pytest.mark.parametrize(("target", "port"), [(0, 443), (443, 70_000), (("10.0.0.1", 443), 443)], ids=str)
+async def test_a_service_leads_to_ports_of_this_machine_alone(target: Any, port: int) -> None:
+    async with masthead.server.run() as server:
+        with pytest.raises(ValueError, match=r"a port is a number|not this machine"):
+            server.listen_on_service("hook", target, port=port)
+
+
+async def test_pods_of_controllers_are_reviewed() -> None:
+    async with serving(workloads=True) as (server, client, webhook):
+        webhook.answer = add_label
+        await configure(client, webhook.configuration("Mutating", rules=PODS))
+        await client.apps_v1.deployments("default").create(DEPLOYMENT)
+        await server.wait_for_idle()
+        pods = await client.core_v1.pods("default").list()
+        assert [pod.metadata.labels["seen"] for pod in pods] == ["yes"]
+
+
+async def test_webhooks_are_called_after_a_restart(tmp_path: Path) -> None:
+    data = tmp_path / "data.db"
+    async with running_webhook() as webhook:
+        async with masthead.server.run(data=data) as server, aio.Client(config_of(server)) as client:
+            await configure(client, webhook.configuration())
+        async with masthead.server.run(data=data) as server, aio.Client(config_of(server)) as client:
+            await client.core_v1.config_maps("default").create({"metadata": {"name": "a"}})
+        assert [review["operation"] for review in webhook.reviews] == ["CREATE"]
+
+
+async def test_a_plugin_that_is_off_calls_no_webhook() -> None:
+    async with serving(admission={"ValidatingAdmissionWebhook": False}) as (_, client, webhook):
+        await configure(client, webhook.configuration())
+        await client.core_v1.config_maps("default").create({"metadata": {"name": "a"}})
+        assert webhook.reviews == []
+
+
+async def test_an_unknown_plugin_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="there is no admission plugin"):
+        async with masthead.server.run(admission={"NoSuchWebhook": True}):
+            pass
+
+
+async def test_many_webhooks_of_one_request_are_called_at_the_same_time() -> None:
+    async with serving() as (_, client, webhook):
+        for number in range(5):
+            await configure(client, webhook.configuration(name=f"test-{number}"))
+        webhook.may_answer.clear()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(client.core_v1.config_maps("default").create({"metadata": {"name": "a"}}))
+            async with asyncio.timeout(30):
+                while len(webhook.reviews) < 5:
+                    await webhook.arrived.wait()
+                    webhook.arrived.clear()
+            webhook.may_answer.set()
+        assert len({review["uid"] for review in webhook.reviews}) == 5
+
+
+async def test_a_webhook_that_writes_itself_does_not_wait_for_its_own_request() -> None:
+    async with serving() as (_, client, webhook):
+        await configure(client, webhook.configuration())
+        webhook.may_answer.clear()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(client.core_v1.config_maps("default").create({"metadata": {"name": "a"}}))
+            await webhook.arrived.wait()
+            await client.core_v1.secrets("default").create({"metadata": {"name": "by-the-webhook"}})
+            webhook.may_answer.set()
+        assert await client.core_v1.config_maps("default").get("a")
