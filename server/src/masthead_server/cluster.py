@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from masthead_server.authorization.authorizer import Authorizer
     from masthead_server.authorization.escalation import EscalationGuard
+    from masthead_server.certificate_signer import CertificateSigner
     from masthead_server.clock import Clock
     from masthead_server.resources.catalog import Catalog
     from masthead_server.resources.resource import ServedResource
@@ -75,6 +76,8 @@ class ClusterState:
         """The admission plugins of every write."""
         self.services: ServiceAddresses = ServiceAddresses(self)
         """Where the Services of webhooks lead."""
+        self.find_signer: Callable[[], CertificateSigner | None] = lambda: None
+        """Returns what signs certificates with the authority of the server; None without the extra ``tls``."""
         self.url: str = ""
         """The URL of the server for its clients, with TLS where it has certificates; empty until it listens."""
         self.tokens: TokenAuthenticator = TokenAuthenticator(self)

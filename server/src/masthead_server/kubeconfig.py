@@ -11,24 +11,33 @@ __all__ = ["kubeconfig"]
 _NAME = "masthead"
 
 
-def kubeconfig(url: str, *, token: str | None, authority: str = "") -> str:
+def kubeconfig(url: str, *, token: str | None, authority: str = "", certificate: tuple[str, str] | None = None) -> str:
     """Write a kubeconfig with one cluster, one user and one context, all of one name.
 
     Args:
         url: The server's URL.
         token: The bearer token; None if none is needed.
         authority: The certificate authority, in PEM.
+        certificate: The certificate of a user and its key, in PEM, in place of a token.
     """
     cluster = {"server": url}
     if authority:
-        cluster["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
+        cluster["certificate-authority-data"] = _encode(authority)
+    user = {"token": token} if token else {}
+    if certificate is not None:
+        names = ("client-certificate-data", "client-key-data")
+        user = dict(zip(names, map(_encode, certificate), strict=True))
     return yaml.dump(
         {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": _NAME, "cluster": cluster}],
-            "users": [{"name": _NAME, "user": {"token": token} if token else {}}],
+            "users": [{"name": _NAME, "user": user}],
             "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "user": _NAME}}],
             "current-context": _NAME,
         }
     )
+
+
+def _encode(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

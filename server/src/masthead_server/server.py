@@ -25,6 +25,7 @@ from masthead_server.authentication.token_file import read_token_file
 from masthead_server.authentication.tokens import TokenAuthenticator
 from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.authorization_modes import AuthorizationMode
+from masthead_server.certificate_signer import ClientCertificate
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
 from masthead_server.controllers.event_expiry import EventExpiryController
@@ -34,8 +35,9 @@ from masthead_server.controllers.manager import (
     WORKLOAD_CONTROLLERS,
     ControllerManager,
 )
-from masthead_server.controllers.objects import ObjectClient
+from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.faults import Effect, Faults
+from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.files import write_private
 from masthead_server.hosts import is_loopback
 from masthead_server.http import HttpHandler
@@ -62,15 +64,17 @@ from masthead_server.wire.options import CollectionOptions, FeatureGates
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Collection, Coroutine
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
+    from masthead_server.certificate_signer import CertificateSigner
     from masthead_server.clock import Timer
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
     from masthead_server.storage import Record
     from masthead_server.tls import Certificates
+    from masthead_server.wire.plain import Plain
 
 __all__ = ["RecordedWrite", "Server"]
 
@@ -158,6 +162,9 @@ class Server:
             on_idle=self._progress.set,
         )
         self._cluster.tokens = TokenAuthenticator(self._cluster, admin=self.token, users=users, keys=keys)
+        self._cluster.tokens.accounts.label_used_secret = self._label_secret
+        self._cluster.find_signer = self._find_signer
+        self._labelling: set[asyncio.Task[bool]] = set()
         _set_authorizers(self._cluster, settings)
         self._cluster.admission = make_chain(self._cluster, plugins)
         self._definitions = DefinitionInstaller(self._cluster)
@@ -309,35 +316,85 @@ class Server:
         issued = self._issue_certificates()
         return issued.context if issued is not None else None
 
-    def kubeconfig(self) -> str:
+    def _find_signer(self) -> CertificateSigner | None:
+        issued = self._issue_certificates()
+        return issued.signer if issued is not None else None
+
+    def _label_secret(self, namespace: str, name: str, labels: Mapping[str, str]) -> None:
+        """Label a Secret in the background: a request with its token does not wait for that."""
+
+        def add_labels(secret: Plain) -> None:
+            secret["metadata"].setdefault("labels", {}).update(labels)
+
+        client = ObjectClient(self._cluster, CLUSTER_MANAGER)
+        task = self._loop.create_task(client.update(ObjectRef("secrets", f"{namespace}/{name}"), add_labels))
+        self._labelling.add(task)
+        task.add_done_callback(self._labelling.discard)
+
+    def client_certificate(
+        self, user: str, groups: Sequence[str] = (), *, uid: str = "", lifetime: timedelta = timedelta(days=365)
+    ) -> ClientCertificate:
+        """Issue a certificate that identifies a user to this server, over TLS.
+
+        Args:
+            user: The user name.
+            groups: The groups; ``system:masters`` may do everything.
+            uid: The uid.
+            lifetime: How long it is valid, on the clock of the server.
+
+        Raises:
+            ConfigError: If the extra ``tls`` is not installed.
+            ArgumentError: If a name does not fit into a certificate.
+        """
+        issued = self._issue_certificates()
+        if issued is None:
+            raise ConfigError("certificates need trustme: pip install 'masthead-k8s[tls]'")
+        if not user or "" in groups:
+            raise ArgumentError("the names of a user and of its groups must not be empty", value=(user, groups))
+        try:
+            return issued.signer.issue_client(user, groups, uid, self._settings.clock.now(), lifetime)
+        except ValueError as error:
+            raise ArgumentError(f"there is no certificate for {user!r}: {error}", value=(user, groups)) from None
+
+    def kubeconfig(self, credentials: str | ClientCertificate | None = None) -> str:
         """Return a kubeconfig for this server, as YAML, credentials included.
 
         Its address is that of TLS, because Go's clients send no token without. Where no certificates can be made (the
         extra
         ``tls`` is not installed), the token is part of the path instead. A server without a token needs neither.
+
+        Args:
+            credentials: A token, or the certificate of a user; the token of the administrator by default.
         """
         from masthead_server.kubeconfig import (
             kubeconfig,  # which imports YAML
         )
 
-        if self.token is None and not self._settings.tls:
+        url = f"https://{self.url.partition('://')[2]}"
+        if isinstance(credentials, ClientCertificate):
+            return kubeconfig(url, token=None, authority=self.ca, certificate=credentials)
+        token = self.token if credentials is None else credentials
+        if token is None and not self._settings.tls:
             return kubeconfig(self.url, token=None)
         if not self.ca:
-            return kubeconfig(self.url + token_path(cast("str", self.token)), token=self.token)
-        url = f"https://{self.url.partition('://')[2]}"
-        return kubeconfig(url, token=self.token, authority=self.ca)
+            return kubeconfig(self.url + token_path(cast("str", token)), token=token)
+        return kubeconfig(url, token=token, authority=self.ca)
 
-    def write_kubeconfig(self, path: str | Path) -> Path:
+    def write_kubeconfig(self, path: str | Path, credentials: str | ClientCertificate | None = None) -> Path:
         """Write the kubeconfig to a file that only its owner can read; returns its path.
 
         The file is replaced atomically.
+
+        Args:
+            path: The file.
+            credentials: A token, or the certificate of a user; the token of the administrator by default.
 
         Raises:
             ConfigError: If the file cannot be written, or is a symbolic link.
         """
         target = Path(path)
         try:
-            write_private(target, self.kubeconfig())
+            write_private(target, self.kubeconfig(credentials))
         except OSError as error:
             problem = f"cannot write a kubeconfig to {target}: {error.strerror}"
             raise ConfigError(f"{problem}. Name a file in a folder that exists and that you may write.") from None

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from masthead.errors import ConfigError
+from masthead_server.certificate_signer import CertificateSigner
 from masthead_server.files import write_private
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Certificates", "can_issue", "shared_certificates"]
 
 _KEY_BEGINS = "-----BEGIN "
+_NO_CHECK_TIME = 0x200000
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python has no name."""
 
 
 def can_issue() -> bool:
@@ -48,13 +51,19 @@ class Certificates:
         self._configure: Callable[[ssl.SSLContext], None] = certificate.configure_cert
         self.authority: str = maker.cert_pem.bytes().decode()
         """The certificate authority, in PEM."""
+        self.signer: CertificateSigner = CertificateSigner(maker.cert_pem.bytes(), maker.private_key_pem.bytes())
+        """Signs further certificates."""
 
     @functools.cached_property
     def context(self) -> ssl.SSLContext:
-        """The context of a server that presents the certificate."""
+        """The context of a server that presents the certificate, and asks clients for theirs."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._configure(context)
+        context.load_verify_locations(cadata=self.authority)
+        context.verify_mode = ssl.CERT_OPTIONAL
+        # The clock of the server decides about the time, and an expired certificate gets a 401.
+        context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
         return context
 
 

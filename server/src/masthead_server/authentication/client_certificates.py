@@ -7,15 +7,14 @@ import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead_server.authentication.jwt import InvalidTokenError
+from masthead_server.certificate_signer import UID_OID
 from masthead_server.wire.user_info import UserInfo, add_authenticated_group
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["UID_OID", "read_certificate_user"]
+__all__ = ["read_certificate_user"]
 
-UID_OID: Final = "1.3.6.1.4.1.57683.2"
-"""The attribute of a subject that has the uid of a user, as kube-apiserver reads it."""
 _COMMON_NAME: Final = "2.5.4.3"
 _ORGANIZATION: Final = "2.5.4.10"
 _MAX_CACHED: Final = 256

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from masthead.errors import ConfigError
 from masthead_server.controllers.aggregation import ClusterRoleAggregationController
 from masthead_server.controllers.base import ObservedWrite
+from masthead_server.controllers.certificate_signing import CertificateSigningController
 from masthead_server.controllers.definitions import DefinitionController
 from masthead_server.controllers.deletions import DeletionController
 from masthead_server.controllers.garbage import GarbageCollector
@@ -21,6 +22,7 @@ from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.controllers.pods import PodController
 from masthead_server.controllers.queue import ReconcileQueue
 from masthead_server.controllers.resource_quotas import ResourceQuotaController
+from masthead_server.controllers.service_account_secrets import ServiceAccountSecretController
 from masthead_server.controllers.volumes import VolumeProtectionController
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 
@@ -71,6 +73,8 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "serviceaccounts": ServiceAccountController,
     "root-ca": RootCAController,
     "aggregation": ClusterRoleAggregationController,
+    "serviceaccount-tokens": ServiceAccountSecretController,
+    "certificate-signing": CertificateSigningController,
     "resourcequotas": ResourceQuotaController,
     "replicasets": _replica_sets,
     "replicationcontrollers": _replication_controllers,

@@ -37,6 +37,11 @@ class ObjectRef(NamedTuple):
         """The namespace; empty for a cluster-scoped object."""
         return self.key.rpartition("/")[0]
 
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.key.rpartition("/")[2]
+
 
 class ObjectClient:
     """Reads and changes objects by reference, like the verbs for requests.
