@@ -1,0 +1,1 @@
+"""What authorization costs: see `benchmarks.authorization.benchmark`."""
