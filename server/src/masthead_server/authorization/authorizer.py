@@ -89,10 +89,10 @@ class AuthorizationAttributes:
 class Authorizer(Protocol):
     """Decides what users may do. It never awaits: the rules are in the cluster state."""
 
-    def authorize(self, attributes: AuthorizationAttributes) -> Outcome:
+    def authorize(self, attributes: AuthorizationAttributes, /) -> Outcome:
         """Decide about a request."""
         ...
 
-    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+    def rules_for(self, user: UserInfo, namespace: str, /) -> UserRules:
         """Return the rules that apply to a user in a namespace."""
         ...

@@ -1,4 +1,4 @@
-"""Escalation checks: nobody grants permissions that they do not have, unless they may ``escalate`` or ``bind``."""
+"""Escalation checks: users grant only their own permissions, unless they may ``escalate`` or ``bind``."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class EscalationGuard:
             raise bad_request("Name parameter required.")
         rules = self._index.find_rules(role, request.namespace)
         if rules is None:
-            # As kube-apiserver says it: with the resource of the request.
+            # With the resource of the request, as in kube-apiserver's message.
             raise not_found(RBAC_GROUP, request.resource, role.name)
         if problem := self._find_escalation(request, rules.rules):
             raise _refuse(request, new, problem)

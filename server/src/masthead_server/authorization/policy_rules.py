@@ -111,7 +111,7 @@ class _ResourceRule:
     __slots__ = ("_groups", "_names", "_verbs")
 
     def __init__(self, rule: PolicyRule) -> None:
-        # None stands for every value.
+        # None means every value.
         self._verbs = None if ANY in rule.verbs else frozenset(rule.verbs)
         self._groups = None if ANY in rule.groups else frozenset(rule.groups)
         self._names = frozenset(rule.names) if rule.names else None

@@ -57,7 +57,7 @@ class _Subject:
 
     @classmethod
     def of(cls, subject: Plain, namespace: str) -> _Subject | None:
-        """Read a subject; None if it stands for nobody.
+        """Read a subject; None if it applies to no user.
 
         Args:
             subject: The subject.
@@ -141,7 +141,7 @@ class _Bindings:
 
     def find(self, user: UserInfo) -> list[RoleBindingEntry]:
         """Return the bindings of a user, by name."""
-        found = dict(self._by_user.get(user.name, ()))
+        found: dict[str, RoleBindingEntry] = {**self._by_user.get(user.name, {})}
         for group in user.groups:
             if group in self._by_group:
                 found |= self._by_group[group]
@@ -149,7 +149,7 @@ class _Bindings:
 
 
 class RoleIndex:
-    """The stored roles and bindings, kept up to date with every write.
+    """The stored roles and bindings; every write updates it.
 
     Args:
         cluster: The cluster state.

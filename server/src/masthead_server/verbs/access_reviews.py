@@ -189,7 +189,7 @@ def _read_label_selector(attributes: Plain) -> _Selector:
 
 
 def _join_terms(terms: list[str], requirements: list[Plain]) -> _Selector:
-    # What is ignored makes the question broader, never narrower: the requirements are all to be met.
+    # Ignoring a requirement makes the question broader, never narrower: all of them must be met.
     if len(terms) == len(requirements):
         return _Selector(",".join(terms))
     return _Selector(",".join(terms), "partially ignored" if terms else "ignored")
