@@ -9,7 +9,7 @@ from tests.conformance.case import area
 from tests.conformance.objects import deployment, pod
 
 if TYPE_CHECKING:
-    from tests.conformance.api import Api
+    from tests.conformance.api import Api, Plain
 
 case = area("Limit ranges")
 
@@ -237,3 +237,27 @@ def _(api: Api) -> None:
     api.create("pods", pod_of("name", container(), resources={"requests": {"ephemeral-storage": "1Gi"}}))
     api.create("pods", pod_of("claims", container(), resources={**some, "claims": [{"name": "a"}]}))
     api.create("pods", pod_of("windows", container(), resources=some, os={"name": "windows"}))
+
+
+@case("a resize that changes more than cpu and memory, or the class of the pod")
+def _(api: Api) -> None:
+    some = {"cpu": "1", "memory": "1Gi"}
+    init = [container("init", requests=some)]
+    api.create("pods", pod_of("a", container(requests={**some, "ephemeral-storage": "1Gi"}), init=init))
+
+    def resize(*containers: Plain, kind: str = "containers") -> None:
+        api.patch("pods", "a/resize", {"spec": {kind: list(containers)}}, by="strategic")
+
+    resize(container(requests={"cpu": "2"}, limits={"cpu": "1"}))
+    resize(container(requests={"ephemeral-storage": "2Gi"}))
+    resize(container(requests={"example.com/dongle": "1"}, limits={"example.com/dongle": "1"}))
+    resize({"name": "main", "resources": {"requests": {"cpu": None}}})
+    resize(container("other", requests={"cpu": "2"}))
+    resize(container("init", requests={"cpu": "2"}), kind="initContainers")
+    resize({**container(requests=some), "image": "other"})
+    resize({"name": "main", "resources": {"requests": {"cpu": "0", "memory": "0"}}})
+    api.patch("pods", "a/resize", {"spec": {"resources": {"requests": {"cpu": "3"}}}})
+    api.patch("pods", "a/resize", {"spec": {"resources": {"requests": {"cpu": "4"}}}})
+    api.patch("pods", "a/resize", {"spec": {"resources": None}})
+    api.create("pods", pod("best"))
+    api.patch("pods", "best/resize", {"spec": {"containers": [container(requests={"cpu": "2"})]}}, by="strategic")

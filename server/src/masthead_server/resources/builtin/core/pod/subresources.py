@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
-from masthead._schema.errors import forbidden, invalid
+from masthead._schema.errors import forbidden
 from masthead_server.resources.behavior import StrategyHooks, SubresourceBehavior, WarningHooks
-from masthead_server.resources.builtin.core.pod.qos import qos_class
+from masthead_server.resources.builtin.core.pod.resize import merge_resize, resize_errors
 from masthead_server.resources.builtin.core.pod.warnings import pod_status_warnings
 from masthead_server.resources.strategy import SYSTEM_METADATA
-from masthead_server.wire.plain import items, part, text
+from masthead_server.wire.plain import items, part
 
 if TYPE_CHECKING:
     from masthead._schema.errors import FieldError
@@ -53,26 +53,8 @@ def _ephemeral_container_errors(new: Plain, old: Plain) -> list[FieldError]:
 
 
 def _merge_resources(new: Plain, old: Plain) -> Plain:
-    """``pods/resize``: the resources of containers."""
-    spec = {**part(old, "spec")}
-    for kind in ("containers", "initContainers"):
-        wanted = {item.get("name"): item for item in items(part(new, "spec"), kind)}
-        if kind in spec:
-            spec[kind] = [_resized(item, wanted.get(item.get("name"), item)) for item in items(spec, kind)]
-    return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
-
-
-def _resize_errors(new: Plain, old: Plain) -> list[FieldError]:
-    """Refuse resources that change the class of the pod."""
-    known = text(part(old, "status"), "qosClass")
-    if not known or qos_class(part(new, "spec")) == known:
-        return []
-    return [invalid("spec", known, "Pod QOS Class may not change as a result of resizing")]
-
-
-def _resized(container: Plain, wanted: Plain) -> Plain:
-    changes: Plain = {name: wanted[name] for name in ("resources", "resizePolicy") if name in wanted}
-    return {**container, **changes}
+    """``pods/resize``: the resources of the pod and its containers."""
+    return {**old, "metadata": _kept_metadata(new, old), "spec": merge_resize(new, old)}
 
 
 def _take_all(new: Plain, _: Plain) -> Plain:
@@ -88,7 +70,7 @@ SUBRESOURCES: Final = {
         raises_generation=True,
     ),
     "resize": SubresourceBehavior(
-        merge=_merge_resources, hooks=StrategyHooks(validate_status=_resize_errors), raises_generation=True
+        merge=_merge_resources, hooks=StrategyHooks(validate_status=resize_errors), raises_generation=True
     ),
     "status": SubresourceBehavior(warnings=WarningHooks(on_update=pod_status_warnings)),
 }

@@ -31,7 +31,7 @@ _MAX_CACHED_LENGTH: Final = 16 * 1024
 def validate_create(pod: Plain) -> Errors:
     """Return the errors of a new Pod."""
     spec = part(pod, "spec")
-    errors = annotation_errors(pod) + _pod_errors(spec)
+    errors = annotation_errors(pod) + pod_errors(spec)
     # Debug containers come by their subresource only.
     if spec.get("ephemeralContainers"):
         errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
@@ -42,7 +42,8 @@ def validate_create(pod: Plain) -> Errors:
     return errors + apparmor_mismatches(pod)
 
 
-def _pod_errors(spec: Plain) -> Errors:
+def pod_errors(spec: Plain) -> Errors:
+    """Return the errors of the spec of a Pod."""
     # Pods come in copies of a template: the spec of most was looked at a moment ago.
     text = msgspec.json.encode(spec)
     # Large specs are rare, and would evict many small ones from memory.
@@ -71,7 +72,7 @@ def validate_update(new: Plain, old: Plain) -> Errors:
     annotation_problems = annotation_changes(new, old)
     if after == before:  # the stored one was valid, and most updates change something else
         return annotation_problems
-    errors = _pod_errors(after) + annotation_problems
+    errors = pod_errors(after) + annotation_problems
     for field in ("containers", "initContainers"):
         # kube-apiserver returns here: containers are compared by position, which makes no sense any more.
         if len(items(after, field)) != len(items(before, field)):
