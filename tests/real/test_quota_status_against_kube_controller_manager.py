@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conformance.target import Target, real_target
 from tests.real.quota_sequences import QuotaSequence
-from tests.real.test_quotas_against_a_real_server import COUNT, LENGTH, SEED, api_in, send
+from tests.real.test_quotas_against_a_real_server import (
+    COUNT,
+    LENGTH,
+    SEED,
+    api_in,
+    remove_services_at_the_end,
+    send,
+)
 from tests.real_server import wait_until
 
 import masthead.server
@@ -93,7 +100,10 @@ def run_sequence(number: int, real: Api, ours: Api) -> None:
             assert code == 201, made
     # Until then, pods need not specify what the quotas limit.
     assert wait_until(partial(is_same, real, ours), within=20), (usage(real), usage(ours))
-    for step in sequence.steps(LENGTH):
+    steps = sequence.steps(LENGTH)
+    for api in (real, ours):
+        remove_services_at_the_end(api, steps)
+    for step in steps:
         assert send(real, step)[0] == send(ours, step)[0], step
 
 
