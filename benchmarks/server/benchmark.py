@@ -1,4 +1,4 @@
-"""The embedded server and kube-apiserver: start, OpenAPI, custom resources, writes and reads, watchers, and memory.
+"""The embedded server and kube-apiserver: start, OpenAPI, custom resources, admission, load, watchers, and memory.
 
 Each server is a process of its own, and so is the load; both share this machine's cores. Rates are the median of
 several rounds, in which the servers take turns; how many times a rate is another is the median of what each round
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.harness import measure
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
 from benchmarks.harness.wire import Address, Connection, RefusedError
+from benchmarks.server.admission import admission_table
 from benchmarks.server.apply import APPLY_ROUNDS, apply_report
 from benchmarks.server.contenders import (
     PROGRAM,
@@ -259,12 +260,14 @@ def run(lab: Lab, size: Size) -> Report:
     start, memory = start_table(lab, size.repeat), memory_table(lab, size)
     openapi = openapi_table(functools.partial(ours, lab), size.repeat)
     custom = custom_resources_table(functools.partial(ours, lab), size.repeat, size.definitions, 2 * size.definitions)
+    admission = admission_table(functools.partial(ours, lab), size.repeat, size.definitions)
     with contenders(lab) as servers:
         rounds = load_rounds(lab, servers, size)
     tables: tuple[Table, ...] = (
         start,
         openapi,
         custom,
+        admission,
         load_table(servers, rounds, size),
         watch_table(servers, rounds, size),
         memory,

@@ -217,7 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"a GET")
 
-    def log_message(self, *_arguments: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of http.server
         """Say nothing."""
 
 

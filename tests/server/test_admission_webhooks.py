@@ -181,4 +181,4 @@ async def test_a_webhook_that_writes_itself_does_not_wait_for_its_own_request() 
             await webhook.arrived.wait()
             await client.core_v1.secrets("default").create({"metadata": {"name": "by-the-webhook"}})
             webhook.may_answer.set()
-        assert await client.core_v1.config_maps("default").get("a")
+        assert (await client.core_v1.config_maps("default").get("a")).metadata.name == "a"

@@ -52,9 +52,10 @@ def read_timeout(request: ApiRequest) -> float:
 
 
 async def meet_deadline(seconds: float, response: Awaitable[T]) -> T | ApiResponse:
-    """Wait for a response; another one says that it did not come in time, and what was under way is cancelled."""
+    """Wait for a response; after the deadline the handler is cancelled, and the response is kube-apiserver's."""
+    limit = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as limit:
+        async with limit:
             return await response
     except TimeoutError:
         # An error of something else that had no time left is no answer to the client.

@@ -211,7 +211,7 @@ def _trust(webhook: Webhook) -> ssl.SSLContext:
 
 @functools.lru_cache(maxsize=64)
 def _client_context(bundle: str) -> ssl.SSLContext:
-    # Kept, because every request to a webhook needs one, and parsing certificates takes longer than a handshake.
+    # Cached, because every request to a webhook needs one, and parsing certificates takes longer than a handshake.
     return make_client_context(bundle or None)
 
 

@@ -425,7 +425,7 @@ def _read_path(operation: _Operation, member: str, problem: str, *, detail: str 
     Args:
         operation: The operation.
         member: The member with the path.
-        problem: The beginning of the message if there is none.
+        problem: The beginning of the message about a missing path.
         detail: The end of the message; by default Go's reason.
     """
     found = operation.get(member)

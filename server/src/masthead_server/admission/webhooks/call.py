@@ -149,7 +149,7 @@ async def call_admission_webhook(
 
 async def _exchange(webhook: AdmissionWebhook, review: bytes, version: str) -> DecodedReview:
     """Send a review; returns that of the response."""
-    # A task of its own: a write of a controller may run outside of any, where a timeout cannot be set.
+    # A new task: a write of a controller may run outside of any, where a timeout cannot be set.
     call = asyncio.get_running_loop().create_task(call_webhook(webhook.client, review, seconds=webhook.timeout))
     try:
         body = await call
@@ -168,7 +168,7 @@ def _deny(webhook: AdmissionWebhook, status: Plain | None) -> StatusFailure:
     denied = f"admission webhook {quoted(webhook.name)} denied the request"
     reason = text(result, "reason")
     explanation = text(result, "message") or reason
-    details = result.get("details")
+    details: Plain | None = result.get("details")
     state = text(result, "status")
     return StatusFailure(
         max(int(result.get("code") or 0), _ERRORS),

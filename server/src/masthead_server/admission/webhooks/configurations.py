@@ -1,4 +1,4 @@
-"""The webhook configurations of a server, kept up to date by its writes."""
+"""The webhook configurations of a server, a cache that follows its writes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from masthead_server.admission.webhooks.configurations import WebhookConfigurati
 from masthead_server.admission.webhooks.versioned_objects import decode_object
 from masthead_server.wire.failures import internal_error
 from masthead_server.wire.json_patch import InapplicablePatchError, UndecodablePatchError, apply_admission_patch
-from masthead_server.wire.plain import part
+from masthead_server.wire.plain import items, part
 
 if TYPE_CHECKING:
     from masthead_server.admission.attributes import AdmissionAttributes, Operation
@@ -132,8 +132,8 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
 
 
 def _has_new_manager(attributes: AdmissionAttributes) -> bool:
-    before = part(attributes.old or {}, "metadata").get("managedFields") or []
-    return any(entry not in before for entry in part(attributes.object or {}, "metadata").get("managedFields") or [])
+    before = items(part(attributes.old or {}, "metadata"), "managedFields")
+    return any(entry not in before for entry in items(part(attributes.object or {}, "metadata"), "managedFields"))
 
 
 def _copy(found: Plain | None) -> Plain | None:

@@ -63,7 +63,7 @@ class DecodedReview(NamedTuple):
 
     Attributes:
         identity: Its group, version and kind, as Go writes them.
-        response: The AdmissionResponse, with its fields checked; None if there is none.
+        response: The AdmissionResponse, with its fields checked; None without one.
     """
 
     identity: str
@@ -80,7 +80,7 @@ class AdmissionResponse:
 
     Attributes:
         is_allowed: Whether the request may go on.
-        status: The Status of a denial; None if there is none.
+        status: The Status of a denial; None without one.
         patch: The JSON patch of the object; empty for none.
         patch_type: The type of the patch; empty without one.
         annotations: The audit annotations.
@@ -154,7 +154,7 @@ def decode_review(body: bytes, version: str) -> DecodedReview:
 
 
 def _check_kind(api_version: str, kind: str, version: str) -> None:
-    """Refuse what is no AdmissionReview of a version; a missing kind or version is the expected one."""
+    """Refuse everything but an AdmissionReview of a version; a missing kind or version is the expected one."""
     group, _, named = api_version.rpartition("/")
     if "/" in group:
         raise ReviewError(f"unexpected GroupVersion string: {api_version}")

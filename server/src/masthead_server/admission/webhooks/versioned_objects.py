@@ -30,7 +30,7 @@ _SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
 
 
 async def encode_object(attributes: AdmissionAttributes, match: Match, found: Plain | None) -> bytes:
-    """Encode an object of a request as a webhook gets it; ``null`` if there is none.
+    """Encode an object of a request as a webhook gets it; ``null`` without one.
 
     Args:
         attributes: The request.
