@@ -69,6 +69,7 @@ with masthead.server.run(seed=7, clock=clock, token=None) as server:
     budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}}
     call("POST", budgets, {"metadata": {"name": "web"}, "spec": spec})
+    call("PATCH", budgets + "/web/status", {"status": {"observedGeneration": 1}}, "application/merge-patch+json")
     eviction = {"metadata": {"name": "web"}, "kind": "Eviction", "apiVersion": "policy/v1", "flavor": "x"}
     call("POST", pods + "/web/eviction", eviction)
     call("PATCH", budgets + "/web/status", {"status": {"disruptionsAllowed": 1, "observedGeneration": 1,

@@ -420,7 +420,7 @@ def _(api: Api) -> None:
         {"string": "a" * 65},
         {"version": "1.2"},
         {"version": "1.2.3-a.1+b"},
-        {"version": f"1.2.3-{'a' * 60}"},
+        {"version": f"1.2.3-{'a.' * 30}b"},
         {"strings": ["a"]},
     ):
         create_device(api, attributes={"a": attribute})

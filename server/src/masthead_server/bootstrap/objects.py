@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead_server.bootstrap import rbac
+from masthead_server.bootstrap.api_services import builtin_api_services
 from masthead_server.field_managers.own_entries import AGGREGATION_MANAGER, CLUSTER_MANAGER, own_entry
 from masthead_server.resources.builtin.flowcontrol.cluster_defaults import flow_schemas, priority_levels
 
@@ -71,13 +72,16 @@ class BootstrapObject(NamedTuple):
         return [*applied, own_entry(main, self.manager, version, now)]
 
 
-def bootstrap_objects(address: ApiServerAddress, now: str) -> Iterator[BootstrapObject]:
+def bootstrap_objects(address: ApiServerAddress, now: str, authority: str = "") -> Iterator[BootstrapObject]:
     """Yield the objects, namespaces and what controllers create in each of them excepted.
 
     Args:
         address: Where the server is reached.
         now: The time for conditions.
+        authority: The authority of client certificates, in PEM; empty without TLS.
     """
+    for content in builtin_api_services(now):
+        yield BootstrapObject(GroupVersionResource("apiregistration.k8s.io", "v1", "apiservices"), content)
     for resource, contents in (
         ("clusterroles", rbac.cluster_roles()),
         ("clusterrolebindings", rbac.cluster_role_bindings()),
@@ -103,6 +107,7 @@ def bootstrap_objects(address: ApiServerAddress, now: str) -> Iterator[Bootstrap
     )
     for group, resource, content in (
         ("", "configmaps", _token_tracking(now)),
+        ("", "configmaps", _extension_authentication(authority)),
         ("", "services", address.service()),
         ("", "endpoints", address.endpoints()),
         ("discovery.k8s.io", "endpointslices", address.endpoint_slice()),
@@ -117,6 +122,12 @@ def _token_tracking(now: str) -> Plain:
         "metadata": {"name": name, "namespace": "kube-system"},
         "data": {"since": now[: len("2006-01-02")]},
     }
+
+
+def _extension_authentication(authority: str) -> Plain:
+    """How aggregated API servers authenticate clients: by the authority of their certificates."""
+    content: Plain = {"metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"}}
+    return {**content, "data": {"client-ca-file": authority}} if authority else content
 
 
 def _priority_classes() -> Iterator[Plain]:

@@ -42,7 +42,7 @@ class BootstrapController:
         address = ApiServerAddress(ip, port, str(network[1]), str(network))
         self._missing: dict[ObjectRef, tuple[ServedResource, BootstrapObject]] = {}
         self._restored: dict[ObjectRef, tuple[ServedResource, BootstrapObject]] = {}
-        for bootstrap_object in bootstrap_objects(address, cluster.now()):
+        for bootstrap_object in bootstrap_objects(address, cluster.now(), cluster.authority):
             served = cluster.catalog.require(bootstrap_object.resource)
             meta = metadata(bootstrap_object.content)
             ref = ObjectRef(served.table, served.key(text(meta, "namespace"), text(meta, "name")))

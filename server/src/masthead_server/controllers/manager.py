@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead.errors import ConfigError
 from masthead_server.controllers.aggregation import ClusterRoleAggregationController
+from masthead_server.controllers.api_services import ApiServiceController
 from masthead_server.controllers.base import ObservedWrite
 from masthead_server.controllers.certificate_signing import CertificateSigningController
 from masthead_server.controllers.definitions import DefinitionController
@@ -84,6 +85,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "definitions": DefinitionController,
+    "apiservices": ApiServiceController,
 }
 """What kube-apiserver does itself, and what cannot be switched off."""
 WORKLOAD_CONTROLLERS: Final = frozenset({"replicasets", "replicationcontrollers", "deployments", "statefulsets"})
