@@ -432,7 +432,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     place = make(api, enforce="baseline")
     host = {**template(), "spec": {**template()["spec"], "hostPID": True}}
-    cron = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": host}}}
+    cron: Plain = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": host}}}
     cron["jobTemplate"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
     send(api, place, {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata("a"), "spec": cron})
     host = {**template(), "spec": {**template()["spec"], "hostPID": True}}

@@ -39,8 +39,9 @@ class ExtendedResourceToleration(AdmissionPlugin):
 
 
 def _set_toleration(spec: Plain, toleration: Plain) -> None:
-    """Add a toleration, and drop others for the same taint."""
+    """Add a toleration, or replace the one for the same taint."""
     identity = ("key", "effect", "operator", "value")
-    others = items(spec, "tolerations")
-    kept = [other for other in others if any(text(other, field) != text(toleration, field) for field in identity)]
-    spec["tolerations"] = [*kept, toleration]
+    tolerations = items(spec, "tolerations")
+    is_same = [all(text(other, field) == text(toleration, field) for field in identity) for other in tolerations]
+    replaced = [toleration if same else other for other, same in zip(tolerations, is_same, strict=True)]
+    spec["tolerations"] = replaced if any(is_same) else [*replaced, toleration]

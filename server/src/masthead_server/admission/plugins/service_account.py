@@ -10,6 +10,7 @@ from masthead_server.admission.lookup import find_object
 from masthead_server.admission.plugin import AdmissionPlugin
 from masthead_server.admission.pod_secrets import find_unlisted_secret, list_secret_names
 from masthead_server.admission.refusals import forbid
+from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class ServiceAccount(AdmissionPlugin):
         if part(part(account, "metadata"), "annotations").get(_ENFORCES) in _TRUE:
             problem = find_unlisted_secret(account, spec, of_ephemeral=not is_creation)
             if problem:
-                raise forbid(attributes, problem)
+                # kube-apiserver returns the error about ephemeral containers unwrapped, which makes it a 500.
+                raise forbid(attributes, problem) if is_creation else StatusFailure(500, "", problem)
 
     async def _find_account(self, attributes: AdmissionAttributes, name: str) -> Plain:
         namespace = attributes.namespace
