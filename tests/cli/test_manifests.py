@@ -121,7 +121,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]
         done = cli(f"apply -f {path} --kubeconfig {tmp_path / 'kubeconfig'}")
 
     assert (done.code, done.out) == (0, "job.batch/never-run created\n")
-    assert done.err.startswith("Warning: jobs have no effect on this server")
+    assert done.err.startswith("Warning: jobs.batch have no effect on this server")
 
 
 def test_objects_are_gone_with_their_definition(cli: Cli, tmp_path: Path) -> None:

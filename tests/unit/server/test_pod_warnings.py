@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.server.builtin import on_create, on_update
+from tests.unit.server.builtin import hooks_of, on_create, on_update
+
+from masthead_server.resources.allocator import Allocations, Allocator
 
 if TYPE_CHECKING:
     from masthead_server.wire.plain import Plain
@@ -32,8 +34,10 @@ def obj(name: str = "web", *, annotations: dict[str, str] | None = None, **field
 
 
 def of_pod(name: str = "web", *, annotations: dict[str, str] | None = None, **spec: Any) -> list[str]:
-    containers = [{"name": "c", "image": "i"}]
-    return on_create("", "pods", obj(name, annotations=annotations, spec={"containers": containers, **spec}))
+    pod = obj(name, annotations=annotations, spec={"containers": [{"name": "c", "image": "i"}], **spec})
+    allocator = Allocator(Allocations())
+    hooks_of("", "pods").prepare_create(pod, allocator)
+    return [*allocator.warnings, *on_create("", "pods", pod)]
 
 
 def of_container(**fields: Any) -> list[str]:
@@ -176,8 +180,8 @@ def test_duplicate_entries_of_lists_are_warned_of() -> None:
     ]
 
 
-@pytest.mark.parametrize("amount", ["1Gi", "512", "1e3", "1.5Ki", "0.5k", "128M", 5])
-def test_whole_bytes_are_fine(amount: object) -> None:
+@pytest.mark.parametrize("amount", ["1Gi", "512", "1e3", "1.5Ki", "0.5k", "128M", "5"])
+def test_whole_bytes_are_fine(amount: str) -> None:
     assert of_container(resources={"limits": {"memory": amount}}) == []
 
 

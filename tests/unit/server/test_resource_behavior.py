@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.server.admitting import admit
 from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, of_kind, to_storage
 
 from masthead_server.resources.allocator import AddressInUse, Allocations, Allocator, RangeExhausted
@@ -104,8 +105,8 @@ def as_response(obj: Plain) -> Plain:
     return shown
 
 
-def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Plain:
-    """Do what a server does with a new object, as far as its kind matters."""
+def create(obj: Plain, allocate: Allocator, *others: Plain, like: Plain | None = None) -> Plain:
+    """Do what a server does with a new object, as far as its kind and the other objects matter."""
     obj, hooks = copy.deepcopy(obj), hooks_for(obj)
     apply_defaults(*kind_of(obj), obj)
     if (default_times := of_kind(*kind_of(obj)).behavior.default_times) is not None:
@@ -115,8 +116,7 @@ def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Pla
     known = like["metadata"] if like else {"name": "a", "namespace": NAMESPACE, "uid": "u"}
     meta.setdefault("name", known["name"])
     meta |= {key: known.get(key) for key in ("namespace", "uid", "creationTimestamp")}
-    if failure := hooks.admit_create(obj, allocate):
-        raise failure
+    obj = admit(obj, stored=others)
     if obj["kind"] not in {"Node", "CustomResourceDefinition"}:
         obj.pop("status", None)
     hooks.record_user(obj, ADMIN)
@@ -133,6 +133,7 @@ def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
     obj, old = stored(obj), stored(decoded(known))
     fixed = {key: old["metadata"].get(key) for key in ("uid", "creationTimestamp", "namespace")}
     obj["metadata"] = {**obj["metadata"], **fixed}
+    obj = admit(obj, old)
     if "status" in old:
         obj["status"] = copy.deepcopy(old["status"])
     hooks.reallocate(obj, old, allocate)
@@ -275,35 +276,35 @@ SERVICE: Plain = {
 }
 
 
-def listing(*objects: Plain) -> Allocator:
-    return Allocator(Allocations(), lambda _group, _resource: objects)
+PRIORITY_CLASS: Plain = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+STORAGE_CLASS: Plain = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "example.com/disk"}
 
 
 def test_a_pod_takes_its_priority_from_the_class_that_it_names() -> None:
-    classes = [{"metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"}]
+    high = {**PRIORITY_CLASS, "metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"}
     pod = copy.deepcopy(POD)
     pod["spec"]["priorityClassName"] = "high"
-    spec = create(pod, listing(*classes))["spec"]
+    spec = create(pod, Allocator(Allocations()), high)["spec"]
     assert (spec["priority"], spec["preemptionPolicy"]) == (7, "Never")
 
 
 def test_a_pod_that_names_no_class_is_of_the_default_one() -> None:
-    classes = [{"metadata": {"name": "usual"}, "value": 5, "globalDefault": True}]
-    spec = create(POD, listing(*classes))["spec"]
+    usual = {**PRIORITY_CLASS, "metadata": {"name": "usual"}, "value": 5, "globalDefault": True}
+    spec = create(POD, Allocator(Allocations()), usual)["spec"]
     assert (spec["priorityClassName"], spec["priority"]) == ("usual", 5)
 
 
 def test_a_claim_that_names_no_class_is_of_the_newest_default_one() -> None:
     marked = {"storageclass.kubernetes.io/is-default-class": "true"}
     classes = [
-        {"metadata": {"name": name, "creationTimestamp": since, "annotations": marked}}
+        {**STORAGE_CLASS, "metadata": {"name": name, "creationTimestamp": since, "annotations": marked}}
         for name, since in (("old", "2020-01-01T00:00:00Z"), ("new", "2021-01-01T00:00:00Z"))
     ]
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     claim: Plain = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": spec}
-    assert create(claim, listing(*classes))["spec"]["storageClassName"] == "new"
+    assert create(claim, Allocator(Allocations()), *classes)["spec"]["storageClassName"] == "new"
     claim["spec"]["storageClassName"] = ""
-    assert create(claim, listing(*classes))["spec"]["storageClassName"] == ""
+    assert create(claim, Allocator(Allocations()), *classes)["spec"]["storageClassName"] == ""
 
 
 def test_a_certificate_request_records_the_requesting_user() -> None:
