@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.server.calls import MAPS, MERGE_PATCH, PODS, Caller, config_map
 from tests.server.custom_definitions import DEFINITIONS
-from tests.server.quiet_cluster import pod
+from tests.server.quiet_cluster import QuietCluster, pod
 
 import masthead.server
+from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.server.quiet_cluster import QuietCluster
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 
@@ -167,6 +166,49 @@ def test_a_scope_counts_only_the_pods_in_it(cluster: QuietCluster) -> None:
     cluster.call("POST", PODS, sized("b", "1"))
     assert cluster.caller.call("POST", PODS, pod("c")).code == 403
     assert used(cluster) == {"pods": "1"}
+
+
+def test_workloads_report_refused_pods_and_create_them_when_there_is_room() -> None:
+    clock = VirtualClock()
+    with masthead.server.run(clock=clock, token=None, bootstrap=False, workloads=True) as server:
+        cluster = QuietCluster(server)
+        cluster.call("POST", QUOTAS, quota(pods="1"))
+        sets = "/apis/apps/v1/namespaces/default/replicasets"
+        cluster.call("POST", "/apis/apps/v1/namespaces/default/deployments", workload("web"))
+        cluster.call("POST", "/apis/apps/v1/namespaces/default/statefulsets", workload("data", serviceName="data"))
+
+        (replica_set,) = cluster.call("GET", sets)["items"]
+        (failure,) = replica_set["status"]["conditions"]
+        assert (failure["type"], failure["reason"]) == ("ReplicaFailure", "FailedCreate")
+        assert "exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1" in failure["message"]
+        deployment = cluster.call("GET", "/apis/apps/v1/namespaces/default/deployments/web")
+        copied = [item for item in deployment["status"]["conditions"] if item["type"] == "ReplicaFailure"]
+        assert [item["message"] for item in copied] == [failure["message"]]
+        events = cluster.call("GET", "/api/v1/namespaces/default/events?fieldSelector=reason=FailedCreate")["items"]
+        assert {event["involvedObject"]["kind"] for event in events} == {"ReplicaSet", "StatefulSet"}
+
+        cluster.call("PATCH", f"{QUOTAS}/q", {"spec": {"hard": {"pods": "3"}}}, content_type=MERGE_PATCH)
+        server.advance(60)
+        server.block_until_idle()
+
+        assert len(cluster.call("GET", PODS)["items"]) == 3
+        (replica_set,) = cluster.call("GET", sets)["items"]
+        assert "conditions" not in replica_set["status"]
+        cluster.caller.close()
+
+
+def workload(name: str, **spec: Any) -> Any:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": 2 if name == "web" else 1,
+            "selector": {"matchLabels": labels},
+            "template": template,
+            **spec,
+        },
+    }
 
 
 @pytest.mark.parametrize("switch", [{"controllers": False}, {"controllers": ["namespaces"]}], ids=["none", "others"])

@@ -48,8 +48,8 @@ class InertKinds:
     """Warns of new objects that have no effect here: in the response to each, and in the log of the first of a kind.
 
     Args:
-        is_alone: Whether the server runs controllers. Without them, other programs may take care of any kind, as
-            beside a real kube-apiserver, which does not warn either.
+        is_alone: Whether the server runs controllers. Without them, other programs may take care of any kind, as for
+            a real kube-apiserver, which does not warn either.
         runs_workloads: Whether the server runs some workloads.
     """
 

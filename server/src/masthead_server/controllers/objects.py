@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from masthead_server import scheme
 from masthead_server.field_managers.own_entries import CONTROLLER_MANAGER
+from masthead_server.resources.catalog import unknown_resource
 from masthead_server.storage import JournalError
 from masthead_server.verbs import delete, write
 from masthead_server.verbs.delete import DeletionContext
@@ -104,7 +105,7 @@ class ObjectClient:
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
     async def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> Plain | None:
-        """Create an object in a namespace; return it, or None if it exists already or its namespace does not.
+        """Create an object in a namespace; return it, or None if it is refused: it may exist already.
 
         Args:
             table: Its table.
@@ -115,22 +116,30 @@ class ObjectClient:
         Raises:
             JournalError: The object could not be stored.
         """
-        served = self.served(table)
-        if served is None:
-            return None
-        manager = self.manager if is_tracked else None
-        if is_tracked:
-            # Field managers see the structs that Go writes even if they are empty.
-            content, _ = served.codec.decode(content)
-        context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), user=self.user, manager=manager)
         try:
-            written = await write.create(context, content)
+            return await self.create_or_raise(table, namespace, content, is_tracked=is_tracked)
         # A full disk is no refusal: the caller's queue retries it after a backoff.
         except JournalError:
             raise
         except StatusFailure:
             return None
-        return served.codec.load(written.value)
+
+    async def create_or_raise(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> Plain:
+        """Create an object in a namespace, as `create` does.
+
+        Raises:
+            StatusFailure: If it is refused.
+            JournalError: The object could not be stored.
+        """
+        served = self.served(table)
+        if served is None:
+            raise unknown_resource()
+        manager = self.manager if is_tracked else None
+        if is_tracked:
+            # Field managers see the structs that Go writes even if they are empty.
+            content, _ = served.codec.decode(content)
+        context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), user=self.user, manager=manager)
+        return served.codec.load((await write.create(context, content)).value)
 
     async def update(
         self,

@@ -26,9 +26,9 @@ _QUOTAS: Final = "resourcequotas"
 class ResourceQuotaController:
     """Sets the limits and the usage in the status of quotas.
 
-    Admission charges new objects to quotas. This controller measures what is there when a quota is new or changes,
-    and releases what is deleted or has ended. kube-controller-manager corrects charges for objects that were not
-    stored in the end every five minutes; this controller does so at once, because it observes the charge.
+    Admission charges new objects to quotas. This controller measures existing objects when a quota is new or changes,
+    and releases deleted objects and ended pods. kube-controller-manager takes back charges for objects that were not
+    stored every five minutes; this controller does so after the charge, which it observes.
     """
 
     observes = None
@@ -114,6 +114,7 @@ class ResourceQuotaController:
             evaluators = find_evaluators(self._client.cluster.catalog, quota.wanted)
             ledger = self._ledgers[ref.key] = QuotaLedger(quota, evaluators)
             changed = [found for table in evaluators for found in self._client.within(ref.namespace, only=table)]
+        # Only written objects are read: the usage of all others is in the ledger.
         for found in {*changed, *cast("list[ObjectRef]", ledger.expire(now))}:
             ledger.record(found, found.table, self._client.load(found), now)
         return ledger.sum_up(quota)

@@ -57,7 +57,7 @@ def charge(
             added = _subtract(usage, evaluator.measure(old, now))
         requested = select_amounts({name: value for name, value in added.items() if value}, quota.hard)
         if requested:
-            # A controller reports in a status what has happened already.
+            # A status reports an expansion that a controller has made already; refusing it would not undo that.
             used[quota.name] = _add(quota, requested, is_enforced=attributes.subresource != "status")
     return used
 

@@ -38,15 +38,15 @@ class QuotaLedger:
         self._total: Amounts = {name: Quantity(0) for names in measured for name in names}
 
     def is_of(self, quota: Quota) -> bool:
-        """Tell whether it counts for a quota as it is now."""
+        """Tell whether its entries are still valid for a changed quota."""
         return self._quota.wanted.keys() == quota.wanted.keys() and self._quota.scopes == quota.scopes
 
     def sum_up(self, quota: Quota) -> Amounts:
-        """Return the usage of the quota; limits that nothing measures keep what the status says."""
+        """Return the usage of the quota; limits without an evaluator keep their value in the status."""
         return select_amounts(quota.used | self._total, quota.wanted)
 
     def record(self, ref: Hashable, table: str, found: Plain | None, now: datetime) -> None:
-        """Enter what an object uses; None for an object that is gone."""
+        """Enter the usage of an object; None for a deleted one."""
         evaluator = self.evaluators[table]
         self._expiries.pop(ref, None)
         usage: Amounts = {}
@@ -55,15 +55,16 @@ class QuotaLedger:
             expiry = expiry_of(found) if table == "pods" else None
             if expiry is not None and expiry >= now:
                 self._expiries[ref] = expiry
+        # The total has the same notation as before: a sum prints in that of its left side.
         add_amounts(self._total, {name: -value for name, value in self._entries.pop(ref, {}).items()})
         if usage:
             self._entries[ref] = usage
             add_amounts(self._total, usage)
 
     def next_expiry(self) -> datetime | None:
-        """Return when the first of the pods in deletion stops to count."""
+        """Return the first expiry of a pod in deletion."""
         return min(self._expiries.values(), default=None)
 
     def expire(self, now: datetime) -> list[Hashable]:
-        """Return the pods in deletion that have stopped to count, to be recorded again."""
+        """Return the pods in deletion whose grace period is over, to be recorded again."""
         return [ref for ref, expiry in self._expiries.items() if expiry < now]

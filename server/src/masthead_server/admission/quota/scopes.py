@@ -88,7 +88,7 @@ def is_claim_in_scope(scope: Scope, claim: Plain) -> bool:
 
 
 def has_deadline(pod: Plain) -> bool:
-    """Tell whether a pod is to end by itself; that is what the scope ``Terminating`` means."""
+    """Tell whether a pod has a deadline, which the scope ``Terminating`` is about."""
     seconds = part(pod, "spec").get("activeDeadlineSeconds")
     return isinstance(seconds, int) and seconds >= 0
 

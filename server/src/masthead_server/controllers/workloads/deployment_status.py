@@ -1,4 +1,4 @@
-"""The status of a Deployment: its counts, and the conditions Available and Progressing. Pure decisions."""
+"""The status of a Deployment: counts, and conditions Available, Progressing and ReplicaFailure. Pure decisions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["begin_progress", "is_complete", "seconds_to_deadline", "status_of"]
 
 _PROGRESSING: Final = "Progressing"
+_FAILURE: Final = "ReplicaFailure"
 _COUNTS: Final = ("updatedReplicas", "readyReplicas", "availableReplicas")
 
 
@@ -59,6 +60,7 @@ def status_of(
     _set(conditions, "Available", str(is_available), reason, message, now)
     status["conditions"] = conditions
     _judge_progress(deployment, status, rollout, new, now)
+    _copy_failure(conditions, [*([new] if new else []), *old])
     return status
 
 
@@ -132,6 +134,18 @@ def _judge_progress(deployment: Plain, status: Plain, rollout: Rollout, new: Rep
     elif seconds_to_deadline(deployment, status, datetime.fromisoformat(now)) == 1.0:
         message = f"{subject} has timed out progressing."
         _set(conditions, _PROGRESSING, "False", "ProgressDeadlineExceeded", message, now)
+
+
+def _copy_failure(conditions: list[Plain], replica_sets: Sequence[ReplicaSetView]) -> None:
+    """Copy the failure of the first ReplicaSet whose pods are refused, or remove it."""
+    found = (_find(items(part(view.content, "status"), "conditions"), _FAILURE) for view in replica_sets)
+    failure = next((condition for condition in found if condition is not None), None)
+    known = _find(conditions, _FAILURE)
+    if failure is not None and known is not None and known.get("reason") == failure.get("reason"):
+        return
+    conditions[:] = [condition for condition in conditions if condition is not known]
+    if failure is not None:
+        conditions.append({**failure, "lastUpdateTime": failure["lastTransitionTime"]})
 
 
 def _has_progressed(status: Plain, before: Plain) -> bool:

@@ -6,7 +6,8 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.controllers.events import ServerEventRecorder, reference_to
+from masthead_server.clock import stamp
+from masthead_server.controllers.events import WARNING, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectRef, uid_of
 from masthead_server.controllers.workloads.dependents import DependentIndex
 from masthead_server.controllers.workloads.ownership import (
@@ -15,7 +16,9 @@ from masthead_server.controllers.workloads.ownership import (
     release,
     selector_of,
 )
-from masthead_server.wire.plain import Plain, is_being_deleted, metadata, part, text
+from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +33,8 @@ _PODS: Final = "pods"
 _BURST: Final = 50
 """How many pods are created or deleted at a time; each such write has the workload reconciled again."""
 _MAX_NAME_LENGTH: Final = 253
+_FAILURE: Final = "ReplicaFailure"
+_FAILED: Final = "FailedCreate"
 
 
 class ReplicaController:
@@ -49,6 +54,7 @@ class ReplicaController:
         self._kind = kind
         self._pods = DependentIndex()
         self._by_uid: dict[str, ObjectRef] = {}
+        self._backoff = CreationBackoff()
         self.observes = frozenset({table, _PODS})
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
@@ -63,20 +69,28 @@ class ReplicaController:
         return found
 
     async def reconcile(self, ref: ObjectRef) -> float | None:
-        """Bring the number of pods to that of the spec; returns when a ready pod becomes available.
+        """Bring the number of pods to that of the spec.
+
+        Returns:
+            The seconds until a ready pod becomes available, or until the next attempt to create a refused pod.
 
         Raises:
             JournalError: A change could not be stored.
         """
         workload = self._client.load(ref)
         if workload is None:
-            self._by_uid = {uid: each for uid, each in self._by_uid.items() if each != ref}
-            return None
+            self._by_uid = {uid: known for uid, known in self._by_uid.items() if known != ref}
+            return self._backoff.next_delay(ref, is_refused=False)
         self._by_uid[uid_of(workload)] = ref
+        refusal: StatusFailure | None = None
         if not is_being_deleted(workload):
             await self._claim(workload, ref.namespace)
-            await self._scale(workload, ref.namespace)
-        return await self._write_status(workload, ref)
+            refusal = await self._scale(workload, ref.namespace)
+        delays = (
+            await self._write_status(workload, ref, refusal),
+            self._backoff.next_delay(ref, is_refused=refusal is not None),
+        )
+        return min((delay for delay in delays if delay is not None), default=None)
 
     async def _claim(self, workload: Plain, namespace: str) -> None:
         """Adopt pods that match the selector and have no controller; release pods that no longer match."""
@@ -88,12 +102,16 @@ class ReplicaController:
             if not pod.is_terminating and not selects(pod.metadata.labels):
                 await release(self._client, ref, uid_of(workload))
 
-    async def _scale(self, workload: Plain, namespace: str) -> None:
+    async def _scale(self, workload: Plain, namespace: str) -> StatusFailure | None:
+        """Create or delete pods; returns the first refusal, after which the others are not tried."""
         pods = {ref: pod for ref, pod in self._pods.owned_by(uid_of(workload)).items() if pod.is_active}
         wanted = part(workload, "spec").get("replicas", 1)
         involved = reference_to(workload, *self._kind)
         for _ in range(min(_BURST, wanted - len(pods))):
-            created = await self._client.create(_PODS, namespace, self._pod_of(workload))
+            created = await create_pod(self._client, namespace, self._pod_of(workload))
+            if isinstance(created, StatusFailure):
+                self._events.record(involved, _FAILED, f"Error creating: {created.message}", event_type=WARNING)
+                return created
             if created is not None:
                 message = f"Created pod: {text(metadata(created), 'name')}"
                 self._events.record(involved, "SuccessfulCreate", message)
@@ -104,6 +122,7 @@ class ReplicaController:
                 if pod is not None and await self._client.delete(ref, uid_of(pod)):
                     message = f"Deleted pod: {text(metadata(pod), 'name')}"
                     self._events.record(involved, "SuccessfulDelete", message)
+        return None
 
     def _pod_of(self, workload: Plain) -> Plain:
         template = part(part(workload, "spec"), "template")
@@ -117,7 +136,7 @@ class ReplicaController:
         meta["ownerReferences"] = [controller_reference(workload, *self._kind)]
         return {"metadata": meta, "spec": dict(part(template, "spec"))}
 
-    async def _write_status(self, workload: Plain, ref: ObjectRef) -> float | None:
+    async def _write_status(self, workload: Plain, ref: ObjectRef, refusal: StatusFailure | None) -> float | None:
         now = self._client.cluster.clock.now()
         spec = part(workload, "spec")
         delay = timedelta(seconds=spec.get("minReadySeconds", 0))
@@ -138,11 +157,22 @@ class ReplicaController:
         }
         if self._kind[1] == "ReplicaSet":
             status["terminatingReplicas"] = sum(pod.is_terminating and not pod.is_finished for pod in pods)
-        if conditions := part(workload, "status").get("conditions"):
+        if conditions := _judge_failure(items(part(workload, "status"), "conditions"), refusal, stamp(now)):
             status["conditions"] = conditions
         if status != part(workload, "status"):
             await self._client.update(ref, lambda found: found.update(status=status), subresource="status")
         return min(waiting).total_seconds() if waiting else None
+
+
+def _judge_failure(before: list[Plain], refusal: StatusFailure | None, now: str) -> list[Plain]:
+    """Return the conditions of a workload whose pods are refused, or no longer."""
+    if refusal is None:
+        return [condition for condition in before if condition["type"] != _FAILURE]
+    # The first refusal stays, however often it is repeated.
+    if any(condition["type"] == _FAILURE for condition in before):
+        return before
+    failure = {"type": _FAILURE, "status": "True", "lastTransitionTime": now, "reason": _FAILED}
+    return [*before, {**failure, "message": refusal.message}]
 
 
 def _worth(found: tuple[ObjectRef, Dependent]) -> tuple[bool, bool, bool, str, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.controllers.events import ServerEventRecorder, reference_to
+from masthead_server.controllers.events import WARNING, ServerEventRecorder, reference_to
 from masthead_server.controllers.objects import ObjectRef, uid_of
 from masthead_server.controllers.workloads.dependents import DependentIndex
 from masthead_server.controllers.workloads.ownership import adopt, controller_reference, selector_of
+from masthead_server.controllers.workloads.refusals import CreationBackoff, create_pod
 from masthead_server.controllers.workloads.revisions import REVISIONS, Revision, RevisionHistory
+from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class StatefulSetController:
         self._pods = DependentIndex()
         self._revisions = DependentIndex()
         self._by_uid: dict[str, ObjectRef] = {}
+        self._backoff = CreationBackoff()
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Reconcile a StatefulSet that changed, or whose pods did."""
@@ -55,27 +58,31 @@ class StatefulSetController:
         owners = {dependent.owner for dependent in changed if dependent is not None}
         return {self._by_uid[owner] for owner in owners if owner in self._by_uid}
 
-    async def reconcile(self, ref: ObjectRef) -> None:
+    async def reconcile(self, ref: ObjectRef) -> float | None:
         """Take the next step towards the pods that a StatefulSet calls for.
+
+        Returns:
+            The seconds until the next attempt to create a refused pod.
 
         Raises:
             JournalError: A change could not be stored.
         """
         workload = self._client.load(ref)
         if workload is None:
-            self._by_uid = {uid: each for uid, each in self._by_uid.items() if each != ref}
-            return
+            self._by_uid = {uid: known for uid, known in self._by_uid.items() if known != ref}
+            return self._backoff.next_delay(ref, is_refused=False)
         self._by_uid[uid_of(workload)] = ref
         history = RevisionHistory(self._client, self._revisions, workload, _KIND, ref.namespace)
         update = await history.update() if not is_being_deleted(workload) else None
         if update is None:
-            return
+            return None
         await self._adopt_orphans(workload, ref.namespace)
         current = _current(workload, history.stored()) or update
-        await self._step(workload, ref.namespace, current, update)
+        is_refused = await self._step(workload, ref.namespace, current, update)
         await self._write_status(workload, ref, current, update)
         live = {current.name, update.name, *(_revision_of(pod) for pod in self._own(workload).values())}
         await history.clean_up(part(workload, "spec").get("revisionHistoryLimit", 10), live)
+        return self._backoff.next_delay(ref, is_refused=is_refused)
 
     async def _adopt_orphans(self, workload: Plain, namespace: str) -> None:
         """Adopt pods that match the selector, have the name of one of its pods, and have no controller."""
@@ -86,7 +93,8 @@ class StatefulSetController:
             if name != ordinal and ordinal.isdigit() and pod.is_active and matches(pod.metadata.labels):
                 await adopt(self._client, ref, controller_reference(workload, *_KIND))
 
-    async def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> None:
+    async def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> bool:
+        """Create and delete pods; returns whether a pod was refused."""
         spec = part(workload, "spec")
         own = self._own(workload)
         wanted = _ordinals(spec)
@@ -96,17 +104,19 @@ class StatefulSetController:
             pod = own.get(ordinal)
             if pod is None:
                 revision = current if ordinal < wanted.start + _partition(spec) else update
-                await self._create(workload, namespace, ordinal, revision)
+                if not await self._create(workload, namespace, ordinal, revision):
+                    return True
             elif not pod.is_terminating and not pod.is_active:
                 await self._delete(workload, namespace, name)
             if not is_parallel and not (pod is not None and _is_healthy(pod)):
-                return  # those behind it wait until it is ready
+                return False  # those behind it wait until it is ready
         surplus = sorted((ordinal for ordinal in own if ordinal not in wanted), reverse=True)
         for ordinal in surplus if is_parallel else surplus[:1]:
             if not own[ordinal].is_terminating:
                 await self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
         if not surplus and part(spec, "updateStrategy").get("type") != "OnDelete":
             await self._replace_next(workload, namespace, own, update)
+        return False
 
     async def _replace_next(self, workload: Plain, namespace: str, own: dict[int, Dependent], update: Revision) -> None:
         """Delete the last pod of an old revision, if all behind it are new and healthy."""
@@ -132,7 +142,8 @@ class StatefulSetController:
             if (ordinal := pod.metadata.name.removeprefix(prefix)).isdigit() and ordinal.isascii()
         }
 
-    async def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> None:
+    async def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> bool:
+        """Create a pod and its claims; returns whether it was not refused."""
         name = f"{text(metadata(workload), 'name')}-{ordinal}"
         spec, template = part(workload, "spec"), revision.template
         claims = items(spec, "volumeClaimTemplates")
@@ -161,8 +172,16 @@ class StatefulSetController:
             },
             "ownerReferences": [controller_reference(workload, *_KIND)],
         }
-        if await self._client.create(_PODS, namespace, {"metadata": meta, "spec": pod_spec}) is not None:
+        created = await create_pod(self._client, namespace, {"metadata": meta, "spec": pod_spec})
+        if isinstance(created, StatusFailure):
+            message = (
+                f"create Pod {name} in StatefulSet {text(metadata(workload), 'name')} failed error: {created.message}"
+            )
+            self._events.record(reference_to(workload, *_KIND), "FailedCreate", message, event_type=WARNING)
+            return False
+        if created is not None:
             self._record(workload, "Create", f"Pod {name}", "successful")
+        return True
 
     async def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> None:
         meta = dict(metadata(claim))

@@ -1,0 +1,55 @@
+"""Pods that admission refuses: workloads report that, and try again."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.storage import JournalError
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.plain import items
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["CreationBackoff", "create_pod"]
+
+_FIRST_SECONDS: Final = 1.0
+_MAX_SECONDS: Final = 60.0
+
+
+class CreationBackoff:
+    """Delays between attempts to create the pods of a workload."""
+
+    def __init__(self) -> None:
+        self._delays: dict[Hashable, float] = {}
+
+    def next_delay(self, ref: Hashable, *, is_refused: bool) -> float | None:
+        """Return the seconds until the next attempt; None if none is needed."""
+        if not is_refused:
+            self._delays.pop(ref, None)
+            return None
+        delay = self._delays.get(ref, _FIRST_SECONDS)
+        self._delays[ref] = min(2 * delay, _MAX_SECONDS)
+        return delay
+
+
+async def create_pod(client: ObjectClient, namespace: str, pod: Plain) -> Plain | StatusFailure | None:
+    """Create a pod; return it, its refusal, or None if it exists or its namespace is terminating.
+
+    Raises:
+        JournalError: The pod could not be stored.
+    """
+    try:
+        return await client.create_or_raise("pods", namespace, pod)
+    except JournalError:
+        raise
+    except StatusFailure as refusal:
+        causes = items(refusal.details or {}, "causes")
+        # Nothing can be created in such a namespace any more, so that nothing is to be reported.
+        is_ending = any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+        is_known = is_ending or refusal.code in {HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND}
+        return None if is_known else refusal
