@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -368,3 +369,17 @@ def test_hostile_tokens_never_authenticate(target: Server, token: str) -> None:
         # A text that begins with a space is no token: the request is anonymous. A control character is no HTTP.
         assert code in {400, 401} or (code == 403 and not token.split(" ", maxsplit=1)[0])
     caller.close()
+
+
+def test_without_cryptography_tokens_work_and_no_key_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cryptography", "trustme"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with masthead.server.run(clock=VirtualClock) as server:
+        caller = Caller(server.url, server.token)
+        token = caller.call("POST", f"{ACCOUNTS}/default/token", {}).json["status"]["token"]
+        assert name_of(caller, token) == "system:serviceaccount:default:default"
+        assert name_of(caller, f"{token}A") == 401
+        assert caller.call("GET", "/openid/v1/jwks").json == {"keys": []}
+        found = caller.call("GET", "/.well-known/openid-configuration").json
+        assert found["jwks_uri"] == f"{server.url}/openid/v1/jwks"
+        caller.close()

@@ -62,8 +62,10 @@ def test_the_anonymous_user_may_do_nothing_when_impersonated(caller: Caller) -> 
     assert response.failure == (
         403,
         "Forbidden",
-        'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource '
-        '"selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope',
+        (
+            'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource '
+            '"selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope'
+        ),
     )
 
 
