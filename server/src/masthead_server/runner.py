@@ -64,7 +64,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         host: The address to listen on.
         port: The port; 0 for any that is free.
         data: A file to store objects in, created if it does not exist. Without one they are in memory. The certificate
-            authority and a random token are stored next to it: with the same `port`, kubeconfigs survive a restart.
+            authority, a random token and the key of service-account tokens are stored next to it: with the same `port`,
+            kubeconfigs survive a restart.
         token: The bearer token of the administrator; a random one by default, None to accept every request.
         token_file: A file with further users, in the format of kube-apiserver's ``--token-auth-file``: lines of token,
             user name, uid and optionally groups (``secret,jane,1001,"developers,testers"``).
@@ -86,8 +87,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
             deletions that a full disk interrupted, ``serviceaccounts`` and ``root-ca`` keep a service account and a
-            ConfigMap in every namespace, ``aggregation`` fills in aggregated ClusterRoles. Without, the server
-            behaves like kube-apiserver alone.
+            ConfigMap in every namespace, ``aggregation`` fills in aggregated ClusterRoles, ``serviceaccount-tokens``
+            fills the Secrets of service accounts, ``certificate-signing`` signs approved certificate requests.
+            Without, the server behaves like kube-apiserver alone.
             (The garbage collector also deletes objects whose owners do not exist, as the real one does;
             owners of kinds that this server does not serve count as existing.)
         bootstrap: Whether the server has from the start what every cluster has: the Service ``kubernetes`` with its

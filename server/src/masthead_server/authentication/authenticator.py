@@ -43,7 +43,7 @@ class Identity(NamedTuple):
 
     user: UserInfo
     may_be_browser: bool = False
-    """Whether a browser could have sent the request for a web page: it never adds a token by itself."""
+    """Whether a browser could have sent the request for a web page: browsers never add tokens."""
     warning: str = ""
     """A warning about the credentials."""
 
@@ -69,8 +69,7 @@ class RequestAuthenticator:
     def split_path(self, path: str) -> tuple[str, UserInfo | None]:
         """Return the path behind a token, and the user of the token.
 
-        A path without a token has no user. A wrong token is masked: one that is wrong in one character is a secret
-        still.
+        A path without a token has no user. A wrong token is masked, because a typing error does not make it public.
 
         Args:
             path: The escaped path, as received.

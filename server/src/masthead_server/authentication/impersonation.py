@@ -37,7 +37,7 @@ _MASTERS: Final = "system:masters"
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 _ASSOCIATED_KEYS: Final = "authentication.kubernetes.io/associated-node-keys"
 _MANY: Final = 4
-"""Groups or extra values from which on a constrained mode first asks for all of them at once."""
+"""Number of groups or extra values above which a constrained mode first asks for the wildcard."""
 _MAX_REMEMBERED: Final = 10_000
 _HTTP_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
@@ -142,7 +142,7 @@ class _Mode(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """The verb that permits to impersonate somebody."""
+        """The verb of the permission to impersonate."""
         return f"impersonate:{self.name}" if self.name else "impersonate"
 
     @property
@@ -173,13 +173,17 @@ def _is_other(wanted: UserInfo, _: UserInfo) -> bool:
     return split_node(wanted.name) is None and split_account(wanted.name) is None
 
 
+def _is_anyone(_wanted: UserInfo, _user: UserInfo) -> bool:
+    return True
+
+
 _ASSOCIATED_NODE: Final = _Mode("associated-node", _is_associated_node)
 _MODES: Final = (
     _ASSOCIATED_NODE,
     _Mode("arbitrary-node", _is_node),
     _Mode("serviceaccount", _is_account),
     _Mode("user-info", _is_other),
-    _Mode("", lambda _wanted, _user: True),
+    _Mode("", _is_anyone),
 )
 
 

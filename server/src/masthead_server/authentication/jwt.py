@@ -88,7 +88,7 @@ def sign_claims(claims: Plain, key: SigningKey) -> str:
 
 
 def read_issuer(token: str) -> str:
-    """Return the issuer that a token names, before anything is verified; empty if it is none of these tokens."""
+    """Return the unverified issuer of a token; empty for any other text."""
     if len(token) > _MAX_LENGTH:
         return ""
     parts = token.split(".")

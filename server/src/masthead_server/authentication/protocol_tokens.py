@@ -27,7 +27,7 @@ class ProtocolToken(NamedTuple):
 
 
 def read_protocol_token(values: Iterable[str]) -> ProtocolToken | None:
-    """Return the token in the header of the protocols; None if there is none.
+    """Return the token in the header of the protocols; None without a token.
 
     Args:
         values: The values of the header.

@@ -50,7 +50,7 @@ class AuthenticatedToken(NamedTuple):
     audiences: tuple[str, ...]
     """The audiences that the token and the request have in common."""
     warning: str = ""
-    """The warning for whoever uses the token."""
+    """The warning for the user of the token."""
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -71,6 +71,10 @@ class _Stored(msgspec.Struct):
     secrets: list[_Reference] | None = None
 
 
+def _ignore(_namespace: str, _name: str, _labels: Mapping[str, str]) -> None:
+    """No-op."""
+
+
 def account_name(namespace: str, name: str) -> str:
     """Return the user name of a service account."""
     return f"system:serviceaccount:{namespace}:{name}"
@@ -87,7 +91,7 @@ class ServiceAccountTokens:
     def __init__(self, cluster: ClusterState, keys: SigningKeyFile) -> None:
         self._cluster = cluster
         self._keys = keys
-        self.label_used_secret: Callable[[str, str, Mapping[str, str]], object] = lambda *_: None
+        self.label_used_secret: Callable[[str, str, Mapping[str, str]], object] = _ignore
         """Labels the Secret of a namespace and name; set by the server, whose client of objects tracks the change."""
 
     def issue(self, subject: str, private: Plain, audiences: Sequence[str], seconds: int) -> str:
@@ -113,7 +117,7 @@ class ServiceAccountTokens:
         return sign_claims(claims, self._keys.key)
 
     def issue_legacy(self, namespace: str, name: str, uid: str, secret: str) -> str:
-        """Return a token that does not expire, and that is valid as long as its Secret has it."""
+        """Return a token without expiry, valid until its Secret changes."""
         prefix = "kubernetes.io/serviceaccount/"
         claims = {
             "iss": _LEGACY_ISSUER,

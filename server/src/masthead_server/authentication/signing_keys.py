@@ -50,7 +50,7 @@ class SigningKey(Protocol):
         ...
 
     def public_key(self) -> Plain | None:
-        """Return the public half as a JSON Web Key; None if there is none."""
+        """Return the public half as a JSON Web Key; None for a shared secret."""
         ...
 
     def dump(self) -> str:
@@ -78,7 +78,7 @@ class HmacKey:
         return hmac.compare_digest(self.sign(data), signature)
 
     def public_key(self) -> Plain | None:
-        """Return None: whoever can verify could sign, too."""
+        """Return None: a shared secret would let every verifier sign, too."""
         return None
 
     def dump(self) -> str:
@@ -230,7 +230,7 @@ def _load(file: Path) -> SigningKey:
     """Load a key.
 
     Raises:
-        ConfigError: If the file holds no key, or one that needs the extra ``tls``.
+        ConfigError: If the file holds no key, or if the key needs the extra ``tls``.
     """
     try:
         text = file.read_text(encoding="ascii")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["INVALID_TOKEN", "TokenAuthenticator"]
 
 INVALID_TOKEN: Final = "invalid bearer token"
-"""The message about a token that is none of those that the server knows."""
+"""The message about an unknown token."""
 
 
 class TokenAuthenticator:
@@ -28,7 +28,7 @@ class TokenAuthenticator:
 
     Args:
         cluster: The cluster state.
-        admin: The token of the administrator; None if there is none.
+        admin: The token of the administrator; None on a server without a token.
         users: Further users by their tokens.
         keys: The key of service-account tokens.
 

@@ -30,7 +30,7 @@ _OPTIONAL: Final = "key encipherment"
 
 
 class CertificateSigningController:
-    """Signs approved requests with the authority of the server; without the extra ``tls`` there is none."""
+    """Signs approved requests with the authority of the server, which needs the extra ``tls``."""
 
     observes = frozenset({_TABLE})
 

@@ -27,7 +27,7 @@ _TYPE_TEXT: Final = f'"{_TYPE}"'.encode()
 class ServiceAccountSecretController:
     """Puts a token into every Secret of the type ``kubernetes.io/service-account-token``.
 
-    Such a token does not expire. It is valid as long as the Secret has it, and the account exists.
+    Such a token does not expire. It is valid until the Secret changes, or the account is deleted.
     """
 
     observes = frozenset({_SECRETS, _ACCOUNTS})

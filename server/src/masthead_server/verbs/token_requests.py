@@ -69,9 +69,8 @@ def issue_token(cluster: ClusterState, served: ServedResource, namespace: str, n
 
 def set_defaults(request: Plain) -> None:
     """Set the lifetime of a token that a client left out."""
-    spec = request.get("spec")
-    if not isinstance(spec, dict):
-        spec = request["spec"] = {}
+    spec: Plain = request.get("spec") or {}
+    request["spec"] = spec
     if spec.get("expirationSeconds") is None:  # an explicit null, too
         spec["expirationSeconds"] = _DEFAULT_SECONDS
 
@@ -132,7 +131,7 @@ def _bind(cluster: ClusterState, namespace: str, account: str, reference: Plain)
 def _claim_node(cluster: ClusterState, name: str) -> Plain:
     served = cluster.catalog.require(GroupVersionResource("", "v1", "nodes"))
     record = cluster.storage.table(served.table).get(name)
-    # The name alone says where the pod is, even if the node is gone.
+    # The name of a missing node still shows where the pod runs.
     return {"name": name} if record is None else _claim(served.load(record))
 
 
