@@ -76,9 +76,8 @@ def _new_pod_in(namespace: str) -> bytes:
     meta["annotations"] |= {"benchmark/serial": "\0serial"}
     pod["spec"]["containers"][0]["image"] += "\0template"
     # Only the default account exists, and only some of the servers add the volume of a token.
-    for field in ("serviceAccount", "serviceAccountName"):
-        pod["spec"].pop(field, None)
-    pod["spec"]["automountServiceAccountToken"] = False
+    account = {"serviceAccount": "default", "serviceAccountName": "default", "automountServiceAccountToken": False}
+    pod["spec"] |= account
     new = {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": pod["spec"]}
     text = json.dumps(new, separators=(",", ":")).replace("%", "%%")
     for place in ("name", "serial", "template"):

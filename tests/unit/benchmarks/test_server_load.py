@@ -30,6 +30,11 @@ def test_a_new_pod_is_the_benchmarks_pod_without_what_servers_decide() -> None:
     assert pod["metadata"]["annotations"].pop("benchmark/serial") == "00000007"
     assert pod["metadata"]["annotations"] == listed["metadata"]["annotations"]
     listed["spec"]["containers"][0]["image"] = pod["spec"]["containers"][0].get("image")
+    listed["spec"] |= {
+        "serviceAccount": "default",
+        "serviceAccountName": "default",
+        "automountServiceAccountToken": False,
+    }
     assert pod["spec"] == listed["spec"]
     assert "status" not in pod
     assert not pod["metadata"].keys() & {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
