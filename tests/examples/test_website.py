@@ -20,6 +20,13 @@ async def test_a_site_lives_on_the_embedded_server() -> None:
 
 
 @in_virtual_time
+async def test_a_site_lives_with_the_permissions_of_its_manifests() -> None:
+    async with Environment(app, rbac=True) as env:
+        await live(env)
+        assert env.missing_permissions == []
+
+
+@in_virtual_time
 async def test_it_writes_what_is_needed_and_no_more() -> None:
     async with Environment(app, leader_election=False) as env:  # whose lease would be renewed every two seconds
         await sites(env).create(SHOP)

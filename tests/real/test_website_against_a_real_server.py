@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.real
 
 
-async def test_a_site_lives_on_a_real_server(real_server: RealServer) -> None:
+async def test_a_site_lives_on_a_real_server_with_the_permissions_of_its_manifests(real_server: RealServer) -> None:
     config = masthead.Config(server=real_server.url, token=real_server.token, ca_file=real_server.ca_file)
-    async with Environment(app, config=config) as env:
+    async with Environment(app, config=config, rbac=True) as env:
         await live(env)
+        assert env.missing_permissions == []

@@ -188,6 +188,14 @@ def test_the_port_and_no_authentication_can_be_chosen() -> None:
         caller.close()
 
 
+def test_authorization_can_be_chosen() -> None:
+    with running("--token", "t", "--authorization", "rbac") as (_, url):
+        caller = Caller(url, token="t")
+        assert caller.call("GET", MAPS).code == 200
+        assert caller.call("GET", MAPS, headers={"Impersonate-User": "jane"}).code == 403
+        caller.close()
+
+
 def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text").write_text("this is no database, but it is long enough to look like a file of its own")
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -196,6 +204,7 @@ def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pyte
             ("--port", "70000"): "there is no port 70000",
             ("--host", "0.0.0.0"): "--allow-remote",
             ("--token", ""): "the token is empty",
+            ("--authorization", "rbca"): "there is no authorization mode 'rbca'",
             ("--history", "0"): "history is a number of changes",
             ("--history-bytes", "0"): "history_bytes is a number of bytes",
             ("--bookmark-every", "0"): "bookmark_every is a time",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
 import masthead
 import masthead.server
 from masthead.api.batch.v1 import Job, JobSpec
 from masthead.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from masthead.api.networking.v1 import NetworkPolicy
-
-if TYPE_CHECKING:
-    import pytest
+from masthead.api.rbac.v1 import Role
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -89,3 +87,18 @@ def test_a_server_that_runs_no_workloads_says_nothing_of_jobs(caplog: pytest.Log
         client.batch_v1.jobs("default").create(Job.new("task", spec=JobSpec(template=template)))
 
     assert (caller_warnings, messages(caplog)) == ([], [])
+
+
+@pytest.mark.parametrize(("authorization", "count"), [("always-allow", 1), ("rbac", 0), ("node,rbac", 0)])
+def test_roles_have_no_effect_unless_they_are_enforced(authorization: str, count: int) -> None:
+    warnings: list[str] = []
+    with (
+        masthead.server.run(authorization=authorization) as server,
+        masthead.Client(
+            kubeconfig=server.kubeconfig(), on_warning=lambda warning: warnings.append(warning.text)
+        ) as client,
+    ):
+        client.rbac_v1.roles("default").create(Role.new("reader"))
+
+    text = 'everyone may do everything. To enforce it, start it with authorization="rbac" (--authorization rbac).'
+    assert warnings == [f"roles.rbac.authorization.k8s.io have no effect on this server: {text}"] * count

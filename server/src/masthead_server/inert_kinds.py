@@ -41,6 +41,10 @@ _NOT_RUN: Final[Mapping[tuple[str, str], str]] = {
     ("", "persistentvolumeclaims"): "it is not bound to a volume",
 }
 """The same of a server that runs other workloads, so that one waits for these in vain."""
+_ROLES: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
+_NOT_ENFORCED: Final = (
+    'everyone may do everything. To enforce it, start it with authorization="rbac" (--authorization rbac).'
+)
 _ADVICE: Final = " For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
 
 
@@ -51,11 +55,13 @@ class InertKinds:
         is_alone: Whether the server runs controllers. Without them, other programs may take care of any kind, as for
             a real kube-apiserver, which does not warn either.
         runs_workloads: Whether the server runs some workloads.
+        enforces_roles: Whether roles and bindings decide who may do what.
     """
 
-    def __init__(self, *, is_alone: bool, runs_workloads: bool) -> None:
+    def __init__(self, *, is_alone: bool, runs_workloads: bool, enforces_roles: bool = False) -> None:
         workloads = {key: f"{lacking}.{_ADVICE}" for key, lacking in _NOT_RUN.items()} if runs_workloads else {}
-        self._lacking: Mapping[tuple[str, str], str] = {**_INERT, **workloads} if is_alone else {}
+        roles = {} if enforces_roles else {("rbac.authorization.k8s.io", role): _NOT_ENFORCED for role in _ROLES}
+        self._lacking: Mapping[tuple[str, str], str] = {**_INERT, **workloads, **roles} if is_alone else {}
         self._warned: set[tuple[str, str]] = set()
 
     def warn(self, info: RequestInfo, response: ApiResponse) -> ApiResponse:

@@ -168,7 +168,11 @@ class Server:
         _set_authorizers(self._cluster, settings)
         self._cluster.admission = make_chain(self._cluster, plugins)
         self._definitions = DefinitionInstaller(self._cluster)
-        inert_kinds = InertKinds(is_alone=settings.controllers is not False, runs_workloads=settings.workloads)
+        inert_kinds = InertKinds(
+            is_alone=settings.controllers is not False,
+            runs_workloads=settings.workloads,
+            enforces_roles=self._cluster.escalation is not None,
+        )
         self._runtime = PodRuntime(self._cluster)
         self._cluster.observe(self._runtime.served.table, self._runtime.observe)
         self._lifecycle = PodLifecycle(self._runtime)

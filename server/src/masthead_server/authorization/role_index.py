@@ -121,6 +121,10 @@ class _Bindings:
         self._by_user: dict[str, dict[str, RoleBindingEntry]] = {}
         self._by_group: dict[str, dict[str, RoleBindingEntry]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._entries
+
     def put(self, name: str, entry: RoleBindingEntry) -> None:
         self.remove(name)
         self._entries[name] = entry
@@ -225,10 +229,13 @@ class RoleIndex:
     def _set_binding(self, key: str, binding: Plain | None) -> None:
         namespace, _, name = key.partition("/")
         bindings = self._bindings.setdefault(namespace, _Bindings())
-        if binding is None:
-            bindings.remove(name)
-        else:
+        if binding is not None:
             bindings.put(name, RoleBindingEntry(name, namespace, binding))
+            return
+        bindings.remove(name)
+        # Tests make a namespace each, and none of them is to leave something behind.
+        if bindings.is_empty:
+            del self._bindings[namespace]
 
     def _set_cluster_binding(self, key: str, binding: Plain | None) -> None:
         if binding is None:
