@@ -36,6 +36,10 @@ _MAX_QUOTED_BYTES: Final = 2048
 """Bytes of a response that a message quotes."""
 _OK: Final = range(200, 207)
 _MAX_REDIRECTS: Final = 10
+_MAX_RETRIES: Final = 10
+"""Further attempts, if the responses ask for them with a Retry-After header."""
+_MAX_DELAY_DIGITS: Final = 6
+_TOO_MANY_REQUESTS: Final = 429
 _KEEPING_REDIRECTS: Final = frozenset({307, 308})
 _REDIRECTS: Final = frozenset({301, 302, 303, *_KEEPING_REDIRECTS})
 """Codes of redirects that Go's client follows; most of them make a GET of the request."""
@@ -108,12 +112,9 @@ async def call_webhook(webhook: Webhook, body: bytes, *, seconds: float = _TIMEO
     call = _Call(webhook, "POST", urlunsplit(parts._replace(query=query)), body)
     try:
         async with asyncio.timeout(seconds):
-            for _ in range(_MAX_REDIRECTS):
-                response = await call.send()
-                if isinstance(response, bytes):
-                    return response
-                call = response
-        problem = f"stopped after {_MAX_REDIRECTS} redirects"
+            while isinstance(outcome := await call.send(), _Call):
+                call = outcome
+            return outcome
     except TimeoutError:
         problem = "context deadline exceeded"
     except TruncatedResponseError:
@@ -132,13 +133,18 @@ class _Call:
         method: The method.
         url: The URL, with the timeout in its query.
         body: The body; empty after a redirect that drops it.
+        redirects: How many further redirects are followed.
 
     Attributes:
         is_reading: Whether the head of the response has arrived.
     """
 
-    def __init__(self, webhook: Webhook, method: str, url: str, body: bytes) -> None:
+    def __init__(
+        self, webhook: Webhook, method: str, url: str, body: bytes, *, redirects: int = _MAX_REDIRECTS
+    ) -> None:
         self.is_reading = False
+        self._redirects = redirects
+        self._retries = _MAX_RETRIES
         self._webhook = webhook
         self._method = method
         self._url = url
@@ -149,7 +155,7 @@ class _Call:
         return f'{self._method.capitalize()} "{self._url}": {problem}'
 
     async def send(self) -> bytes | _Call:
-        """Send it; returns the body of the response, or the request that it redirects to.
+        """Send it; returns the body of the response, or the next request: a redirect, or another attempt.
 
         Raises:
             WebhookError: If there is no connection, or if the response is an error or too long.
@@ -171,12 +177,20 @@ class _Call:
             location = response.headers.get("location")
             if response.code in _REDIRECTS and location:
                 return self._follow(response.code, location)
-            return await _read(response)
+            delay = _read_retry_after(response)
+            if delay is None or not self._retries:
+                return await _read(response)
+        self.is_reading = False
+        self._retries -= 1
+        await asyncio.sleep(delay)
+        return self
 
     def _follow(self, code: int, location: str) -> _Call:
+        if not self._redirects:
+            raise WebhookError(self.explain(f"stopped after {_MAX_REDIRECTS} redirects"))
         keeps_method = code in _KEEPING_REDIRECTS
-        url = urljoin(self._url, location)
-        return _Call(self._webhook, self._method if keeps_method else "GET", url, self._body if keeps_method else b"")
+        method, body = (self._method, self._body) if keeps_method else ("GET", b"")
+        return _Call(self._webhook, method, urljoin(self._url, location), body, redirects=self._redirects - 1)
 
     async def _connect(self) -> TargetConnection:
         webhook, parts = self._webhook, urlsplit(self._url)
@@ -196,6 +210,15 @@ class _Call:
         except OSError as error:
             problem = _explain_dial(error, *address)
         raise WebhookError(self.explain(problem))
+
+
+def _read_retry_after(response: ClientResponse) -> int | None:
+    """Return the seconds after which to try again; None if a response does not ask for it."""
+    if response.code != _TOO_MANY_REQUESTS and response.code < _SERVER_ERRORS:
+        return None
+    value = response.headers.get("retry-after") or ""
+    # A longer delay than any timeout is no attempt at all.
+    return int(value) if value.isascii() and value.isdigit() and len(value) < _MAX_DELAY_DIGITS else None
 
 
 async def _one_piece(body: bytes) -> AsyncIterator[bytes]:

@@ -271,6 +271,37 @@ def _(api: Api) -> None:
         server.show_calls(api, in_order=True)
 
 
+@case("a webhook that asks for another attempt gets it")
+def _(api: Api) -> None:
+    with scripted_webhook(api) as server:
+        head = "HTTP/1.1 {} Busy\r\nRetry-After: {}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+        def answer(review: Plain) -> object:
+            return allow()(review) if len(server.reviews) > 1 else send(head.format(503, 0), 0)(review)
+
+        validate(api, server, answer)  # type: ignore[arg-type]
+        api.create("configmaps", config_map("a"))
+        server.show_calls(api)
+        server.answers["/a"] = send(head.format(429, 0), 0)
+        api.create("configmaps", config_map("b"))
+        server.show_calls(api)
+        server.answers["/a"] = send(head.format(404, 0), 0)
+        api.create("configmaps", config_map("c"))
+        server.show_calls(api)
+        server.answers["/a"] = send(head.format(503, "x"), 0)
+        api.create("configmaps", config_map("d"))
+        server.show_calls(api)
+
+
+@case("a webhook that asks for another attempt too late")
+def _(api: Api) -> None:
+    with scripted_webhook(api) as server:
+        head = "HTTP/1.1 503 Busy\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        validate(api, server, send(head, 0), timeoutSeconds=1)
+        api.create("configmaps", config_map("a"))
+        server.show_calls(api)
+
+
 @case("a Service that does not exist")
 def _(api: Api) -> None:
     with scripted_webhook(api) as server:
