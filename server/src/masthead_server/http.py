@@ -24,6 +24,7 @@ from masthead_server.requestlog import RequestLogLine
 from masthead_server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
 from masthead_server.verbs import bodies
 from masthead_server.verbs.watch import Watcher
+from masthead_server.web.request_head import BadRequestError
 from masthead_server.web.request_parser import TOO_LARGE
 from masthead_server.web.response import Response
 from masthead_server.wire.encoders import encoder_for
@@ -289,16 +290,31 @@ class HttpHandler:
         watch.count_bookmarks = lambda: self._count_bookmarks(info)
         self.watchers[watch] = info
         try:
-            response = await stream.open_stream(incoming, watch.headers)
-            self._begin_response(recorded, line, 200)
+            socket = await self._open_socket(incoming, recorded, line) if incoming.is_websocket else None
+            if incoming.is_websocket and socket is None:
+                return
+            response = socket or await stream.open_stream(incoming, watch.headers)
+            self._begin_response(recorded, line, 200 if socket is None else 101)
             # From here on it is a stream, and quiescence does not wait for its end.
             self.in_flight.discard(recorded)
             with suppress(ConnectionError):  # the client went away, or a fault closed the connection
                 with watch:
-                    await stream.send(incoming, response, watch, fault)
+                    sending = stream.send(incoming, response, watch, fault)
+                    await (sending if socket is None else socket.run_until_closed(sending))
                 await response.finish()
         finally:
             del self.watchers[watch]
+
+    async def _open_socket(
+        self, incoming: Request, recorded: RecordedRequest, line: RequestLogLine
+    ) -> stream.EventSocket | None:
+        """Accept the WebSocket of a watch; None if its handshake is refused."""
+        try:
+            return await stream.EventSocket.open(incoming)
+        except BadRequestError as error:
+            self._begin_response(recorded, line, error.code)
+            await incoming.send(Response.of_text(error.code, error.text))
+            return None
 
     async def _connect(
         self, incoming: Request, handler: ConnectHandler, recorded: RecordedRequest, line: RequestLogLine

@@ -1,26 +1,31 @@
-"""Streamed responses: watches, large bodies, and the faults that are injected into a watch."""
+"""Streamed responses: watches over HTTP and over WebSockets, large bodies, and the faults that break a watch."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
 
 from masthead_server.faults import Effect
 from masthead_server.verbs.watch import too_old
 from masthead_server.verbs.watch_events import error_line
+from masthead_server.web.request_head import BadRequestError
+from masthead_server.web.websocket import accept_websocket, split_protocols
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from masthead_server.faults import Fault
     from masthead_server.verbs.watch import Watcher
     from masthead_server.web.request import Request
     from masthead_server.web.response import ResponseStream
+    from masthead_server.web.websocket import WebSocket
     from masthead_server.wire.failures import StatusFailure
 
 __all__ = [
     "LARGE",
     "STREAM_EFFECTS",
+    "EventSocket",
     "StreamTruncator",
     "open_stream",
     "send",
@@ -31,6 +36,8 @@ __all__ = [
 STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
 LARGE: Final = 256 * 1024
 """Bytes of a body that are sent in one piece; a longer one is sent in pieces of this length."""
+_MAX_IGNORED: Final = 64 * 1024
+"""Bytes of a message from the client of a watch, which has nothing to say."""
 _HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
 
 
@@ -94,7 +101,63 @@ async def send_error_event(incoming: Request, failure: StatusFailure) -> None:
     await response.finish()
 
 
-async def send(incoming: Request, response: ResponseStream, watch: Watcher, fault: Fault | None) -> None:
+class EventWriter(Protocol):
+    """Takes the lines of a watch: the body of a response, or a WebSocket."""
+
+    async def write(self, data: bytes) -> None:
+        """Send whole lines, or the first part of one."""
+        ...
+
+    async def finish(self) -> None:
+        """Say that there are no more."""
+        ...
+
+
+class EventSocket:
+    """A watch over a WebSocket: every event is a text message. `open` makes one.
+
+    Args:
+        socket: The WebSocket.
+    """
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    @classmethod
+    async def open(cls, incoming: Request) -> EventSocket:
+        """Accept the handshake, with the only subprotocol that the client may offer.
+
+        Raises:
+            ConnectionError: If the client has disconnected.
+            BadRequestError: If the handshake is invalid.
+        """
+        protocols = split_protocols(incoming.headers.get("Sec-WebSocket-Protocol"))
+        # As Go's library: browsers always send an origin, and a server that does not choose echoes the protocol.
+        if not urlsplit(incoming.headers.get("Origin")).scheme:
+            raise BadRequestError(403, "")
+        if len(protocols) > 1:
+            raise BadRequestError(400, "")
+        return cls(await accept_websocket(incoming, "".join(protocols), max_size=_MAX_IGNORED))
+
+    async def write(self, data: bytes) -> None:
+        """Send each line as a message.
+
+        Raises:
+            ConnectionError: If the client went away.
+        """
+        for line in data.splitlines(keepends=True):
+            await self._socket.send(line, is_text=True)
+
+    async def finish(self) -> None:
+        """Close the connection."""
+        await self._socket.close()
+
+    async def run_until_closed(self, sending: Coroutine[object, object, None]) -> None:
+        """Run what writes events, until it is done or the client goes away."""
+        await self._socket.run_until_closed(sending)
+
+
+async def send(incoming: Request, response: EventWriter, watch: Watcher, fault: Fault | None) -> None:
     """Send a watch to its end, or until its fault is due.
 
     Args:
@@ -119,7 +182,7 @@ async def send(incoming: Request, response: ResponseStream, watch: Watcher, faul
         await _inject(incoming, response, watch, fault.effect)
 
 
-async def _inject(incoming: Request, response: ResponseStream, watch: Watcher, effect: Effect) -> None:
+async def _inject(incoming: Request, response: EventWriter, watch: Watcher, effect: Effect) -> None:
     if effect is Effect.EXPIRE:
         await response.write(error_line(too_old(watch.cursor, watch.newest)))
     elif effect is Effect.SILENCE:

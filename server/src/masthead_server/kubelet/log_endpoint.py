@@ -8,8 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid, not_supported
+from masthead_server.kubelet.log_socket import LogSocket
 from masthead_server.kubelet.pods import choose_container, log_problem
 from masthead_server.kubelet.records import STDERR, STDOUT, LogFormatter, log_stamp
+from masthead_server.web.request_head import BadRequestError
+from masthead_server.web.response import Response
 from masthead_server.wire.failures import bad_request, refused_fields
 from masthead_server.wire.go_time import TIME
 from masthead_server.wire.options import read_flag, read_integer
@@ -17,11 +20,11 @@ from masthead_server.wire.plain import metadata, part, text
 from masthead_server.wire.request import ApiResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
 
     from masthead._schema.errors import FieldError
-    from masthead_server.kubelet.logs import LogStore
+    from masthead_server.kubelet.logs import LogCursor, LogStore
     from masthead_server.kubelet.runtime import PodRuntime
     from masthead_server.web.request import Request
     from masthead_server.wire.plain import Plain
@@ -172,13 +175,29 @@ class LogHandler:
         options, log = self._options, self._log
         # Found before the response begins, because it may take a while.
         start = log.start if options.tail_lines is None else await log.find_tail(options.tail_lines)
-        on_response(200)
         with suppress(ConnectionError):  # the client has disconnected
+            if incoming.is_websocket:
+                await self._serve_websocket(incoming, on_response, start)
+                return
+            on_response(200)
             response = await incoming.stream(200, _HEADERS)
-            async for records in log.records(start, follow=options.follow):
-                if shown := self._formatter.format(records):
-                    await response.write(shown)
-                # Otherwise a followed log would stay open without sending anything.
-                if self._formatter.is_full:
-                    break
+            await self._send(start, response.write)
             await response.finish()
+
+    async def _serve_websocket(self, incoming: Request, on_response: Callable[[int], None], start: LogCursor) -> None:
+        try:
+            socket = await LogSocket.open(incoming)
+        except BadRequestError as error:
+            on_response(error.code)
+            await incoming.send(Response.of_text(error.code, error.text))
+            return
+        on_response(101)
+        await socket.copy(lambda write: self._send(start, write))
+
+    async def _send(self, start: LogCursor, write: Callable[[bytes], Awaitable[None]]) -> None:
+        async for records in self._log.records(start, follow=self._options.follow):
+            if shown := self._formatter.format(records):
+                await write(shown)
+            # Otherwise a followed log would stay open without sending anything.
+            if self._formatter.is_full:
+                break

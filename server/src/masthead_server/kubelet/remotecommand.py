@@ -26,7 +26,7 @@ from masthead_server.kubelet.streams import (
     internal_error,
     run_session,
 )
-from masthead_server.kubelet.websocket import V4, WebSocketStreams, choose_protocol, open_websocket
+from masthead_server.kubelet.websocket import V5, WebSocketStreams, choose_protocol, open_websocket
 from masthead_server.web.request_head import BadRequestError
 from masthead_server.web.response import Response
 from masthead_server.wire.failures import StatusFailure, bad_request
@@ -132,7 +132,7 @@ class RemoteCommandConnecter:
         if protocol is None:
             # Go's library responds like that, without a body.
             return ApiResponse(403, b"", content_type="")
-        if command.problem and protocol == V4:
+        if command.problem and protocol != V5:
             # Only version 5 is translated by the API server, which has upgraded by then.
             return ApiResponse(500, command.problem.encode(), content_type="text/plain; charset=utf-8")
         return WebSocketCommand(command, protocol)

@@ -1,11 +1,15 @@
-"""The streams of a remote command over a WebSocket: the protocols ``v5.channel.k8s.io`` and ``v4.channel.k8s.io``.
+"""The streams of a remote command over a WebSocket: the protocols ``channel.k8s.io``, its versions 4 and 5, and base64.
 
-The first byte of a message is its channel. In version 5, the client ends a channel with ``[255, channel]``.
+The first byte of a message is its channel. In version 5, the client ends a channel with ``[255, channel]``. Messages of
+``base64.channel.k8s.io`` are text: the digit of the channel, and the data in base64. Before version 4, the error
+channel has the message of a failure, and nothing for a success; later it has a Status.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -14,7 +18,8 @@ import msgspec
 
 from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
 from masthead_server.kubelet.streams import parse_terminal_size
-from masthead_server.web.websocket import accept_websocket
+from masthead_server.web.websocket import accept_websocket, split_protocols
+from masthead_server.wire.plain import text
 
 if TYPE_CHECKING:
     from masthead_server.kubelet.streams import RemoteCommandOptions
@@ -26,17 +31,30 @@ __all__ = ["V4", "V5", "WebSocketStreams", "choose_protocol", "open_websocket"]
 
 V5: Final = "v5.channel.k8s.io"
 V4: Final = "v4.channel.k8s.io"
+_BASE64: Final = frozenset({"base64.channel.k8s.io", "v4.base64.channel.k8s.io"})
+_WITH_STATUS: Final = frozenset({V5, V4, "v4.base64.channel.k8s.io"})
+_KUBELET_PROTOCOLS: Final = _BASE64 | {V4, "channel.k8s.io"}
+"""The protocols that kube-apiserver leaves to the kubelet."""
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE = range(5)
 _CLOSE: Final = 255
+_DIGIT: Final = ord("0")
 _MAX_BYTES: Final = 32 * 1024 * 1024
 """Bytes of a message from a client, as Go's library limits it."""
 _MAX_RESIZE_BYTES: Final = 4096
 
 
 def choose_protocol(requested: str) -> str | None:
-    """Choose a protocol from the client's ``Sec-WebSocket-Protocol``; None if the server knows none of them."""
-    names = {name.strip() for name in requested.split(",")}
-    return next((protocol for protocol in (V5, V4) if protocol in names), None)
+    """Choose a protocol from the client's ``Sec-WebSocket-Protocol``.
+
+    kube-apiserver takes version 5 itself, wherever it stands; a kubelet takes the first one that it knows.
+
+    Returns:
+        The protocol; empty if the client asks for none, None if the server knows none of them.
+    """
+    names = split_protocols(requested)
+    if V5 in names:
+        return V5
+    return next((name for name in names if name in _KUBELET_PROTOCOLS), None if names else "")
 
 
 async def open_websocket(incoming: Request, protocol: str) -> WebSocket:
@@ -61,6 +79,7 @@ class WebSocketStreams:
         self._socket = socket
         self._options = options
         self._has_close_signal = socket.protocol == V5
+        self._is_base64 = socket.protocol in _BASE64
         self._is_broken = False
         self._receiver: asyncio.Task[object] | None = None
         self.stdin = StdinPipe()
@@ -88,9 +107,23 @@ class WebSocketStreams:
         self._receiver = asyncio.current_task()
         # Text is bytes, too: the official Python client sends stdin so.
         while (message := await self._socket.receive()) is not None:
-            data = message.data
+            data = self._decode(message.data)
             if data and not await self._take(data[0], data[1:]):
                 return
+
+    def _decode(self, data: bytes) -> bytes:
+        """Return a message as it is without base64; empty if it is invalid, as Go's library ignores it."""
+        if not self._is_base64 or not data:
+            return data
+        channel = data[0] - _DIGIT
+        if not 0 <= channel <= _RESIZE:
+            return b""
+        try:
+            # Go skips line breaks.
+            decoded = base64.b64decode(data[1:].translate(None, b"\r\n"), validate=True)
+        except binascii.Error:
+            return b""
+        return bytes((channel,)) + decoded
 
     async def _take(self, channel: int, data: bytes) -> bool:
         """Take a message; returns whether it is valid."""
@@ -119,7 +152,10 @@ class WebSocketStreams:
         Raises:
             BrokenPipeError: If the client has disconnected.
         """
-        await self._send(_ERROR, msgspec.json.encode(status))
+        if self._socket.protocol in _WITH_STATUS:
+            await self._send(_ERROR, msgspec.json.encode(status))
+        elif status["status"] != "Success":
+            await self._send(_ERROR, text(status, "message").encode())
         if self._receiver is not None:
             # One coroutine receives: closing waits for the client's answer.
             self._receiver.cancel()
@@ -138,7 +174,10 @@ class WebSocketStreams:
         if channel is None:
             return
         try:
-            await self._socket.send(bytes((channel,)) + data)
+            if self._is_base64:
+                await self._socket.send(bytes((_DIGIT + channel,)) + base64.b64encode(data), is_text=True)
+            else:
+                await self._socket.send(bytes((channel,)) + data)
         except ConnectionError:
             self._is_broken = True
             raise BrokenPipeError("the client is gone") from None

@@ -14,11 +14,13 @@ from masthead_server.web.frames import FrameParser, Message, Opcode, encode_clos
 from masthead_server.web.request_head import BadRequestError
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from masthead_server.web.byte_stream import ByteStream
     from masthead_server.web.frames import FrameError
     from masthead_server.web.request import Request
 
-__all__ = ["WebSocket", "accept_websocket"]
+__all__ = ["WebSocket", "accept_websocket", "split_protocols"]
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _VERSION: Final = "13"
@@ -46,6 +48,16 @@ async def accept_websocket(request: Request, protocol: str, *, max_size: int) ->
     if protocol:
         headers.append(("Sec-WebSocket-Protocol", protocol))
     return WebSocket(await request.switch(headers), protocol, max_size=max_size)
+
+
+def split_protocols(requested: str) -> list[str]:
+    """Return the subprotocols of a ``Sec-WebSocket-Protocol`` header, in the order of the client."""
+    return [name.strip() for name in requested.split(",") if name.strip()]
+
+
+async def _until_gone(sending: Coroutine[object, object, None]) -> None:
+    with suppress(ConnectionError):
+        await sending
 
 
 def _check_handshake(request: Request) -> str:
@@ -112,15 +124,34 @@ class WebSocket:
                 self._has_peer_closed = self.is_closed = True
         return None
 
-    async def send(self, data: bytes) -> None:
-        """Send a binary message; waits while the client reads too slowly.
+    async def send(self, data: bytes, *, is_text: bool = False) -> None:
+        """Send a message; waits while the client reads too slowly.
+
+        Args:
+            data: The message; UTF-8 if it is text.
+            is_text: Whether the message is text, rather than binary.
 
         Raises:
             ConnectionError: If the connection is closed.
         """
         if self.is_closed:
             raise ConnectionResetError("the connection is closed")
-        await self._stream.send(encode_frame(Opcode.BINARY, data))
+        await self._stream.send(encode_frame(Opcode.TEXT if is_text else Opcode.BINARY, data))
+
+    async def run_until_closed(self, sending: Coroutine[object, object, None]) -> None:
+        """Run what sends messages, until it is done or the client goes away. Messages of the client are ignored."""
+        async with asyncio.TaskGroup() as group:
+            # One coroutine receives at a time: closing does so after this.
+            tasks = group.create_task(_until_gone(sending)), group.create_task(self._ignore_messages())
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _ignore_messages(self) -> None:
+        while await self.receive() is not None:
+            pass
 
     async def close(self, code: int = _NORMAL, reason: str = "") -> None:
         """Say goodbye, wait a little for the answer, and end the connection. Closing twice does nothing."""
@@ -131,8 +162,7 @@ class WebSocket:
             # A connection that is closed while the client still sends is reset, which may cost the client the last
             # bytes.
             async with asyncio.timeout(_CLOSE_SECONDS):
-                while await self.receive() is not None:
-                    pass
+                await self._ignore_messages()
         await self._stream.close()
 
     async def _answer(self, message: Message) -> None:

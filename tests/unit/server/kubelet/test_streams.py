@@ -23,11 +23,13 @@ from masthead_server.kubelet.websocket import V4, V5, choose_protocol
         (V4, V4),
         (f"{V4}, {V5}", V5),
         (f" {V4} ,channel.k8s.io", V4),
-        ("", None),
+        ("a, base64.channel.k8s.io, channel.k8s.io", "base64.channel.k8s.io"),
+        ("v4.base64.channel.k8s.io", "v4.base64.channel.k8s.io"),
+        ("", ""),
         ("v3.channel.k8s.io", None),
     ],
 )
-def test_the_newest_protocol_that_the_client_knows_is_chosen(header: str, expected: str | None) -> None:
+def test_version_5_is_preferred_and_then_the_client_decides(header: str, expected: str | None) -> None:
     assert choose_protocol(header) == expected
 
 
