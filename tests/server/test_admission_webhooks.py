@@ -14,6 +14,7 @@ from tests.server.admission_webhook import LoopWebhook, bundle, running_webhook
 import masthead.server
 from masthead import Patch, aio
 from masthead.errors import ConfigError, NotFoundError, StatusError
+from masthead.server import VirtualClock
 from masthead.testing._configurations import config_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def add_label(_request: Plain) -> Plain:
     return {"allowed": True, "patchType": "JSONPatch", "patch": b64encode(json.dumps(patch).encode()).decode()}
 
 
+@pytest.mark.slow
 async def test_other_writes_do_not_wait_for_a_webhook_that_hangs() -> None:
     async with serving() as (_, client, webhook):
         await configure(client, webhook.configuration())
@@ -132,6 +134,23 @@ async def test_pods_of_controllers_are_reviewed() -> None:
         await server.wait_for_idle()
         pods = await client.core_v1.pods("default").list()
         assert [pod.metadata.labels["seen"] for pod in pods] == ["yes"]
+
+
+async def test_a_controller_that_is_denied_tries_again() -> None:
+    async with serving(workloads=True, clock=VirtualClock) as (server, client, webhook):
+        webhook.answer = lambda _request: {"allowed": False, "status": {"message": "not today"}}
+        await configure(client, webhook.configuration(rules=PODS))
+        await client.apps_v1.deployments("default").create(DEPLOYMENT)
+        await webhook.arrived.wait()
+        await server.wait_for_idle()
+        [replica_set] = await client.apps_v1.replica_sets("default").list()
+        [condition] = replica_set.status.conditions
+        assert (condition.type, condition.reason) == ("ReplicaFailure", "FailedCreate")
+        assert 'admission webhook "test.example.com" denied the request: not today' in (condition.message or "")
+        webhook.answer = lambda _request: {"allowed": True}
+        server.advance(60)
+        await server.wait_for_idle()
+        assert len([pod async for pod in client.core_v1.pods("default").iter()]) == 1
 
 
 async def test_webhooks_are_called_after_a_restart(tmp_path: Path) -> None:
