@@ -9,23 +9,21 @@ import logging
 import math
 import os
 import socket
-import threading
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead._module import set_module
 from masthead.errors import ArgumentError, ClosedError, ConfigError, UnknownKindError
 from masthead_server.admission.registry import choose_plugins, make_chain
-from masthead_server.authentication.authenticator import RequestAuthenticator, token_path
+from masthead_server.authentication.authenticator import RequestAuthenticator
 from masthead_server.authentication.signing_keys import SigningKeyFile
 from masthead_server.authentication.token_file import read_token_file
 from masthead_server.authentication.tokens import TokenAuthenticator
 from masthead_server.authorization.always_allow import AlwaysAllow
 from masthead_server.authorization_modes import AuthorizationMode
-from masthead_server.certificate_signer import ClientCertificate
 from masthead_server.clock import VirtualClock
 from masthead_server.cluster import ClusterState
 from masthead_server.controllers.event_expiry import EventExpiryController
@@ -36,6 +34,7 @@ from masthead_server.controllers.manager import (
     ControllerManager,
 )
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
+from masthead_server.credentials import ServerCredentials
 from masthead_server.faults import Effect, Faults
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.files import write_private
@@ -63,17 +62,15 @@ from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import CollectionOptions, FeatureGates
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
-    from masthead_server.certificate_signer import CertificateSigner
+    from masthead_server.certificate_signer import ClientCertificate
     from masthead_server.clock import Timer
     from masthead_server.request_recorder import RecordedRequest
     from masthead_server.settings import Settings
     from masthead_server.storage import Record
-    from masthead_server.tls import Certificates
     from masthead_server.wire.plain import Plain
 
 __all__ = ["RecordedWrite", "Server"]
@@ -136,8 +133,7 @@ class Server:
         self._settings = settings
         # Before anything is opened: there may be no such plugin.
         plugins = _plugins_of(settings)
-        self._certificates = settings.certificates() if settings.tls else None
-        self._issuing = threading.Lock()
+        self._credentials = ServerCredentials(settings)
         self._loop = asyncio.get_running_loop()
         self._pid = os.getpid()
         self._progress = asyncio.Event()
@@ -158,12 +154,12 @@ class Server:
             settings.clock,
             catalog,
             seed=settings.seed,
-            authority=self._certificates.authority if self._certificates else "",
+            authority=self._credentials.known_authority,
             on_idle=self._progress.set,
         )
         self._cluster.tokens = TokenAuthenticator(self._cluster, admin=self.token, users=users, keys=keys)
         self._cluster.tokens.accounts.label_used_secret = self._label_secret
-        self._cluster.find_signer = self._find_signer
+        self._cluster.find_signer = self._credentials.find_signer
         self._labelling: set[asyncio.Task[bool]] = set()
         _set_authorizers(self._cluster, settings)
         self._cluster.admission = make_chain(self._cluster, plugins)
@@ -238,7 +234,7 @@ class Server:
             listener = ServerListener(
                 listening,
                 self._http,
-                context=self._tls_context,
+                context=self._credentials.tls_context,
                 requires_tls=settings.tls,
                 clock=settings.clock,
             )
@@ -305,24 +301,7 @@ class Server:
     @property
     def ca(self) -> str:
         """The certificate authority, in PEM; empty if none can be made, because the extra ``tls`` is not installed."""
-        issued = self._issue_certificates()
-        return issued.authority if issued is not None else ""
-
-    def _issue_certificates(self) -> Certificates | None:
-        """The certificates, made when they are first needed: importing what makes them takes a while."""
-        # A client may connect while another thread asks for the kubeconfig.
-        with self._issuing:
-            if self._certificates is None and can_issue():
-                self._certificates = self._settings.certificates()
-            return self._certificates
-
-    def _tls_context(self) -> ssl.SSLContext | None:
-        issued = self._issue_certificates()
-        return issued.context if issued is not None else None
-
-    def _find_signer(self) -> CertificateSigner | None:
-        issued = self._issue_certificates()
-        return issued.signer if issued is not None else None
+        return self._credentials.authority
 
     def _label_secret(self, namespace: str, name: str, labels: Mapping[str, str]) -> None:
         """Label a Secret in the background: a request with its token does not wait for that."""
@@ -350,15 +329,7 @@ class Server:
             ConfigError: If the extra ``tls`` is not installed.
             ArgumentError: If a name does not fit into a certificate.
         """
-        issued = self._issue_certificates()
-        if issued is None:
-            raise ConfigError("certificates need trustme: pip install 'masthead-k8s[tls]'")
-        if not user or "" in groups:
-            raise ArgumentError("the names of a user and of its groups must not be empty", value=(user, groups))
-        try:
-            return issued.signer.issue_client(user, groups, uid, self._settings.clock.now(), lifetime)
-        except ValueError as error:
-            raise ArgumentError(f"there is no certificate for {user!r}: {error}", value=(user, groups)) from None
+        return self._credentials.issue_client(user, groups, uid, lifetime)
 
     def kubeconfig(self, credentials: str | ClientCertificate | None = None) -> str:
         """Return a kubeconfig for this server, as YAML, credentials included.
@@ -370,19 +341,7 @@ class Server:
         Args:
             credentials: A token, or the certificate of a user; the token of the administrator by default.
         """
-        from masthead_server.kubeconfig import (
-            kubeconfig,  # which imports YAML
-        )
-
-        url = f"https://{self.url.partition('://')[2]}"
-        if isinstance(credentials, ClientCertificate):
-            return kubeconfig(url, token=None, authority=self.ca, certificate=credentials)
-        token = self.token if credentials is None else credentials
-        if token is None and not self._settings.tls:
-            return kubeconfig(self.url, token=None)
-        if not self.ca:
-            return kubeconfig(self.url + token_path(cast("str", token)), token=token)
-        return kubeconfig(url, token=token, authority=self.ca)
+        return self._credentials.kubeconfig(self.url, self.token if credentials is None else credentials)
 
     def write_kubeconfig(self, path: str | Path, credentials: str | ClientCertificate | None = None) -> Path:
         """Write the kubeconfig to a file that only its owner can read; returns its path.

@@ -1,0 +1,102 @@
+"""The certificates of a server, and the credentials that it hands out: certificates of users, kubeconfigs."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, cast
+
+from masthead.errors import ArgumentError, ConfigError
+from masthead_server.authentication.authenticator import token_path
+from masthead_server.certificate_signer import ClientCertificate
+from masthead_server.tls import can_issue
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from masthead_server.certificate_signer import CertificateSigner
+    from masthead_server.settings import Settings
+    from masthead_server.tls import Certificates
+
+__all__ = ["ServerCredentials"]
+
+
+class ServerCredentials:
+    """The certificates of a server, made when they are first needed: importing what makes them takes a while.
+
+    Args:
+        settings: The settings of the server.
+
+    Raises:
+        ConfigError: If the server speaks TLS only, and there can be no certificates.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._certificates = settings.certificates() if settings.tls else None
+        self._issuing = threading.Lock()
+
+    @property
+    def known_authority(self) -> str:
+        """The certificate authority, in PEM; empty if nothing has needed it yet."""
+        return self._certificates.authority if self._certificates else ""
+
+    @property
+    def authority(self) -> str:
+        """The certificate authority, in PEM; empty if the extra ``tls`` is not installed."""
+        issued = self._issue()
+        return issued.authority if issued is not None else ""
+
+    def find_signer(self) -> CertificateSigner | None:
+        """Return the signer of further certificates; None if the extra ``tls`` is not installed."""
+        issued = self._issue()
+        return issued.signer if issued is not None else None
+
+    def tls_context(self) -> ssl.SSLContext | None:
+        """Return the TLS context of the server; None if the extra ``tls`` is not installed."""
+        issued = self._issue()
+        return issued.context if issued is not None else None
+
+    def issue_client(self, user: str, groups: Sequence[str], uid: str, lifetime: timedelta) -> ClientCertificate:
+        """Issue a certificate that identifies a user.
+
+        Raises:
+            ConfigError: If the extra ``tls`` is not installed.
+            ArgumentError: If a name does not fit into a certificate.
+        """
+        signer = self.find_signer()
+        if signer is None:
+            raise ConfigError("certificates need trustme: pip install 'masthead-k8s[tls]'")
+        if not user or "" in groups:
+            raise ArgumentError("the names of a user and of its groups must not be empty", value=(user, groups))
+        try:
+            return signer.issue_client(user, groups, uid, self._settings.clock.now(), lifetime)
+        except ValueError as error:
+            raise ArgumentError(f"there is no certificate for {user!r}: {error}", value=(user, groups)) from None
+
+    def kubeconfig(self, url: str, credentials: str | ClientCertificate | None) -> str:
+        """Write a kubeconfig.
+
+        Args:
+            url: The URL of the server.
+            credentials: A token, or the certificate of a user; None if none are needed.
+        """
+        # Its module imports YAML.
+        from masthead_server.kubeconfig import kubeconfig
+
+        encrypted = f"https://{url.partition('://')[2]}"
+        if isinstance(credentials, ClientCertificate):
+            return kubeconfig(encrypted, token=None, authority=self.authority, certificate=credentials)
+        if credentials is None and not self._settings.tls:
+            return kubeconfig(url, token=None)
+        if not self.authority:
+            return kubeconfig(url + token_path(cast("str", credentials)), token=credentials)
+        return kubeconfig(encrypted, token=credentials, authority=self.authority)
+
+    def _issue(self) -> Certificates | None:
+        # A client may connect while another thread asks for the kubeconfig.
+        with self._issuing:
+            if self._certificates is None and can_issue():
+                self._certificates = self._settings.certificates()
+            return self._certificates
