@@ -367,3 +367,20 @@ def _(api: Api) -> None:
     api.create("ingresses", {**ingress, "metadata": metadata("b"), "spec": {**backend, "ingressClassName": "mine"}})
     old = metadata("c", annotations={"kubernetes.io/ingress.class": "old"})
     api.create("ingresses", {**ingress, "metadata": old})
+
+
+@case("a resize beyond the capacity of the node")
+def _(api: Api) -> None:
+    for name, labels in (("a", {"kubernetes.io/os": "linux"}), ("b", {"kubernetes.io/os": "windows"})):
+        node = f"{api.namespace}-{name}"
+        api.create("nodes", {"apiVersion": "v1", "kind": "Node", "metadata": metadata(node, labels=labels)})
+        status = {"allocatable": {"cpu": "2", "memory": "1Gi"}, "capacity": {"cpu": "2", "memory": "1Gi"}}
+        api.patch("nodes", f"{node}/status", {"status": status})
+    for name, node in (("a", f"{api.namespace}-a"), ("b", f"{api.namespace}-b"), ("c", "missing"), ("d", "")):
+        containers = [{"name": "m", "image": "image", "resources": {"requests": {"cpu": "1", "memory": "1Mi"}}}]
+        api.create("pods", pod(name, spec={"containers": containers, **({"nodeName": node} if node else {})}))
+    for cpu, memory in (("1500m", "1Mi"), ("2500m", "1Mi"), ("3", "2Gi")):
+        resources = {"requests": {"cpu": cpu, "memory": memory}}
+        body = {"spec": {"containers": [{"name": "m", "resources": resources}]}}
+        for name in ("a", "b", "c", "d"):
+            api.patch("pods", f"{name}/resize", body, by="strategic")

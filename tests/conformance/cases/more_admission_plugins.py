@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.conformance.case import area
-from tests.conformance.cases.admission_plugins import allow
+from tests.conformance.cases.admission_plugins import DEVELOPERS_REQUEST, allow
 from tests.conformance.objects import config_map, metadata, named, namespace, pod, service
 
 if TYPE_CHECKING:
@@ -17,11 +17,13 @@ PLUGINS = (
     "DenyServiceExternalIPs",
     "ExtendedResourceToleration",
     "LimitPodHardAntiAffinityTopology",
+    "NodeRestriction",
     "OwnerReferencesPermissionEnforcement",
     "PodNodeSelector",
 )
 case = area("Service accounts of pods", PLUGINS)
 further = area("Admission plugins that are off by default", PLUGINS)
+restricted = area("Node restriction", PLUGINS)
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 MIRROR = {"kubernetes.io/config.mirror": "x"}
@@ -244,3 +246,151 @@ def _(api: Api) -> None:
         config_map("a", ownerReferences=[blocking]),
         headers={"Impersonate-User": "jane"},
     )
+
+
+def as_kubelet(api: Api, method: str, path: str, body: object = None, *, node: str = "", patch: str = "merge") -> None:
+    """Send a request of the kubelet of the case's node."""
+    headers = {"Impersonate-User": f"system:node:{node or api.namespace}", "Impersonate-Group": "system:nodes"}
+    if method == "PATCH":
+        headers["Content-Type"] = f"application/{patch}-patch+json"
+    api.request(method, path, body, headers=headers)
+
+
+def create_node(api: Api, **meta: Any) -> str:
+    """Create the node of the case, and return its uid."""
+    made = api.create("nodes", {"apiVersion": "v1", "kind": "Node", "metadata": metadata(api.namespace, **meta)})
+    path = f"{api.path('pods')}?dryRun=All"
+    owner = {"apiVersion": "v1", "kind": "Node", "name": api.namespace, "uid": made.uid, "controller": True}
+    probe = mirror(api, "probe", [owner])
+    headers = {"Impersonate_User": f"system:node:{api.namespace}", "Impersonate_Group": "system:nodes"}
+    deadline = 200
+    # Until the plugin's cache has the node.
+    while deadline and api.quietly("POST", path, probe, **headers)[0] != 201:
+        deadline -= 1
+    return made.uid
+
+
+def mirror(api: Api, name: str, owners: list[Plain], **spec: Any) -> Plain:
+    body = pod(name, spec={"nodeName": api.namespace, **spec}, annotations=MIRROR)
+    body["metadata"]["ownerReferences"] = owners
+    return body
+
+
+@restricted("mirror pods of a kubelet")
+def _(api: Api) -> None:
+    uid = create_node(api)
+    owner: Plain = {"apiVersion": "v1", "kind": "Node", "name": api.namespace, "uid": uid, "controller": True}
+    path = api.path("pods")
+    as_kubelet(api, "POST", path, pod("a"))
+    as_kubelet(api, "POST", path, mirror(api, "b", [owner], nodeName="other"))
+    as_kubelet(api, "POST", path, mirror(api, "c", []))
+    as_kubelet(api, "POST", path, mirror(api, "d", [owner, {**owner, "uid": "x", "controller": False}]))
+    as_kubelet(api, "POST", path, mirror(api, "e", [{**owner, "controller": False}]))
+    as_kubelet(api, "POST", path, mirror(api, "f", [{**owner, "blockOwnerDeletion": True}]))
+    as_kubelet(api, "POST", path, mirror(api, "g", [{**owner, "uid": "wrong"}]))
+    as_kubelet(api, "POST", path, mirror(api, "h", [{**owner, "name": "other"}]))
+    as_kubelet(api, "POST", path, mirror(api, "i", [owner]))
+    as_kubelet(api, "DELETE", f"{path}/i?gracePeriodSeconds=0")
+
+
+@restricted("mirror pods that refer to other objects")
+def _(api: Api) -> None:
+    uid = create_node(api)
+    owner: Plain = {"apiVersion": "v1", "kind": "Node", "name": api.namespace, "uid": uid, "controller": True}
+    variable = {"name": "V", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "k"}}}
+    specs: tuple[Plain, ...] = (
+        {"serviceAccountName": "a"},
+        {"containers": [{"name": "m", "image": "image", "env": [variable]}]},
+        {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "a"}}]},
+        {"volumes": [{"name": "v", "csi": {"driver": "a.example"}}]},
+        {"volumes": [{"name": "v", "configMap": {"name": "a"}}]},
+        {"volumes": [{"name": "v", "emptyDir": {}}]},
+    )
+    for number, spec in enumerate(specs):
+        as_kubelet(api, "POST", api.path("pods"), mirror(api, f"a{number}", [owner], **spec))
+
+
+@restricted("pods of other nodes")
+def _(api: Api) -> None:
+    account(api)
+    for name, where in (("mine", api.namespace), ("others", "other")):
+        api.create("pods", pod(name, spec={"nodeName": where, "automountServiceAccountToken": False}))
+    body = {"status": {"phase": "Running"}}
+    path = api.path("pods")
+    probe = f"{path}/mine/status?dryRun=All"
+    headers = {
+        "Impersonate_User": f"system:node:{api.namespace}",
+        "Impersonate_Group": "system:nodes",
+        "Content_Type": "application/merge-patch+json",
+    }
+    deadline = 200
+    while deadline and api.quietly("PATCH", probe, body, **headers)[0] != 200:
+        deadline -= 1
+    for name in ("mine", "others"):
+        as_kubelet(api, "PATCH", f"{path}/{name}/status", body)
+        as_kubelet(api, "PATCH", f"{path}/{name}/status", {"metadata": {"labels": {"a": "b"}}})
+        eviction = named("policy/v1", "Eviction", name)
+        as_kubelet(api, "POST", f"{path}/{name}/eviction?dryRun=All", eviction)
+        as_kubelet(api, "DELETE", f"{path}/{name}?gracePeriodSeconds=0")
+
+
+@restricted("the node of a kubelet")
+def _(api: Api) -> None:
+    path = "/api/v1/nodes"
+    labels = {"a": "b", "kubernetes.io/hostname": "x", "node.kubernetes.io/mine": "y"}
+    as_kubelet(api, "POST", path, {"metadata": metadata(f"{api.namespace}-other")})
+    bad = {"node-restriction.kubernetes.io/x": "y", "kubernetes.io/unknown": "z"}
+    as_kubelet(api, "POST", path, {"metadata": metadata(api.namespace, labels=bad)})
+    as_kubelet(api, "POST", path, {"metadata": metadata(api.namespace, labels=labels)})
+    where = f"{path}/{api.namespace}"
+    as_kubelet(api, "PATCH", where, {"metadata": {"labels": {"a": "c", "beta.kubernetes.io/os": "linux"}}})
+    as_kubelet(api, "PATCH", where, {"metadata": {"labels": bad}})
+    as_kubelet(api, "PATCH", where, {"spec": {"taints": None}})
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "a", "uid": "b"}
+    as_kubelet(api, "PATCH", where, {"metadata": {"ownerReferences": [owner]}})
+    as_kubelet(api, "PATCH", f"{where}/status", {"status": {"phase": "Running"}})
+
+
+@restricted("leases and CSI nodes of a kubelet")
+def _(api: Api) -> None:
+    lease = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
+    body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+    as_kubelet(api, "POST", lease.format("kube-node-lease"), {**body, "metadata": metadata(f"{api.namespace}-other")})
+    as_kubelet(api, "POST", lease.format("kube-node-lease"), {**body, "metadata": metadata(api.namespace)})
+    csi = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "spec": {"drivers": []}}
+    path = "/apis/storage.k8s.io/v1/csinodes"
+    as_kubelet(api, "POST", path, {**csi, "metadata": metadata(f"{api.namespace}-other")})
+    as_kubelet(api, "POST", path, {**csi, "metadata": metadata(api.namespace)})
+
+
+@restricted("certificates of kubelets")
+def _(api: Api) -> None:
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    for number, signer in enumerate(("kubernetes.io/kubelet-serving", "a.example/b")):
+        spec = {"request": DEVELOPERS_REQUEST, "signerName": signer, "usages": ["client auth"]}
+        body = named("certificates.k8s.io/v1", "CertificateSigningRequest", f"{api.namespace}-{number}", spec=spec)
+        as_kubelet(api, "POST", path, body)
+
+
+@restricted("tokens that a kubelet requests")
+def _(api: Api) -> None:
+    account(api)
+    sources = [{"serviceAccountToken": {"path": "t", "audience": "vault"}}]
+    spec = {"nodeName": api.namespace, "volumes": [{"name": "v", "projected": {"sources": sources}}]}
+    made = api.request("POST", api.path("pods"), pod("a", spec=spec), pick=lambda body: {"metadata": body["metadata"]})
+    path = f"{api.path('serviceaccounts')}/default/token"
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": made.uid}
+    headers = {"Impersonate_User": f"system:node:{api.namespace}", "Impersonate_Group": "system:nodes"}
+    probe = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"boundObjectRef": reference}}
+    deadline = 200
+    while deadline and api.quietly("POST", path, probe, **headers)[0] != 201:
+        deadline -= 1
+    for wanted in (
+        {},
+        {"boundObjectRef": {**reference, "uid": None}},
+        {"boundObjectRef": {**reference, "uid": "wrong"}},
+        {"boundObjectRef": reference, "audiences": ["vault", "other"]},
+        {"boundObjectRef": reference, "audiences": ["other"]},
+    ):
+        as_kubelet(api, "POST", path, {**probe, "spec": wanted})
+    as_kubelet(api, "POST", path, {**probe, "spec": {"boundObjectRef": reference}}, node="another")

@@ -20,11 +20,13 @@ from masthead_server.admission.plugins.extended_resource_toleration import Exten
 from masthead_server.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from masthead_server.admission.plugins.limit_ranger import LimitRanger
 from masthead_server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from masthead_server.admission.plugins.node_restriction import NodeRestriction
 from masthead_server.admission.plugins.owner_references_permission_enforcement import (
     OwnerReferencesPermissionEnforcement,
 )
 from masthead_server.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from masthead_server.admission.plugins.pod_node_selector import PodNodeSelector
+from masthead_server.admission.plugins.pod_resize_validator import PodResizeValidator
 from masthead_server.admission.plugins.pod_security import PodSecurity
 from masthead_server.admission.plugins.pod_topology_labels import PodTopologyLabels
 from masthead_server.admission.plugins.priority import Priority
@@ -51,6 +53,7 @@ PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "LimitPodHardAntiAffinityTopology": LimitPodHardAntiAffinityTopology,
     "LimitRanger": LimitRanger,
     "ServiceAccount": ServiceAccount,
+    "NodeRestriction": NodeRestriction,
     "TaintNodesByCondition": TaintNodesByCondition,
     "AlwaysPullImages": AlwaysPullImages,
     "PodSecurity": PodSecurity,
@@ -70,6 +73,7 @@ PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "DefaultIngressClass": DefaultIngressClass,
     "DenyServiceExternalIPs": DenyServiceExternalIPs,
     "PodTopologyLabels": PodTopologyLabels,
+    "PodResizeValidator": PodResizeValidator,
     "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
     "MutatingAdmissionWebhook": MutatingAdmissionWebhook,
     "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,
@@ -83,6 +87,7 @@ OFF_BY_DEFAULT: Final[frozenset[str]] = frozenset(
         "DenyServiceExternalIPs",
         "ExtendedResourceToleration",
         "LimitPodHardAntiAffinityTopology",
+        "NodeRestriction",
         "OwnerReferencesPermissionEnforcement",
         "PodNodeSelector",
     }
@@ -98,10 +103,8 @@ UNAVAILABLE: Final[frozenset[str]] = frozenset(
         "NamespaceAutoProvision",
         "NamespaceExists",
         "NodeDeclaredFeatureValidator",
-        "NodeRestriction",
         "PodGroupProtection",
         "PodGroupWorkloadExists",
-        "PodResizeValidator",
         "PodTolerationRestriction",
     }
 )

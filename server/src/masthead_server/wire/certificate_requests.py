@@ -1,4 +1,4 @@
-"""Certificate signing requests (PKCS #10): the organizations of the subject."""
+"""Certificate signing requests (PKCS #10): the names of the subject."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["list_organizations"]
+__all__ = ["list_common_names", "list_organizations"]
 
 _PEM: Final = re.compile(rb"-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----(.*?)-----END", re.DOTALL)
 _SEQUENCE: Final = 0x30
 _SET: Final = 0x31
+_COMMON_NAME: Final = bytes.fromhex("550403")
+"""The object identifier 2.5.4.3."""
 _ORGANIZATION: Final = bytes.fromhex("55040a")
 """The object identifier 2.5.4.10."""
 _LONG_LENGTH: Final = 0x80
@@ -32,6 +34,19 @@ def list_organizations(pem: bytes) -> list[str]:
     Raises:
         ValueError: If it is no request.
     """
+    return _list_names(pem, _ORGANIZATION)
+
+
+def list_common_names(pem: bytes) -> list[str]:
+    """Return the common names of the subject of a request; the last one counts.
+
+    Raises:
+        ValueError: If it is no request.
+    """
+    return _list_names(pem, _COMMON_NAME)
+
+
+def _list_names(pem: bytes, identifier: bytes) -> list[str]:
     found = _PEM.search(pem)
     if found is None:
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")
@@ -43,7 +58,9 @@ def list_organizations(pem: bytes) -> list[str]:
         raise ValueError("the request has no subject")
     names = [name for group in _read(_contents(fields[1], _SEQUENCE)) for name in _read(_contents(group, _SET))]
     pairs = [list(_read(_contents(name, _SEQUENCE))) for name in names]
-    return [pair[1].content.decode("utf-8", "replace") for pair in pairs if pair and pair[0].content == _ORGANIZATION]
+    return [
+        pair[1].content.decode("utf-8", "replace") for pair in pairs if len(pair) > 1 and pair[0].content == identifier
+    ]
 
 
 def _contents(element: _Element, tag: int) -> bytes:
