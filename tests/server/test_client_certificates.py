@@ -209,6 +209,15 @@ def test_an_approved_request_is_signed_and_the_certificate_authenticates(server:
     caller.close()
 
 
+@pytest.mark.parametrize("authorization", ["rbac", "node,rbac"])
+def test_requests_are_signed_where_roles_are_enforced(authorization: str) -> None:
+    request, _ = _make_request(name="jane")
+    with masthead.server.run(authorization=authorization) as server:
+        caller = Caller(server.url, server.token)
+        assert "certificate" in _submit(caller, server, request, "kube-apiserver-client", "client auth")["status"]
+        caller.close()
+
+
 def test_the_lifetime_of_a_signed_certificate(server: Server) -> None:
     caller = Caller(server.url, server.token)
     request, _ = _make_request(name="jane")
