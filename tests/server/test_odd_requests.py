@@ -115,7 +115,10 @@ def test_compact_json_ends_with_one_line_feed(caller: Caller, path: str) -> None
     assert body.endswith(b"}\n")
 
 
-@pytest.mark.parametrize("path", ["/version", "/", "/api/v1/namespaces/default?pretty=true"])
+@pytest.mark.parametrize(
+    "path",
+    ["/version", "/", "/api/v1/namespaces/default?pretty=true", "/api?pretty=true", "/apis/apps/v1?pretty=true"],
+)
 def test_indented_json_ends_with_a_brace(caller: Caller, path: str) -> None:
     body = caller.call("GET", path).body
     assert body.startswith(b'{\n  "')

@@ -241,7 +241,10 @@ class Rest:
             if request.method != "GET" and not discovery.takes_any_method(request):
                 raise not_allowed()
             if found.content_type == JSON_TYPE and not discovery.ignores_accept(request):
-                negotiate(request.headers.get("accept", ""))
+                encoder = encoder_for(negotiate(request.headers.get("accept", "")).content_type, request)
+                # The other pages are always indented.
+                if request.path.startswith("/api"):
+                    found = replace(found, body=encoder.encode(found.body), content_type=encoder.content_type)
             return found
         path = split_path(request.path)
         if path is not None and path.group in scheme.VERSIONS:
