@@ -9,19 +9,27 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.server.admission_webhook import LoopWebhook, bundle, running_webhook
+from tests.server.admission_webhook import LoopWebhook, authority, bundle, running_webhook
 
 import masthead.server
 from masthead import Patch, aio
 from masthead.errors import ConfigError, NotFoundError, StatusError
 from masthead.server import VirtualClock
 from masthead.testing._configurations import config_of
+from masthead_server.admission.attributes import Operation
+from masthead_server.admission.chain import AdmissionChain
+from masthead_server.admission.plugin import AdmissionPlugin
+from masthead_server.admission.webhooks.mutating import MutatingAdmissionWebhook
+from masthead_server.admission.webhooks.validating import ValidatingAdmissionWebhook
+from masthead_server.webhooks import Webhook, WebhookError, call_webhook
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from masthead.server import Server
+    from masthead_server.admission.attributes import AdmissionAttributes
+    from masthead_server.resources.resource import ServedResource
 
     Plain = dict[str, Any]
 
@@ -189,6 +197,65 @@ async def test_many_webhooks_of_one_request_are_called_at_the_same_time() -> Non
                     webhook.arrived.clear()
             webhook.may_answer.set()
         assert len({review["uid"] for review in webhook.reviews}) == 5
+
+
+class Recorder(AdmissionPlugin):
+    """Keeps what the plugins before it have left of a request."""
+
+    name = "Recorder"
+
+    def __init__(self) -> None:
+        self.seen: list[AdmissionAttributes] = []
+
+    def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
+        return (operation, served.table, subresource) == (Operation.CREATE, "configmaps", "")
+
+    async def validate(self, attributes: AdmissionAttributes) -> None:
+        self.seen.append(attributes)
+
+
+async def test_audit_annotations_bear_the_name_of_their_webhook() -> None:
+    async with serving() as (server, client, webhook):
+        recorder = Recorder()
+        cluster = server._cluster
+        plugins = (MutatingAdmissionWebhook(cluster), ValidatingAdmissionWebhook(cluster), recorder)
+        cluster.admission = AdmissionChain(plugins)
+        webhook.answer = lambda request: {**add_label(request), "auditAnnotations": {"key": "value"}}
+        await configure(client, webhook.configuration("Mutating"))
+        ignored = {"url": "https://127.0.0.1:1/", "caBundle": bundle()}
+        await configure(client, webhook.configuration(clientConfig=ignored, failurePolicy="Ignore"))
+        await client.core_v1.config_maps("default").create({"metadata": {"name": "a", "labels": {"a": "b"}}})
+        [attributes] = recorder.seen
+        annotations = attributes.annotations
+        assert annotations["test.example.com/key"] == "value"
+        assert json.loads(annotations["mutation.webhook.admission.k8s.io/round_0_index_0"])["mutated"] is True
+        assert "JSONPatch" in annotations["patch.webhook.admission.k8s.io/round_0_index_0"]
+        assert annotations["failed-open.validating.webhook.admission.k8s.io/round_0_index_0"] == "test.example.com"
+
+
+async def test_a_webhook_with_side_effects_refuses_dry_runs() -> None:
+    async with serving() as (server, client, webhook):
+        cluster = server._cluster
+        table = "admissionregistration.k8s.io/validatingwebhookconfigurations"
+        served = cluster.catalog.stored_in(table)
+        assert served is not None
+        # Only older servers have stored such configurations.
+        cluster.write(served, "test", webhook.configuration(sideEffects="Some"))
+        maps = client.core_v1.config_maps("default")
+        with pytest.raises(StatusError, match=r'admission webhook "test\.example\.com" does not support dry run'):
+            await maps.create({"metadata": {"name": "a"}}, dry_run=True)
+        await maps.create({"metadata": {"name": "a"}})
+        assert len(webhook.reviews) == 1
+
+
+async def test_a_response_that_is_too_large_is_not_read() -> None:
+    async with running_webhook() as webhook:
+        webhook.answer = lambda _request: {"allowed": True, "warnings": ["x" * 10_000]}
+        target = Webhook(f"https://127.0.0.1:{webhook.port}/", authority().cert_pem.bytes().decode())
+        review = json.dumps({"apiVersion": "v1", "kind": "AdmissionReview", "request": {"uid": "u"}}).encode()
+        with pytest.raises(WebhookError, match="response body too large: more than 5000 bytes"):
+            await call_webhook(target, review, max_bytes=5_000)
+        assert len(await call_webhook(target, review, max_bytes=50_000)) > 10_000
 
 
 async def test_a_webhook_that_writes_itself_does_not_wait_for_its_own_request() -> None:

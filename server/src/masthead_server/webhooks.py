@@ -96,20 +96,23 @@ class Webhook:
     resolve: Callable[[], tuple[str, int]] | None = None
 
 
-async def call_webhook(webhook: Webhook, body: bytes, *, seconds: float = _TIMEOUT) -> bytes:
+async def call_webhook(
+    webhook: Webhook, body: bytes, *, seconds: float = _TIMEOUT, max_bytes: int = _MAX_BYTES
+) -> bytes:
     """Post JSON to a webhook; returns the body of its response.
 
     Args:
         webhook: The webhook.
         body: The body of the request.
         seconds: The timeout of the whole call.
+        max_bytes: The size limit of the response.
 
     Raises:
         WebhookError: If there is no response in time, or if it is an error or too long.
     """
     parts = urlsplit(webhook.url)
     query = "&".join(filter(None, (parts.query, f"timeout={seconds:g}s")))
-    call = _Call(webhook, "POST", urlunsplit(parts._replace(query=query)), body)
+    call = _Call(webhook, "POST", urlunsplit(parts._replace(query=query)), body, max_bytes)
     try:
         async with asyncio.timeout(seconds):
             while isinstance(outcome := await call.send(), _Call):
@@ -133,6 +136,7 @@ class _Call:
         method: The method.
         url: The URL, with the timeout in its query.
         body: The body; empty after a redirect that drops it.
+        max_bytes: The size limit of the response.
         redirects: How many further redirects are followed.
 
     Attributes:
@@ -140,7 +144,14 @@ class _Call:
     """
 
     def __init__(
-        self, webhook: Webhook, method: str, url: str, body: bytes, *, redirects: int = _MAX_REDIRECTS
+        self,
+        webhook: Webhook,
+        method: str,
+        url: str,
+        body: bytes,
+        max_bytes: int,
+        *,
+        redirects: int = _MAX_REDIRECTS,
     ) -> None:
         self.is_reading = False
         self._redirects = redirects
@@ -149,6 +160,7 @@ class _Call:
         self._method = method
         self._url = url
         self._body = body
+        self._max_bytes = max_bytes
 
     def explain(self, problem: str) -> str:
         """Return the message of Go's client about a request without a response."""
@@ -179,7 +191,7 @@ class _Call:
                 return self._follow(response.code, location)
             delay = _read_retry_after(response)
             if delay is None or not self._retries:
-                return await _read(response)
+                return await _read(response, self._max_bytes)
         self.is_reading = False
         self._retries -= 1
         await asyncio.sleep(delay)
@@ -190,7 +202,8 @@ class _Call:
             raise WebhookError(self.explain(f"stopped after {_MAX_REDIRECTS} redirects"))
         keeps_method = code in _KEEPING_REDIRECTS
         method, body = (self._method, self._body) if keeps_method else ("GET", b"")
-        return _Call(self._webhook, method, urljoin(self._url, location), body, redirects=self._redirects - 1)
+        url = urljoin(self._url, location)
+        return _Call(self._webhook, method, url, body, self._max_bytes, redirects=self._redirects - 1)
 
     async def _connect(self) -> TargetConnection:
         webhook, parts = self._webhook, urlsplit(self._url)
@@ -248,14 +261,14 @@ class _ReadBudget:
 _budget: Final = _ReadBudget()
 
 
-async def _read(response: ClientResponse) -> bytes:
+async def _read(response: ClientResponse, max_bytes: int) -> bytes:
     body = bytearray()
     try:
         async for chunk in response:
             body += chunk
             _budget.used += len(chunk)
-            if len(body) > _MAX_BYTES or _budget.used > _MAX_TOTAL_BYTES:
-                raise WebhookError(f"http: response body too large: more than {_MAX_BYTES} bytes")
+            if len(body) > max_bytes or _budget.used > _MAX_TOTAL_BYTES:
+                raise WebhookError(f"http: response body too large: more than {max_bytes} bytes")
     finally:
         _budget.used -= len(body)
     media_type = (response.headers.get("content-type") or "").partition(";")[0].strip()

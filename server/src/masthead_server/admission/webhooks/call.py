@@ -33,6 +33,8 @@ __all__ = ["CallError", "Invocation", "call_admission_webhook", "match_webhook"]
 
 _LARGE: Final = 256 * 1024
 """Bytes above which a response is decoded in a thread."""
+_MAX_BYTES: Final = 16 * 1024 * 1024
+"""The longest response that is read: a patch of the largest object, several times over."""
 _ERRORS: Final = 400
 
 
@@ -150,7 +152,8 @@ async def call_admission_webhook(
 async def _exchange(webhook: AdmissionWebhook, review: bytes, version: str) -> DecodedReview:
     """Send a review; returns that of the response."""
     # A new task: a write of a controller may run outside of any, where a timeout cannot be set.
-    call = asyncio.get_running_loop().create_task(call_webhook(webhook.client, review, seconds=webhook.timeout))
+    calling = call_webhook(webhook.client, review, seconds=webhook.timeout, max_bytes=_MAX_BYTES)
+    call = asyncio.get_running_loop().create_task(calling)
     try:
         body = await call
         if len(body) > _LARGE:

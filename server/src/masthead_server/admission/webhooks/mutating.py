@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -28,6 +29,8 @@ _TABLE: Final = "admissionregistration.k8s.io/mutatingwebhookconfigurations"
 _MUTATION: Final = "mutation.webhook.admission.k8s.io/"
 _PATCH: Final = "patch.webhook.admission.k8s.io/"
 _JSON_PATCH: Final = "JSONPatch"
+_LARGE: Final = 64 * 1024
+"""Bytes above which a patch is applied in a thread."""
 
 
 class MutatingAdmissionWebhook(AdmissionPlugin):
@@ -96,7 +99,10 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
             return False
         document = msgspec.json.decode(invocation.new)
         try:
-            patched = apply_admission_patch(document or {}, response.patch)
+            if len(response.patch) > _LARGE:
+                patched = await asyncio.to_thread(apply_admission_patch, document or {}, response.patch)
+            else:
+                patched = apply_admission_patch(document or {}, response.patch)
         except UndecodablePatchError as error:
             raise CallError(webhook, f"received undecodable patch in webhook response: {error}") from None
         except InapplicablePatchError as error:

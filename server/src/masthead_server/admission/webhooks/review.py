@@ -13,6 +13,7 @@ from masthead._meta.v1 import Status
 from masthead_server.resources.go_decoder import GoList, GoMap, GoStruct
 from masthead_server.resources.go_values import ByteString, Decoding, Mismatch, Scalar
 from masthead_server.wire import go_json
+from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.go_yaml import decode_yaml
 from masthead_server.wire.plain import Plain, text
 
@@ -173,6 +174,9 @@ def _read(body: bytes) -> Plain:
     """Decode JSON, or YAML, which Go's codec takes everything else for."""
     try:
         found = go_json.decode(body) if body.lstrip()[:1] == b"{" else decode_yaml(body).value
+    except StatusFailure as failure:
+        # It has more values than this server decodes; the failure policy decides what that means.
+        raise ReviewError(failure.message) from None
     except go_json.JsonError as error:
         problem = str(error)
         raise ReviewError(problem if problem.startswith("yaml:") else f"{_NO_KIND} {problem}") from None
