@@ -143,7 +143,7 @@ class HttpHandler:
             identity = self._authenticator.authenticate(request, incoming) if path_user is None else Identity(path_user)
             if identity.warning:
                 request = replace(request, warnings=(identity.warning,))
-            request = replace(request, user=self._authorize(incoming, request, info, identity))
+            request = replace(request, user=self._authorize(incoming, request, identity))
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
@@ -162,13 +162,12 @@ class HttpHandler:
             whole = replace(request, body=recorded.body)
             await self._handle_whole(incoming, whole, recorded, line)
 
-    def _authorize(self, incoming: Request, request: ApiRequest, info: RequestInfo, identity: Identity) -> UserInfo:
+    def _authorize(self, incoming: Request, request: ApiRequest, identity: Identity) -> UserInfo:
         """Authorize a request; return the user that it acts as.
 
         Args:
             incoming: The request as it arrives.
             request: The request without its body.
-            info: What it is about.
             identity: The authenticated user.
 
         Raises:
@@ -177,8 +176,8 @@ class HttpHandler:
         headers, user = incoming.headers, identity.user
         wanted = read_wanted_user(headers, headers.get_all)
         if wanted is not None:
-            user = self._impersonation.act_as(wanted, user, request, info)
-        authorize_request(self._authorizer(), user, request, info)
+            user = self._impersonation.act_as(wanted, user, request)
+        authorize_request(self._authorizer(), user, request)
         # Any web page can send requests without a token, and a browser may have remembered the token as a password.
         if identity.may_be_browser and not _is_public(request):
             self._hosts.check(headers.get_all("Host"), headers.get_all("Origin"))

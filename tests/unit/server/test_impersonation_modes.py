@@ -12,7 +12,6 @@ from masthead_server.authentication.impersonation import Impersonation, split_ac
 from masthead_server.authorization.authorizer import Decision, Outcome, UserRules
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.request import ApiRequest
-from masthead_server.wire.request_info import read_request_info
 from masthead_server.wire.user_info import UserInfo
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def act_as(wanted: UserInfo, *allowed: str, user: UserInfo | None = None) -> Use
     authorizer = ListedPermissions(*allowed)
     impersonation = Impersonation(lambda: authorizer)
     try:
-        return impersonation.act_as(wanted, user or UserInfo("me"), PODS, read_request_info(PODS))
+        return impersonation.act_as(wanted, user or UserInfo("me"), PODS)
     except StatusFailure as failure:
         return failure.message
 
@@ -124,11 +123,11 @@ def test_constrained_modes_check_extra_values(extra: dict[str, tuple[str, ...]],
 def test_the_mode_that_worked_is_tried_first() -> None:
     authorizer = ListedPermissions("impersonate users bob", "impersonate users system:node:n1")
     impersonation = Impersonation(lambda: authorizer)
-    info, me = read_request_info(PODS), UserInfo("me")
-    impersonation.act_as(UserInfo("bob"), me, PODS, info)
+    me = UserInfo("me")
+    impersonation.act_as(UserInfo("bob"), me, PODS)
     authorizer.asked.clear()
 
-    found = impersonation.act_as(UserInfo("system:node:n1"), me, PODS, info)
+    found = impersonation.act_as(UserInfo("system:node:n1"), me, PODS)
 
     # The old mode knows no nodes.
     assert found.groups == ("system:authenticated",)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from masthead_server.authorization.authorizer import Authorizer
     from masthead_server.wire.request import ApiRequest
-    from masthead_server.wire.request_info import RequestInfo
 
 __all__ = ["Impersonation", "read_wanted_user", "split_account", "split_node"]
 
@@ -98,19 +97,18 @@ class Impersonation:
         self._last_modes: dict[str, _Mode] = {}
         """The mode that last allowed each user to impersonate; it is tried first, as kube-apiserver does."""
 
-    def act_as(self, wanted: UserInfo, user: UserInfo, request: ApiRequest, info: RequestInfo) -> UserInfo:
+    def act_as(self, wanted: UserInfo, user: UserInfo, request: ApiRequest) -> UserInfo:
         """Return the impersonated user, with the groups that its name implies.
 
         Args:
             wanted: The user that the headers name.
             user: The authenticated user.
             request: The request.
-            info: What it is about.
 
         Raises:
             StatusFailure: If no mode allows it.
         """
-        attributes = read_attributes(user, request, info)
+        attributes = read_attributes(user, request)
         last = self._last_modes.get(user.name)
         refusal: StatusFailure | None = None
         for mode in _MODES if last is None else (last, *(mode for mode in _MODES if mode is not last)):

@@ -27,11 +27,23 @@ _SANITIZED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """No refusal looks like HTML to a browser."""
 _UPGRADES: Final = frozenset({"exec", "attach", "portforward"})
 """The subresources that run something in a pod."""
-_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+_VERBS: Final = {
+    "GET": "get",
+    "HEAD": "get",
+    "POST": "create",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+_VERBS_IN_PATHS: Final = frozenset({"watch", "proxy"})
+"""Verbs of the old form ``/api/v1/watch/pods``."""
+_NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
+_GROUP_PATH_LENGTH: Final = 3
+"""The segments of ``apis/GROUP/VERSION``, before a resource; of ``api/VERSION/RESOURCE``, with it."""
 _VERBS_WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
 
 
-def authorize_request(authorizer: Authorizer, user: UserInfo, request: ApiRequest, info: RequestInfo) -> None:
+def authorize_request(authorizer: Authorizer, user: UserInfo, request: ApiRequest) -> None:
     """Refuse a request that its user may not send.
 
     Raises:
@@ -40,7 +52,7 @@ def authorize_request(authorizer: Authorizer, user: UserInfo, request: ApiReques
     # Nearly every server has this authorizer, and pays nothing for attributes that it ignores.
     if type(authorizer) is AlwaysAllow and not is_unauthenticated(user):
         return
-    check_authorization(authorizer, read_attributes(user, request, info))
+    check_authorization(authorizer, read_attributes(user, request))
 
 
 def check_authorization(authorizer: Authorizer, attributes: AuthorizationAttributes) -> None:
@@ -54,36 +66,53 @@ def check_authorization(authorizer: Authorizer, attributes: AuthorizationAttribu
         raise forbidden(attributes, outcome.reason)
 
 
-def read_attributes(user: UserInfo, request: ApiRequest, info: RequestInfo) -> AuthorizationAttributes:
-    """Return what authorization sees of a request."""
-    if not info.is_resource_request:
-        return AuthorizationAttributes(user, info.verb, path=unescape(request.path))
-    verb, name = _verb_of(request, info), info.name
-    # A list of one object is allowed to those who may list that object.
-    if not name and verb in {"list", "watch"}:
+def read_attributes(user: UserInfo, request: ApiRequest) -> AuthorizationAttributes:
+    """Return what authorization sees of a request.
+
+    More paths than those of served resources are about a resource here, so that an unknown resource is refused as such.
+    """
+    path = unescape(request.path)
+    parts = path.strip("/").split("/")
+    group = ""
+    if parts[0] == "apis" and len(parts) > _GROUP_PATH_LENGTH:
+        group, parts = parts[1], parts[1:]
+    elif parts[0] != "api" or len(parts) < _GROUP_PATH_LENGTH:
+        return AuthorizationAttributes(user, request.method.lower(), path=path)
+    version, parts = parts[1], parts[2:]
+    verb, is_old_form = _VERBS.get(request.method, ""), parts[0] in _VERBS_IN_PATHS
+    if is_old_form:
+        verb, parts = parts[0], parts[1:]
+    namespace = ""
+    if len(parts) > 1 and parts[0] == "namespaces":
+        # A Namespace counts as an object within itself, so that a Role can permit access to it.
+        namespace = parts[1]
+        if len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
+            parts = parts[2:]
+    resource, name, subresource = (*parts, "", "", "")[:3]
+    if not name and verb == "get":
+        verb = "watch" if _is_watch(request) else "list"
+        # A list of one object is allowed to those who may list that object.
         name = _find_selected_name(request)
-    has_selectors = verb in _VERBS_WITH_SELECTORS
+    if not name and verb == "delete":
+        verb = "deletecollection"
+    has_selectors = verb in _VERBS_WITH_SELECTORS and not is_old_form
     return AuthorizationAttributes(
         user=user,
         verb=verb,
-        # A Namespace counts as an object within itself, so that a Role can permit access to it.
-        namespace=info.name if info.resource == "namespaces" and not info.namespace else info.namespace,
-        group=info.group,
-        version=info.version,
-        resource=info.resource,
-        subresource=info.subresource,
+        namespace=namespace,
+        group=group,
+        version=version,
+        resource=resource,
+        subresource="" if verb == "proxy" else subresource,
         name=name,
-        path=unescape(request.path),
         field_selector=request.first("fieldSelector") if has_selectors else "",
         label_selector=request.first("labelSelector") if has_selectors else "",
     )
 
 
-def _verb_of(request: ApiRequest, info: RequestInfo) -> str:
-    """Return the verb, where a HEAD reads and an unknown method of a resource has none."""
-    if request.method == "HEAD":
-        return "get" if info.name else "list"
-    return info.verb if request.method in _METHODS else ""
+def _is_watch(request: ApiRequest) -> bool:
+    # As Go converts it to a bool: every other value is true, also an empty one.
+    return request.query.get("watch", ["false"])[0].lower() not in {"false", "0"}
 
 
 def _find_selected_name(request: ApiRequest) -> str:
@@ -124,7 +153,7 @@ def check_upgrade(authorizer: Authorizer, request: ApiRequest, info: RequestInfo
     """
     if info.verb == "create" or info.subresource not in _UPGRADES or type(authorizer) is AlwaysAllow:
         return
-    outcome = authorizer.authorize(replace(read_attributes(request.user, request, info), verb="create"))
+    outcome = authorizer.authorize(replace(read_attributes(request.user, request), verb="create"))
     if not outcome.is_allowed:
         message = f"{info.resource} {quoted(info.name)} is forbidden: {outcome.reason}"
         raise StatusFailure(403, "Forbidden", message, details=details_of(info.name, info.group, info.resource))
@@ -138,8 +167,10 @@ def forbidden(attributes: AuthorizationAttributes, reason: str = "") -> StatusFa
     if not attributes.is_resource_request:
         return StatusFailure(403, "Forbidden", f"forbidden: {problem}", details={})
     name, group, resource = attributes.name, attributes.group, attributes.resource
-    subject = f"{qualified(group, resource)}{f' {quoted(name)}' if name else ''}"
     details = details_of(name, group, resource)
+    if not group and not resource:
+        return StatusFailure(403, "Forbidden", f"forbidden: {problem}", details=details)
+    subject = f"{qualified(group, resource)}{f' {quoted(name)}' if name else ''}"
     return StatusFailure(403, "Forbidden", f"{subject} is forbidden: {problem}", details=details)
 
 
