@@ -522,7 +522,7 @@ async def validate_update(context: WriteContext, new: Plain, old: Plain) -> None
 
 def _refuse_fields(context: WriteContext, found: Plain, name: str, errors: Errors) -> StatusFailure:
     for document in context.options.documents:
-        errors = write_as_go(errors, document)
+        errors = write_as_go(errors, context.served.to_storage(document))
     return refused_fields(*_group_kind(context.served, found), name, errors)
 
 

@@ -229,7 +229,7 @@ def label_selector(path: str, selector: Plain) -> Errors:
 def _requirement(path: str, requirement: Plain) -> Errors:
     errors = operands(path, requirement)
     if requirement.get("operator") not in {"In", "NotIn", "Exists", "DoesNotExist"}:
-        operator = requirement.get("operator", "")
+        operator = EnumText(requirement.get("operator") or "")
         errors = [invalid(f"{path}.operator", operator, "not a valid selector operator")]
     errors += follows(f"{path}.key", requirement.get("key", ""), names.qualified_name)
     for at, value in texts_of(requirement, "values", path):

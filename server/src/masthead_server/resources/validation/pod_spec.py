@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import forbidden, invalid, required
+from masthead._schema.errors import EnumText, forbidden, invalid, required
 from masthead_server.resources import names
 from masthead_server.resources.validation.addresses import ip_errors
 from masthead_server.resources.validation.checks import (
@@ -241,7 +241,7 @@ def _node_term_errors(path: str, term: Plain) -> Errors:
                 why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
                 errors.append(required(f"{at}.values", why))
         elif operator not in {"In", "NotIn", "Exists", "DoesNotExist"}:
-            errors.append(invalid(f"{at}.operator", operator, "not a valid selector operator"))
+            errors.append(invalid(f"{at}.operator", EnumText(operator), "not a valid selector operator"))
         errors += follows(f"{at}.key", text(requirement, "key"), names.qualified_name)
         for where, value in texts_of(requirement, "values", at):
             errors += follows(where, value, names.LABEL_VALUE)
@@ -254,7 +254,8 @@ def _node_field_errors(path: str, requirement: Plain) -> Errors:
     """Validate a requirement about a field of nodes: only names can be selected, one at a time."""
     errors: Errors = []
     if text(requirement, "operator") not in {"In", "NotIn"}:
-        errors.append(invalid(f"{path}.operator", text(requirement, "operator"), "not a valid selector operator"))
+        operator = EnumText(text(requirement, "operator"))
+        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     elif len(requirement.get("values") or ()) != 1:
         why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
         errors.append(required(f"{path}.values", why))

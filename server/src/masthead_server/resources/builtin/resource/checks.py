@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from masthead._schema.errors import duplicate, invalid, required, too_long, too_many
+from masthead._schema.errors import EnumText, duplicate, invalid, required, too_long, too_many
 from masthead_server.resources import names
 from masthead_server.resources.validation.checks import follows, unsupported, words
 from masthead_server.wire.plain import text
@@ -121,7 +121,7 @@ def full_name_errors(path: str, name: str) -> Errors:
     errors = qualified_name_errors(path, name)
     if "/" not in name:
         why = "a fully qualified name must be a domain and a name separated by a slash"
-        errors.append(invalid(path, name, why))
+        errors.append(invalid(path, EnumText(name), why))
     return errors
 
 
