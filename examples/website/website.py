@@ -1,7 +1,7 @@
 """The Website operator: a Deployment and a Service for each Website, and a directory of the sites of each namespace.
 
 masthead run examples/website/website.py           # with the cluster that kubectl uses
-masthead manifests examples/website/website.py     # the definition, the roles and the Deployment
+masthead manifests examples/website/website.py     # the definition, the roles, the Deployment and the webhooks
 """
 
 from typing import Annotated
@@ -13,6 +13,7 @@ from masthead.api.core.v1 import ConfigMap, Service
 from masthead.controller import Permission, Reads
 from masthead.crd import Field
 from masthead.meta import Condition, Struct, is_condition_true
+from masthead.webhook import AdmissionRequest, FieldError, invalid
 
 DIRECTORY = "websites"
 
@@ -50,6 +51,20 @@ class Website(
     """A site, served by some pods."""
 
     spec: WebsiteSpec
+    status: WebsiteStatus
+
+
+class OldWebsiteSpec(Struct):
+    """What a site was made of in v1alpha1, when every site was public."""
+
+    container: Annotated[str, Field(min_length=1)]
+    replicas: Annotated[int, Field(minimum=0, maximum=100)] = 1
+
+
+class OldWebsite(masthead.CustomResource, group="example.com", version="v1alpha1", kind="Website", storage=False):
+    """A site, as older clients read and write it."""
+
+    spec: OldWebsiteSpec
     status: WebsiteStatus
 
 
@@ -112,6 +127,30 @@ def service_of(site: Website) -> Service:
     """The Service of a site."""
     spec = {"selector": {"app": site.metadata.name}, "ports": [{"port": 80, "targetPort": 8080}]}
     return Service.new(site.metadata.name, spec=spec)
+
+
+@app.validate(Website)
+def check(request: AdmissionRequest[Website], site: Website) -> list[FieldError]:
+    """Refuse images whose content changes, and warn about large sites."""
+    if site.spec.replicas > 50:
+        request.warn(f"{site.spec.replicas} replicas are expensive")
+    return [invalid("spec.image", site.spec.image, "needs a version")] if site.spec.image.endswith(":latest") else []
+
+
+@app.convert(OldWebsite, Website)
+def upgrade(old: OldWebsite) -> Website:
+    """Convert a site of v1alpha1."""
+    is_public = old.metadata.annotations.get("example.com/public") != "false"
+    spec = {"image": old.spec.container, "replicas": old.spec.replicas, "public": is_public}
+    return Website.new(spec=spec, status=old.status)
+
+
+@app.convert(Website, OldWebsite)
+def downgrade(site: Website) -> OldWebsite:
+    """Convert a site to v1alpha1, and keep in an annotation what that version lacks."""
+    annotations = site.metadata.annotations | {"example.com/public": str(site.spec.public).lower()}
+    spec = {"container": site.spec.image, "replicas": site.spec.replicas}
+    return OldWebsite.new(annotations=annotations, spec=spec, status=site.status)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from examples.website.website import Website, app
+import pytest
+from examples.website.website import OldWebsite, Website, app
 from tests.examples.website_life import SHOP, live, set_ready, sites
 
+import masthead
 from masthead.meta import Patch
 from masthead.testing import Environment, in_virtual_time
 
@@ -101,4 +103,20 @@ async def test_another_replica_takes_over() -> None:
 
 
 def test_the_whole_operator_is_short() -> None:
-    assert len(PROGRAM.read_text("utf-8").splitlines()) <= 120
+    assert len(PROGRAM.read_text("utf-8").splitlines()) <= 160
+
+
+@in_virtual_time
+async def test_webhooks_check_and_convert_sites() -> None:
+    async with Environment(app) as env:
+        with pytest.raises(masthead.UnprocessableError, match=r"spec\.image.*needs a version"):
+            await sites(env).create(Website.new("bad", spec={"image": "web:latest"}))
+        await sites(env).create(Website.new("shop", spec={"image": "web:1", "public": False}))
+        await env.wait_for_idle()
+        older = env.client.resource(OldWebsite, "default")
+        old = await older.get("shop")
+        assert old.spec.container == "web:1"
+        old.spec.container = "web:2"
+        await older.update(old)
+        new = await sites(env).get("shop")
+        assert (new.spec.image, new.spec.public) == ("web:2", False)

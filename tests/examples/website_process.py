@@ -63,7 +63,7 @@ def operator_process(kubeconfig: Path) -> Iterator[OperatorProcess]:
     target = website.__file__
     access = ["--kubeconfig", str(kubeconfig)]
     subprocess.run([*MASTHEAD, "crds", target, "--install", *access], check=True, capture_output=True)
-    options = ["--metrics-bind", "0", "--probe-bind", "127.0.0.1:0", "--log-format", "json"]
+    options = ["--metrics-bind", "0", "--probe-bind", "127.0.0.1:0", "--webhook-bind", "0", "--log-format", "json"]
     replicas = ["--leader-election-namespace", NAMESPACE, "--identity", "the-process"]
     command = [*MASTHEAD, "run", target, *access, *options, *replicas]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

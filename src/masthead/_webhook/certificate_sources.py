@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead._webhook.certificates import check_installed
+from masthead._webhook.locations import FIELD_MANAGER
 from masthead._webhook.rotation import CertificateSet, next_change, rotate
 from masthead.api.core.v1 import Secret
 from masthead.errors import AlreadyExistsError, ConfigError, ConflictError, NotFoundError
@@ -125,11 +126,12 @@ class SecretCertificates:
         """Create or update the Secret; return False if another replica was faster."""
         try:
             if secret is None:
-                await self._secrets.create(Secret.new(self._name, type=_SECRET_TYPE, data=wanted.to_data()))
+                created = Secret.new(self._name, type=_SECRET_TYPE, data=wanted.to_data())
+                await self._secrets.create(created, field_manager=FIELD_MANAGER)
             else:
                 # Labels and annotations of others, and the resource version, are kept.
                 secret.data = {**secret.data, **wanted.to_data()}
-                await self._secrets.update(secret)
+                await self._secrets.update(secret, field_manager=FIELD_MANAGER)
         except (AlreadyExistsError, ConflictError):
             return False
         return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from masthead._meta.patch import Patch
 from masthead._webhook.configurations import configuration_objects, conversion_of
-from masthead._webhook.locations import url_location
+from masthead._webhook.locations import FIELD_MANAGER, url_location
 from masthead.api.admissionregistration.v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.errors import NotFoundError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BundleInjector", "DevelopmentRegistration", "NoRegistration", "Registration"]
 
-_FIELD_MANAGER: Final = "masthead-webhooks"
 _KINDS: Final[dict[str, type[Object]]] = {
     "mutate": MutatingWebhookConfiguration,
     "validate": ValidatingWebhookConfiguration,
@@ -116,7 +115,7 @@ class BundleInjector:
         if not wanted:
             return ""
         body = {"apiVersion": str(kind.GVK.group_version), "kind": kind.GVK.kind, "metadata": {"name": name}, **wanted}
-        await self._client.resource(kind).patch(name, Patch.apply(body), field_manager=_FIELD_MANAGER, force=True)
+        await self._client.resource(kind).patch(name, Patch.apply(body), field_manager=FIELD_MANAGER, force=True)
         return ""
 
     def _configuration_patch(self, plain: Mapping[str, Any], bundle: bytes) -> dict[str, Any] | None:

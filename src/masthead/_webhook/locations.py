@@ -13,8 +13,18 @@ if TYPE_CHECKING:
 
     Locate: TypeAlias = Callable[[str], dict[str, object]]
 
-__all__ = ["SERVICE_PORT", "check_url", "server_names", "service_location", "service_name", "url_location"]
+__all__ = [
+    "FIELD_MANAGER",
+    "SERVICE_PORT",
+    "check_url",
+    "server_names",
+    "service_location",
+    "service_name",
+    "url_location",
+]
 
+FIELD_MANAGER: Final = "masthead-webhooks"
+"""The owner of the certificate and of the bundles in managed fields."""
 SERVICE_PORT: Final = 443
 
 

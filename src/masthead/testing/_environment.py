@@ -116,7 +116,8 @@ class Environment:
             resources of the managers' controllers.
         objects: Objects to apply next, before the managers start.
         config: An existing cluster, such as a kube-apiserver of a test; None for an embedded server. It needs real
-            time, and has neither `server` nor faults.
+            time, and has neither `server` nor faults. Webhooks are off there, unless `webhook_bind` and
+            `webhook_url` name an address that it can reach.
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
         rbac: Whether the server authorizes requests, and each manager acts as a service account with exactly the rules
             of ``masthead manifests``: a request without a rule fails with `masthead.ForbiddenError`. The account is in
@@ -211,7 +212,7 @@ class Environment:
     def writes(self) -> list[Write]:
         """Write requests of all replicas since the start or the last `clear`, oldest first.
 
-        Writes of Leases and Events are not listed: an idle operator still renews its lease.
+        Writes of Leases, Events and certificates are not listed: an idle operator still renews its lease.
         """
         return self._log.writes
 
@@ -302,14 +303,16 @@ class Environment:
         self._installed.update(fresh)
         await self._install(fresh.values())
 
-    def _locate(self, manager: Manager) -> Locate:
-        return service_location(self.client.namespace, service_name(manager.name))
+    def _locate(self, manager: Manager) -> Locate | None:
+        """Return the location of a manager's webhooks; None in a cluster that cannot reach this process."""
+        return service_location(self.client.namespace, service_name(manager.name)) if self.is_embedded else None
 
     async def _install_webhooks(self, manager: Manager) -> None:
         """Install the Service and the configurations of a manager's webhooks."""
-        if manager.webhooks and manager.name not in self._with_webhooks:
+        locate = self._locate(manager)
+        if manager.webhooks and locate is not None and manager.name not in self._with_webhooks:
             self._with_webhooks.add(manager.name)
-            objects = webhook_manifests(manager, self.client.namespace, self._locate(manager))
+            objects = webhook_manifests(manager, self.client.namespace, locate)
             await self.client.apply_manifests(objects, force=True)
 
     async def _wait_for_webhooks(self, replica: Replica) -> None:
@@ -423,7 +426,7 @@ class Environment:
         base: RunOverrides = {
             "metrics_bind": "0",
             "probe_bind": "0",
-            "webhook_bind": "127.0.0.1:0",
+            "webhook_bind": "127.0.0.1:0" if self.is_embedded else "0",
             "identity": name,
         }
         options: RunOverrides = {**base, **self._overrides, **overrides}

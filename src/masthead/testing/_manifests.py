@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["installed_definitions", "webhook_manifests"]
 
 
-def installed_definitions(manager: Manager, locate: Locate) -> dict[tuple[type[Object], ...], dict[str, object]]:
+def installed_definitions(manager: Manager, locate: Locate | None) -> dict[tuple[type[Object], ...], dict[str, object]]:
     """Return the definitions of a manager's custom resources, by the classes of their versions.
 
     Only classes that the manager names count: other tests of the process may have registered further versions.
 
     Args:
         manager: The manager.
-        locate: Returns the ``clientConfig`` of its webhooks.
+        locate: Returns the ``clientConfig`` of its webhooks; None to leave out conversions.
 
     Raises:
         ConfigError: If a version cannot be converted.
@@ -32,7 +32,8 @@ def installed_definitions(manager: Manager, locate: Locate) -> dict[tuple[type[O
     definitions: dict[tuple[type[Object], ...], dict[str, object]] = {}
     for classes in converted:
         plain = classes[0].to_crd(*classes[1:]).to_dict()
-        plain["spec"].setdefault("conversion", conversion_of(locate))
+        if locate is not None:
+            plain["spec"].setdefault("conversion", conversion_of(locate))
         definitions[classes] = plain
     kinds: list[object] = [spec.kind for controller in manager.controllers for spec in controller.specs]
     kinds += [webhook.kind for webhook in manager.webhooks.admission]

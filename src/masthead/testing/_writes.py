@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from masthead._meta.secret import SecretValue
 from masthead._module import set_module
+from masthead._webhook.locations import FIELD_MANAGER
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _name_in(content: bytes) -> str:
 
 
 class WriteLog:
-    """The writes of all replicas, oldest first, except writes of Leases."""
+    """The writes of all replicas, oldest first, except writes of Leases and of the certificates of webhooks."""
 
     def __init__(self) -> None:
         self._all: deque[Write] = deque(maxlen=_MAX_WRITES)
@@ -147,8 +148,8 @@ class WriteLog:
 
     def add(self, write: Write) -> None:
         """Record a write."""
-        # Renewals go on for ever, and would hide that nothing else is written.
-        if write.resource == _LEASES:
+        # Renewals go on for ever, and would hide that nothing else is written. Certificates are set up once.
+        if write.resource == _LEASES or write.field_manager == FIELD_MANAGER:
             return
         self._all.append(write)
         if write.resource not in _EVENTS:
