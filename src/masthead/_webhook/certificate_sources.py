@@ -129,7 +129,7 @@ class SecretCertificates:
                 created = Secret.new(self._name, type=_SECRET_TYPE, data=wanted.to_data())
                 await self._secrets.create(created, field_manager=FIELD_MANAGER)
             else:
-                # Labels and annotations of others, and the resource version, are kept.
+                # With the resource version, and the labels and annotations of others.
                 secret.data = {**secret.data, **wanted.to_data()}
                 await self._secrets.update(secret, field_manager=FIELD_MANAGER)
         except (AlreadyExistsError, ConflictError):

@@ -6,6 +6,7 @@ import ipaddress
 import ssl
 from dataclasses import dataclass
 from datetime import UTC
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from masthead._auth.credentials import Certificate
@@ -220,13 +221,11 @@ def check_installed() -> None:
     Raises:
         ConfigError: If cryptography is not installed.
     """
-    try:
-        import cryptography  # noqa: F401
-    except ImportError:
+    if find_spec("cryptography") is None:
         raise ConfigError(
             "certificates of webhooks need cryptography: pip install 'masthead-k8s[webhooks]', or supply files with "
             "webhook_cert_dir"
-        ) from None
+        )
 
 
 def _period(now: datetime, validity: timedelta, backdate: timedelta) -> tuple[datetime, datetime]:

@@ -43,10 +43,9 @@ class ConversionHandler:
         calls: Calls their functions.
     """
 
-    name: Final = "convert"
-    timeout: Final = _TIMEOUT
-
     def __init__(self, converters: Converters, calls: FunctionCalls) -> None:
+        self.name: str = "convert"
+        self.timeout: float = _TIMEOUT
         self._converters = converters
         self._calls = calls
 

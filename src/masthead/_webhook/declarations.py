@@ -224,7 +224,7 @@ def _check_function(role: str, function: object) -> Callable[..., object]:
             f"{_title(function)} cannot be called as {role}(request, obj) or {role}(request, obj, client)",
             value=function,
         )
-    return cast("Callable[..., object]", function)
+    return function
 
 
 def _required_count(function: Callable[..., object]) -> int:

@@ -95,7 +95,7 @@ class FunctionCalls:
         task = asyncio.get_running_loop().create_task(self._run_in_thread(function, clients))
         self._running.add(task)
         task.add_done_callback(self._forget)
-        # Shielded by the wait: the thread goes on after a timeout, and counts until it returns.
+        # Shielded by the wait: the thread is still running after a timeout, and counts until it returns.
         done, _ = await asyncio.wait({task}, timeout=limit)
         if not done:
             raise CallTimeoutError(f"the webhook takes longer than {limit:g} s; its thread is still running")

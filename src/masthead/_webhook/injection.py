@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from masthead._cache.informer.handlers import EventHandler
 from masthead._meta.patch import Patch
 from masthead._webhook.configurations import configuration_objects, conversion_of
 from masthead._webhook.locations import FIELD_MANAGER, url_location
@@ -53,6 +54,22 @@ class NoRegistration:
         """No-op."""
 
 
+class _ChangeHandler(EventHandler["Object"]):
+    """Calls a function whenever an object changes."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+
+    def on_add(self, obj: Object, is_initial: bool) -> None:  # noqa: ARG002 - any change
+        self._on_change()
+
+    def on_update(self, old: Object, new: Object) -> None:  # noqa: ARG002 - any change
+        self._on_change()
+
+    def on_delete(self, obj: Object, final_state_known: bool) -> None:  # noqa: ARG002 - any change
+        self._on_change()
+
+
 class BundleInjector:
     """Writes the ``caBundle`` into the configurations and definitions that ``masthead manifests`` has written.
 
@@ -83,9 +100,7 @@ class BundleInjector:
         targets += [(CustomResourceDefinition, definition) for definition in webhooks.definition_names()]
         for kind, object_name in targets:
             informer = factory.informer(kind, field_selector={"metadata.name": object_name})
-            informer.add_event_handler(
-                on_add=lambda *_: on_change(), on_update=lambda *_: on_change(), on_delete=lambda *_: on_change()
-            )
+            informer.add_event_handler(_ChangeHandler(on_change))
             self._informers.append((kind, object_name, informer))
 
     async def update(self, bundle: bytes) -> list[str]:
@@ -142,7 +157,7 @@ def _definition_patch(plain: Mapping[str, Any], bundle: bytes) -> dict[str, Any]
 
 
 class DevelopmentRegistration:
-    """Registers a development server by its URL, and restores what was there before at the end.
+    """Registers a development server by its URL, and restores the former configuration at the end.
 
     Args:
         client: The client of the cluster.

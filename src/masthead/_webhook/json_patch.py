@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._meta.patch import escape_pointer
 
@@ -25,7 +25,7 @@ def compute_json_patch(old: object, new: object) -> list[JsonOperation]:
     return list(_diff(old, new, "", 0))
 
 
-def _diff(old: object, new: object, path: str, depth: int) -> Iterator[JsonOperation]:
+def _diff(old: Any, new: Any, path: str, depth: int) -> Iterator[JsonOperation]:  # noqa: ANN401 - any JSON
     if isinstance(old, dict) and isinstance(new, dict) and depth < _MAX_DEPTH:
         yield from _diff_maps(cast("dict[str, object]", old), cast("dict[str, object]", new), path, depth)
     elif isinstance(old, list) and isinstance(new, list) and depth < _MAX_DEPTH:
@@ -56,12 +56,14 @@ def _diff_lists(old: list[object], new: list[object], path: str, depth: int) -> 
         yield {"op": "add", "path": f"{path}/-", "value": value}
 
 
-def _is_identical(old: object, new: object) -> bool:
+def _is_identical(old: Any, new: Any) -> bool:  # noqa: ANN401 - any JSON
     """Whether two values have the same JSON: in Python ``True == 1 == 1.0``, at any depth."""
-    if isinstance(old, dict) and isinstance(new, dict):
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, dict):
         left, right = cast("dict[str, object]", old), cast("dict[str, object]", new)
         return left.keys() == right.keys() and all(_is_identical(left[key], right[key]) for key in left)
-    if isinstance(old, list) and isinstance(new, list):
+    if isinstance(old, list):
         before, after = cast("list[object]", old), cast("list[object]", new)
         return len(before) == len(after) and all(map(_is_identical, before, after))
-    return type(old) is type(new) and old == new
+    return bool(old == new)

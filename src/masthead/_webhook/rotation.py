@@ -115,7 +115,7 @@ def rotate(current: CertificateSet, names: frozenset[str], now: datetime, policy
     authorities = [authority for authority in parse_bundle(current.bundle, policy.backdate) if authority.expires > now]
     issued = parse_certificate(current.certificate, policy.backdate)
     signed = {authority.key_id for authority in authorities}
-    # Nothing usable: a bundle without its key, or a certificate that nobody trusts, cannot fail more calls.
+    # Nothing usable: a bundle without its key, or a certificate without a trusted issuer, cannot fail more calls.
     if not authorities or not current.authority_key or issued is None or issued.issuer_id not in signed:
         return _start_over(names, now, policy)
     newest = authorities[-1]

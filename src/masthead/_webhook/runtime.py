@@ -40,7 +40,7 @@ _log: Final = logging.getLogger("masthead.webhook")
 
 
 class WebhookRuntime:
-    """Serves webhooks during a block, in every replica, whoever leads.
+    """Serves webhooks during a block, in every replica, with or without leadership.
 
     Args:
         webhooks: The declared webhooks.

@@ -38,8 +38,9 @@ def installed_definitions(manager: Manager, locate: Locate | None) -> dict[tuple
     kinds: list[object] = [spec.kind for controller in manager.controllers for spec in controller.specs]
     kinds += [webhook.kind for webhook in manager.webhooks.admission]
     for kind in dict.fromkeys(kinds):
-        is_converted = any(kind in classes for classes in converted)
-        if isinstance(kind, type) and issubclass(kind, CustomResource) and not is_converted:
+        if not isinstance(kind, type) or not issubclass(kind, CustomResource):
+            continue
+        if not any(kind in classes for classes in converted):
             definitions[kind,] = kind.to_crd().to_dict()
     return definitions
 
