@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masthead_server.authorization.authorizer import AuthorizationAttributes
@@ -98,6 +98,7 @@ def test_compact_rules_allow_the_same(rules: list[PolicyRule]) -> None:
     assert [before.allows(request) for request in REQUESTS] == [after.allows(request) for request in REQUESTS]
 
 
+@settings(max_examples=40)
 @given(rules=rule_lists)
 def test_the_index_of_a_role_changes_no_decision(rules: list[PolicyRule]) -> None:
     indexed = RuleSet(rules)
