@@ -196,6 +196,23 @@ def test_a_token_among_protocols_is_not_recorded(server: Server, robot: Caller) 
     assert recorded == "base64url.bearer.authorization.k8s.io.REDACTED, v4.channel.k8s.io"
 
 
+def test_recorded_requests_name_their_users(server: Server, robot: Caller) -> None:
+    robot.call("GET", MAPS)
+    robot.call("GET", MAPS, headers={"Impersonate-User": "jane"})
+    robot.call("GET", MAPS, headers=bearer(request_token(robot)))
+    robot.call("GET", MAPS, headers={"Authorization": ""})
+    robot.call("GET", MAPS, headers=bearer("nonsense"))
+
+    found = [(seen.user, seen.impersonator) for seen in server.requests if seen.path == MAPS]
+    assert found == [
+        ("kubernetes-admin", ""),
+        ("jane", "kubernetes-admin"),
+        (ROBOT, ""),
+        ("system:anonymous", ""),
+        ("", ""),
+    ]
+
+
 def old_secret(name: str = "old") -> dict[str, Any]:
     annotations = {"kubernetes.io/service-account.name": "robot"}
     return {"metadata": {"name": name, "annotations": annotations}, "type": OLD_TYPE}
@@ -310,9 +327,12 @@ def encode(value: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def target() -> Iterator[Server]:
+def target() -> Iterator[Caller]:
+    """One connection to one server for all examples."""
     with masthead.server.run(clock=VirtualClock, bootstrap=False) as running:
-        yield running
+        made = Caller(running.url, running.token)
+        yield made
+        made.close()
 
 
 HEADERS = st.fixed_dictionaries(
@@ -344,6 +364,7 @@ DEEP = ".".join((encode(b'{"alg":"ES256"}'), encode(b'{"iss":' + b"[" * 5000 + b
 ISSUER = {"iss": "https://kubernetes.default.svc"}
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TOKENS)
 @example(DEEP)
@@ -359,16 +380,14 @@ ISSUER = {"iss": "https://kubernetes.default.svc"}
 )
 @example(f"{encode({'alg': 'ES256'})}.{encode({**ISSUER, 'x': 'y' * 100_000})}.{encode(b'x' * 64)}")
 @example("." * 50_000)
-def test_hostile_tokens_never_authenticate(target: Server, token: str) -> None:
-    caller = Caller(target.url, target.token)
-    status = review(caller, token)
+def test_hostile_tokens_never_authenticate(target: Caller, token: str) -> None:
+    status = review(target, token)
     assert "authenticated" not in status or status["user"]["username"] == "system:anonymous"
     if len(token) < 8000 and not token.isspace():
         headers = {"Authorization": f"Bearer {token}".encode("latin-1", "replace").decode("latin-1")}
-        code = caller.call("GET", MAPS, headers=headers).code
+        code = target.call("GET", MAPS, headers=headers).code
         # A text that begins with a space is no token: the request is anonymous. A control character is no HTTP.
         assert code in {400, 401} or (code == 403 and not token.split(" ", maxsplit=1)[0])
-    caller.close()
 
 
 def test_without_cryptography_tokens_work_and_no_key_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,3 +402,24 @@ def test_without_cryptography_tokens_work_and_no_key_is_published(monkeypatch: p
         found = caller.call("GET", "/.well-known/openid-configuration").json
         assert found["jwks_uri"] == f"{server.url}/openid/v1/jwks"
         caller.close()
+
+
+IMPERSONATION = st.dictionaries(
+    st.sampled_from(["user", "group", "uid", "extra-a", "extra-acme.io%2fa", "extra-", "extra-%", "x"]).map(
+        "Impersonate-{}".format
+    ),
+    st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=12).map(str.strip),
+    max_size=5,
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(IMPERSONATION)
+def test_any_impersonation_is_allowed_or_refused(target: Caller, headers: dict[str, str]) -> None:
+    response = target.call("POST", REVIEWS, {}, headers=headers)
+
+    assert response.code in {201, 400, 403}
+    if response.code == 201 and headers.get("Impersonate-user"):
+        found = response.json["status"]["userInfo"]["username"]
+        assert found.encode() == headers["Impersonate-user"].encode("latin-1").decode("utf-8", "replace").encode()

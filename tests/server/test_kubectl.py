@@ -52,6 +52,19 @@ def test_another_servers_token_is_rejected(kubectl: Kubectl, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+def test_kubectl_acts_as_users_and_service_accounts(tmp_path: Path) -> None:
+    with masthead.server.run(authorization="rbac") as server:
+        kubectl = Kubectl(server, tmp_path)
+        token = kubectl("create token default --duration=10m").strip()
+        whoami = "auth whoami -o jsonpath={.status.userInfo.username}"
+        assert kubectl(f"{whoami} --token={token}") == "system:serviceaccount:default:default"
+        assert kubectl(f"{whoami} --as=jane --as-group=devs --as-uid=7") == "jane"
+        assert kubectl.run(f"auth can-i create pods --token={token}").stdout == "no\n"
+        config = server.write_kubeconfig(tmp_path / "jane.kubeconfig", server.client_certificate("jane", ["devs"]))
+        assert kubectl(f"{whoami} --kubeconfig={config}") == "jane"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "kind"),
     [

@@ -143,7 +143,11 @@ class HttpHandler:
             identity = self._authenticator.authenticate(request, incoming) if path_user is None else Identity(path_user)
             if identity.warning:
                 request = replace(request, warnings=(identity.warning,))
-            request = replace(request, user=self._authorize(incoming, request, identity))
+            recorded.user = identity.user.name
+            request = self._impersonate(incoming, request, identity.user)
+            if request.user is not identity.user:
+                recorded.user, recorded.impersonator = request.user.name, identity.user.name
+            self._authorize(incoming, request, may_be_browser=identity.may_be_browser)
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
@@ -162,26 +166,27 @@ class HttpHandler:
             whole = replace(request, body=recorded.body)
             await self._handle_whole(incoming, whole, recorded, line)
 
-    def _authorize(self, incoming: Request, request: ApiRequest, identity: Identity) -> UserInfo:
-        """Authorize a request; return the user that it acts as.
+    def _impersonate(self, incoming: Request, request: ApiRequest, user: UserInfo) -> ApiRequest:
+        """Return a request with the user that it acts as.
 
-        Args:
-            incoming: The request as it arrives.
-            request: The request without its body.
-            identity: The authenticated user.
+        Raises:
+            StatusFailure: If its own user may not act as that one.
+        """
+        wanted = read_wanted_user(incoming.headers, incoming.headers.get_all)
+        if wanted is not None:
+            user = self._impersonation.act_as(wanted, user, request)
+        return replace(request, user=user)
+
+    def _authorize(self, incoming: Request, request: ApiRequest, *, may_be_browser: bool) -> None:
+        """Refuse a request that its user may not send, and one of a foreign web page.
 
         Raises:
             StatusFailure: If the request is refused.
         """
-        headers, user = incoming.headers, identity.user
-        wanted = read_wanted_user(headers, headers.get_all)
-        if wanted is not None:
-            user = self._impersonation.act_as(wanted, user, request)
-        authorize_request(self._authorizer(), user, request)
+        authorize_request(self._authorizer(), request.user, request)
         # Any web page can send requests without a token, and a browser may have remembered the token as a password.
-        if identity.may_be_browser and not _is_public(request):
-            self._hosts.check(headers.get_all("Host"), headers.get_all("Origin"))
-        return user
+        if may_be_browser and not _is_public(request):
+            self._hosts.check(incoming.headers.get_all("Host"), incoming.headers.get_all("Origin"))
 
     async def _handle_whole(
         self,

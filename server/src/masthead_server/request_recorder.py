@@ -37,6 +37,8 @@ class RecordedRequest:
         body: The body; empty if the request was refused without reading it, and once later requests have
             brought 8 MiB.
         code: The status code of the response; 0 until it is sent, and if the client left before.
+        user: The user name that the request acts as; empty if authentication failed.
+        impersonator: The authenticated user, if the request acts as another one.
     """
 
     method: str
@@ -46,6 +48,8 @@ class RecordedRequest:
     headers: dict[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     code: int = 0
+    user: str = ""
+    impersonator: str = ""
 
 
 class RequestRecorder:

@@ -73,16 +73,21 @@ def read_wanted_user(names: Iterable[str], values: Callable[[str], list[str]]) -
         if lower.startswith(_EXTRA):
             key = lower.removeprefix(_EXTRA)
             key = key if BAD_ESCAPE.search(key) else unquote(key)
-            extra[key] = (*extra.get(key, ()), *values(lower))
-    name = next(iter(values("impersonate-user")), "")
-    uid = next(iter(values("impersonate-uid")), "")
-    groups = tuple(values("impersonate-group"))
+            extra[key] = (*extra.get(key, ()), *map(_to_unicode, values(lower)))
+    name = _to_unicode(next(iter(values("impersonate-user")), ""))
+    uid = _to_unicode(next(iter(values("impersonate-uid")), ""))
+    groups = tuple(map(_to_unicode, values("impersonate-group")))
     if name:
         return UserInfo(name, uid, groups, extra)
     if uid or groups or extra:
         asked = f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{_go_list(groups)}, Extra:{_go_map(extra)}}}'
         raise bad_request(f"requested {asked} without impersonating a user name")
     return None
+
+
+def _to_unicode(text: str) -> str:
+    """Replace the bytes of a header that are not UTF-8, which are lone surrogates here and fit into no JSON."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class Impersonation:

@@ -46,6 +46,7 @@ _MAX_CLAUSES: Final = 1_000
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
 _PATHS: Final = (
+    "/.well-known/openid-configuration",
     "/api",
     "/api/v1",
     "/apis",
@@ -54,6 +55,7 @@ _PATHS: Final = (
     "/metrics",
     "/openapi/v2",
     "/openapi/v3",
+    "/openid/v1/jwks",
     "/readyz",
     "/version",
 )
