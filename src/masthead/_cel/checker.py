@@ -99,6 +99,11 @@ _TYPES: Final = {
         CIDR,
     )
 }
+_WITHOUT_FIELDS: Final = frozenset(
+    f"kubernetes.authorization.{name}"
+    for name in ("Authorizer", "Decision", "GroupCheck", "PathCheck", "ResourceCheck")
+)
+"""Types with methods only, whose fields the server cannot look up."""
 _SHORT_TYPES: Final = {"duration": DURATION, "timestamp": TIMESTAMP}
 _LITERALS: Final = {
     bool: BOOL,
@@ -231,7 +236,11 @@ class _Checker:
             if field is None and node.field in RESERVED_FIELDS:
                 field = target.fields.get(f"__{node.field}__")
             if field is None:
-                self._report(node, f"undefined field '{node.field}'")
+                is_known = target.name not in _WITHOUT_FIELDS
+                problem = (
+                    f"undefined field '{node.field}'" if is_known else f"unexpected failed resolution of '{target}'"
+                )
+                self._report(node, problem)
                 return ERROR
             return field
         if target.kind == "param":

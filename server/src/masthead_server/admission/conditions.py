@@ -70,7 +70,9 @@ class MatchConditions:
         """
         if not self._expressions:
             return True
-        evaluation = Evaluation(values, _BUDGET, params=params, variables=variables, is_bounded=is_bounded)
+        evaluation = Evaluation(
+            values, _BUDGET, params=params, variables=variables, has_namespace=False, is_bounded=is_bounded
+        )
         try:
             # All of them, even behind one that does not hold: their costs count together.
             results = [evaluation.evaluate(expression) for expression in self._expressions]

@@ -217,6 +217,7 @@ class Evaluation:
         params: The parameters of the policy; None for none.
         variables: The variables of the policy.
         has_authorizer: Whether the authorizer answers.
+        has_namespace: Whether ``namespaceObject`` has a value; to match conditions it is null.
         is_bounded: Whether to stop with `CostlyEvaluation`, before the event loop is blocked.
     """
 
@@ -228,6 +229,7 @@ class Evaluation:
         params: Plain | None = None,
         variables: Mapping[str, AdmissionExpression] | None = None,
         has_authorizer: bool = True,
+        has_namespace: bool = True,
         is_bounded: bool = False,
     ) -> None:
         self.budget = budget
@@ -237,6 +239,8 @@ class Evaluation:
         self._own: dict[str, Value] = {"params": params, "variables": self._variables, "": None}
         if not has_authorizer:
             self._own |= _ABSENT
+        if not has_namespace:
+            self._own["namespaceObject"] = None
 
     def values_of(self, expression: AdmissionExpression) -> list[Value]:
         """Return the values that an expression takes."""

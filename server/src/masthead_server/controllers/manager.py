@@ -21,6 +21,7 @@ from masthead_server.controllers.namespace_contents import RootCAController, Ser
 from masthead_server.controllers.namespaces import NamespaceController
 from masthead_server.controllers.objects import ObjectClient, ObjectRef
 from masthead_server.controllers.pods import PodController
+from masthead_server.controllers.policy_status import PolicyStatusController
 from masthead_server.controllers.queue import ReconcileQueue
 from masthead_server.controllers.resource_quotas import ResourceQuotaController
 from masthead_server.controllers.service_account_secrets import ServiceAccountSecretController
@@ -77,6 +78,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "serviceaccount-tokens": ServiceAccountSecretController,
     "certificate-signing": CertificateSigningController,
     "resourcequotas": ResourceQuotaController,
+    "policystatus": PolicyStatusController,
     "replicasets": _replica_sets,
     "replicationcontrollers": _replication_controllers,
     "deployments": _deployments,

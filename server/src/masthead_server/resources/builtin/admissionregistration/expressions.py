@@ -137,6 +137,7 @@ class Declarations(NamedTuple):
         has_params: Whether the policy has a paramKind.
         has_authorizer: Whether the expression may ask the authorizer.
         has_patch_types: Whether it constructs a patch.
+        has_request_resource: Whether it may ask about the resource of the request, if it has the authorizer.
         variables: The type of ``variables``; None if there is no such variable.
         object: The type of ``object`` and ``oldObject``; dynamic but for type checking.
         params: The type of ``params``.
@@ -145,6 +146,7 @@ class Declarations(NamedTuple):
     has_params: bool = False
     has_authorizer: bool = True
     has_patch_types: bool = False
+    has_request_resource: bool = True
     variables: Type | None = None
     object: Type = DYN
     params: Type = DYN
@@ -162,7 +164,9 @@ class Declarations(NamedTuple):
         if self.has_params:
             types["params"] = self.params
         if self.has_authorizer:
-            types |= {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
+            types["authorizer"] = AUTHORIZER
+            if self.has_request_resource:
+                types["authorizer.requestResource"] = RESOURCE_CHECK
         return types
 
 
