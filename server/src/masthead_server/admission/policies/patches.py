@@ -14,12 +14,17 @@ from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.merging import merge
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
 from masthead._schema.structured_merge.types import ListType, MapType
+from masthead_server import scheme
 from masthead_server.field_managers.field_manager import field_manager_of
+from masthead_server.resources.go_values import Mismatch
+from masthead_server.resources.unstructured import restore
 from masthead_server.wire.json_patch import FailedTestError, InapplicablePatchError, apply_admission_patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from masthead._meta.apitype import ApiType
+    from masthead._meta.gvk import GroupVersionKind
     from masthead._schema.schema import Json
     from masthead._schema.structured_merge.types import MergeType
     from masthead_server.admission.matching import Match
@@ -62,9 +67,23 @@ def apply_configuration(found: Plain, value: Value, match: Match) -> Plain:
         why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomics)}"
         raise PatchError(f"error applying patch: invalid ApplyConfiguration: {why}")
     try:
-        return cast("Plain", merge(found, patch, type_))
+        merged = cast("Plain", merge(found, patch, type_))
     except UnidentifiedItemError as error:
         raise PatchError(f"error applying patch: failed to merge patch: {error}") from None
+    return merged if match.served.is_custom else _convert_values(merged, kind)
+
+
+def _convert_values(merged: Plain, kind: GroupVersionKind) -> Plain:
+    """Convert the values of a merged object to those of its Go type, where numbers may overflow.
+
+    Raises:
+        PatchError: If a value has the wrong type.
+    """
+    try:
+        return restore(merged, cast("ApiType", scheme.object_class(kind)))[0]
+    except Mismatch as error:
+        shown = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+        raise PatchError(f"unable to convert unstructured object to {shown}: {error}") from None
 
 
 def _unfit(problem: str) -> PatchError:
@@ -170,7 +189,9 @@ def _to_plain(value: Value, *, is_json: bool = False) -> object:
         PatchError: If there is none.
     """
     if isinstance(value, OptionalValue):
-        return _to_plain(value.value, is_json=is_json) if value.has_value else None
+        if not value.has_value:
+            raise _unwritable("optional.none() dereference")
+        return _to_plain(value.value, is_json=is_json)
     if isinstance(value, StructValue):
         return {name: _to_plain(field, is_json=is_json) for name, field in value.fields.items()}
     if value.__class__ is dict or isinstance(value, MapLike):
@@ -185,8 +206,11 @@ def _to_plain(value: Value, *, is_json: bool = False) -> object:
         return base64.b64encode(value).decode()
     if isinstance(value, Duration | Timestamp):
         return str(value)
-    problem = f"type conversion not supported for '{type_name(value)}'"
-    raise PatchError(f"JSONPath valueExpression evaluated to a type that could not marshal to JSON: {problem}")
+    raise _unwritable(f"type conversion not supported for '{type_name(value)}'")
+
+
+def _unwritable(problem: str) -> PatchError:
+    return PatchError(f"JSONPath valueExpression evaluated to a type that could not marshal to JSON: {problem}")
 
 
 def _key(key: Value) -> str:

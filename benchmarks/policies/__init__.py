@@ -1,0 +1,1 @@
+"""What admission policies cost a request: see `benchmarks.policies.benchmark`."""
