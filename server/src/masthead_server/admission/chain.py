@@ -10,39 +10,26 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from masthead_server.admission.attributes import AdmissionAttributes, Operation
+    from masthead_server.cluster import ClusterState
     from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
 
+    Phase: TypeAlias = Callable[[AdmissionAttributes], Awaitable[None]]
     Key: TypeAlias = tuple[Operation, str, str]
 
 __all__ = ["AdmissionChain"]
 
 
-class _Step(NamedTuple):
-    """A plugin in one phase.
-
-    Attributes:
-        run: Its ``admit`` or ``validate``.
-        switch: The plugin if it is not always active, to be asked each time; otherwise None.
-    """
-
-    run: Callable[[AdmissionAttributes], Awaitable[None]]
-    switch: AdmissionPlugin | None
-
-
 class _Phases(NamedTuple):
-    """The plugins that decide about one operation on one resource.
+    """The plugins that decide about one operation on one resource now.
 
     Attributes:
-        mutating: Those of mutating admission.
-        validating: Those of validating admission.
-        is_certain: Whether one of them is always active.
-        switches: The others.
+        mutating: Their ``admit``, as far as they mutate.
+        validating: Their ``validate``, as far as they validate.
     """
 
-    mutating: tuple[_Step, ...]
-    validating: tuple[_Step, ...]
-    is_certain: bool
-    switches: tuple[AdmissionPlugin, ...]
+    mutating: tuple[Phase, ...]
+    validating: tuple[Phase, ...]
 
 
 class AdmissionChain:
@@ -50,31 +37,50 @@ class AdmissionChain:
 
     Args:
         plugins: The enabled plugins, in their order.
+
+    Attributes:
+        may_wait: Whether a plugin may wait for other servers now, so that requests need a deadline.
+        checks_namespaces: Whether new objects need a namespace that exists and is not terminating.
     """
 
     def __init__(self, plugins: Sequence[AdmissionPlugin] = ()) -> None:
         self._plugins = tuple(plugins)
         self._phases: dict[Key, _Phases] = {}
-        self._waiting = tuple(plugin for plugin in self._plugins if plugin.may_wait)
-        self.checks_namespaces = "NamespaceLifecycle" in self.names
-        """Whether new objects need a namespace that exists and is not terminating."""
+        self._configurations: dict[str, set[str]] = {
+            plugin.configured_by: set[str]() for plugin in self._plugins if plugin.configured_by
+        }
+        """The keys of the stored configurations, by table."""
+        self.may_wait: bool = False
+        self.checks_namespaces: bool = "NamespaceLifecycle" in self.names
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the enabled plugins, in their order."""
         return tuple(plugin.name for plugin in self._plugins)
 
-    @property
-    def may_wait(self) -> bool:
-        """Whether a plugin may wait for other servers, so that requests need a deadline."""
-        return any(plugin.is_active for plugin in self._waiting)
+    def observe(self, cluster: ClusterState) -> None:
+        """Follow the configurations of plugins from now on."""
+        for table in self._configurations:
+            for record in cluster.storage.table(table).scan("", cluster.storage.revision):
+                self._keep(table, record)
+            cluster.observe(table, lambda served, record: self._keep(served.table, record))
+
+    def _keep(self, table: str, record: Record) -> None:
+        keys = self._configurations[table]
+        had_any = bool(keys)
+        if record.is_deleted:
+            keys.discard(record.key)
+        else:
+            keys.add(record.key)
+        # Every write asks which plugins decide, and hardly any changes the answer.
+        if had_any != bool(keys):
+            self._phases.clear()
+            self.may_wait = any(plugin.may_wait and self._is_active(plugin) for plugin in self._plugins)
 
     def decides(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether any plugin may change or refuse such a request."""
         phases = self._find(operation, served, subresource)
-        if phases.is_certain:
-            return True
-        return any(plugin.is_active for plugin in phases.switches) if phases.switches else False
+        return bool(phases.mutating or phases.validating)
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         """Run mutating admission; twice, if a webhook or a policy has changed the object.
@@ -83,14 +89,12 @@ class AdmissionChain:
             StatusFailure: If a plugin refuses the request.
         """
         plugins = self._find(attributes.operation, attributes.served, attributes.subresource).mutating
-        for admit, switch in plugins:
-            if switch is None or switch.is_active:
-                await admit(attributes)
+        for admit in plugins:
+            await admit(attributes)
         if attributes.needs_second_round:
             attributes.reinvocation.is_second_round = True
-            for admit, switch in plugins:
-                if switch is None or switch.is_active:
-                    await admit(attributes)
+            for admit in plugins:
+                await admit(attributes)
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
         """Run validating admission.
@@ -98,27 +102,23 @@ class AdmissionChain:
         Raises:
             StatusFailure: If a plugin refuses the request.
         """
-        for validate, switch in self._find(attributes.operation, attributes.served, attributes.subresource).validating:
-            if switch is None or switch.is_active:
-                await validate(attributes)
+        for validate in self._find(attributes.operation, attributes.served, attributes.subresource).validating:
+            await validate(attributes)
 
     def _find(self, operation: Operation, served: ServedResource, subresource: str) -> _Phases:
-        # Every write asks, and only once is the answer computed: plugins handle the same operations all the time.
         key = (operation, served.table, subresource)
         phases = self._phases.get(key)
         if phases is None:
-            chosen = [plugin for plugin in self._plugins if plugin.handles(operation, served, subresource)]
-            phases = self._phases[key] = _make_phases(chosen)
+            chosen = [
+                plugin
+                for plugin in self._plugins
+                if self._is_active(plugin) and plugin.handles(operation, served, subresource)
+            ]
+            phases = self._phases[key] = _Phases(
+                tuple(plugin.admit for plugin in chosen if type(plugin).admit is not AdmissionPlugin.admit),
+                tuple(plugin.validate for plugin in chosen if type(plugin).validate is not AdmissionPlugin.validate),
+            )
         return phases
 
-
-def _make_phases(plugins: Sequence[AdmissionPlugin]) -> _Phases:
-    mutating = [plugin for plugin in plugins if type(plugin).admit is not AdmissionPlugin.admit]
-    validating = [plugin for plugin in plugins if type(plugin).validate is not AdmissionPlugin.validate]
-    switches = tuple(plugin for plugin in plugins if type(plugin).is_active is not AdmissionPlugin.is_active)
-    return _Phases(
-        tuple(_Step(plugin.admit, plugin if plugin in switches else None) for plugin in mutating),
-        tuple(_Step(plugin.validate, plugin if plugin in switches else None) for plugin in validating),
-        len(switches) < len(plugins),
-        switches,
-    )
+    def _is_active(self, plugin: AdmissionPlugin) -> bool:
+        return not plugin.configured_by or bool(self._configurations[plugin.configured_by])

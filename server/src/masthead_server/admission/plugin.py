@@ -23,14 +23,11 @@ class AdmissionPlugin:
     """kube-apiserver's name of the plugin."""
     may_wait: ClassVar[bool] = False
     """Whether it waits for other servers, so that requests need a deadline."""
+    configured_by: ClassVar[str] = ""
+    """The table of its configurations: it is asked only while there are any. Empty for a plugin without."""
 
     def __init__(self, cluster: ClusterState) -> None:
         self.cluster = cluster
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it has anything to decide now; False for webhooks and policies without a configuration."""
-        return True
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether it decides about an operation on a resource; asked once for each."""

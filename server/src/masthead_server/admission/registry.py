@@ -123,7 +123,10 @@ def make_chain(cluster: ClusterState, enabled: bool | Collection[str] | Mapping[
         ConfigError: If there is no plugin of a name.
     """
     chosen = choose_plugins(enabled)
-    return AdmissionChain([make(cluster) for name, make in PLUGINS.items() if name in chosen])
+    chain = AdmissionChain([make(cluster) for name, make in PLUGINS.items() if name in chosen])
+    # After the plugins, which have then observed a configuration when they are asked about it.
+    chain.observe(cluster)
+    return chain
 
 
 def choose_plugins(enabled: bool | Collection[str] | Mapping[str, bool]) -> frozenset[str]:

@@ -60,6 +60,8 @@ class TokenAuthenticator:
             InvalidTokenError: If it is not valid.
         """
         user = self._find_user(token)
+        if user is not None and audiences is API_AUDIENCES:
+            return AuthenticatedToken(user, API_AUDIENCES)
         # These tokens have no audience, and so are for the server alone.
         common = () if user is None else tuple(audience for audience in audiences if audience in API_AUDIENCES)
         if user is not None and common:

@@ -361,11 +361,13 @@ async def admit(context: WriteContext, attributes: AdmissionAttributes | None, n
     await context.cluster.admission.admit(attributes)
     if attributes.object is not None:
         new = attributes.object
-    _restore_managers(context, new, managers)
-    # A plugin may have moved it to another namespace.
-    check_names(new, context.namespace, "", is_namespaced=context.served.is_namespaced)
-    # A plugin may have added an owner that was there already.
-    dedup_owners(context, new, is_patch=True)
+    # Only webhooks and policies change what they like.
+    if attributes.needs_second_round:
+        _restore_managers(context, new, managers)
+        # One may have moved the object to another namespace.
+        check_names(new, context.namespace, "", is_namespaced=context.served.is_namespaced)
+        # One may have added an owner that was there already.
+        dedup_owners(context, new, is_patch=True)
     return new
 
 

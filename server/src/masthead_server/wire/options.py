@@ -197,8 +197,15 @@ class WriteOptions:
             # Creates and updates ignore the parameter; for other patches it was refused above.
             is_forced=is_apply and read_flag(request, "force") is True,
             warnings=warnings,
-            sent={name: value for name, value in (("fieldManager", manager), ("fieldValidation", validation)) if value},
+            sent=_sent(manager, validation),
         )
+
+
+def _sent(manager: str, validation: str) -> dict[str, str]:
+    sent = {"fieldManager": manager} if manager else {}
+    if validation:
+        sent["fieldValidation"] = validation
+    return sent
 
 
 @dataclass(frozen=True, slots=True)

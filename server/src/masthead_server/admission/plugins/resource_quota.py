@@ -32,15 +32,11 @@ class ResourceQuota(AdmissionPlugin):
     """
 
     name = "ResourceQuota"
+    configured_by = "resourcequotas"
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)
-        self._quotas = NamespacedObjects(cluster, _QUOTAS, Quota.read)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether there is a quota in any namespace."""
-        return bool(self._quotas)
+        self._quotas = NamespacedObjects(cluster, self.configured_by, Quota.read)
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether the operation may change the usage of a quota."""

@@ -154,16 +154,12 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
     """Evaluates MutatingAdmissionPolicies."""
 
     name = "MutatingAdmissionPolicy"
+    configured_by = "admissionregistration.k8s.io/mutatingadmissionpolicybindings"
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)
         resources = ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
         self._index = PolicyIndex(cluster, *resources, MutatingPolicy)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether any policy has a binding."""
-        return bool(self._index.policies)
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether policies may change such an object; a deletion has none."""

@@ -224,16 +224,12 @@ class ValidatingAdmissionPolicy(AdmissionPlugin):
     """Evaluates ValidatingAdmissionPolicies."""
 
     name = "ValidatingAdmissionPolicy"
+    configured_by = "admissionregistration.k8s.io/validatingadmissionpolicybindings"
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)
         resources = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
         self._index = PolicyIndex(cluster, *resources, ValidatingPolicy)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether any policy has a binding."""
-        return bool(self._index.policies)
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether policies decide: about all but policies themselves and reviews of access."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MutatingAdmissionWebhook"]
 
-_TABLE: Final = "admissionregistration.k8s.io/mutatingwebhookconfigurations"
 _MUTATION: Final = "mutation.webhook.admission.k8s.io/"
 _PATCH: Final = "patch.webhook.admission.k8s.io/"
 _JSON_PATCH: Final = "JSONPatch"
@@ -37,16 +36,12 @@ class MutatingAdmissionWebhook(AdmissionPlugin):
     """Calls the webhooks of MutatingWebhookConfigurations."""
 
     name = "MutatingAdmissionWebhook"
+    configured_by = "admissionregistration.k8s.io/mutatingwebhookconfigurations"
     may_wait = True
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)
-        self._configurations = WebhookConfigurations(cluster, _TABLE)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether there is any webhook."""
-        return bool(self._configurations.webhooks)
+        self._configurations = WebhookConfigurations(cluster, self.configured_by)
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether webhooks may decide: about everything but the configuration of admission."""

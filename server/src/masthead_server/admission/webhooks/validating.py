@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ValidatingAdmissionWebhook"]
 
-_TABLE: Final = "admissionregistration.k8s.io/validatingwebhookconfigurations"
 _FAILED_OPEN: Final = "failed-open.validating.webhook.admission.k8s.io/round_0_index_"
 
 
@@ -26,16 +25,12 @@ class ValidatingAdmissionWebhook(AdmissionPlugin):
     """Calls the webhooks of ValidatingWebhookConfigurations."""
 
     name = "ValidatingAdmissionWebhook"
+    configured_by = "admissionregistration.k8s.io/validatingwebhookconfigurations"
     may_wait = True
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)
-        self._configurations = WebhookConfigurations(cluster, _TABLE)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether there is any webhook."""
-        return bool(self._configurations.webhooks)
+        self._configurations = WebhookConfigurations(cluster, self.configured_by)
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether webhooks may decide: about everything but the configuration of admission."""
