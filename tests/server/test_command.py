@@ -196,6 +196,17 @@ def test_authorization_can_be_chosen() -> None:
         caller.close()
 
 
+def test_users_and_anonymous_access_can_be_chosen(tmp_path: Path) -> None:
+    users = tmp_path / "tokens.csv"
+    users.write_text("secret,jane,\n")
+    with running("--token-auth-file", str(users), "--no-anonymous-auth") as (_, url):
+        caller = Caller(url, token="secret")
+        review = caller.call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}).json
+        assert review["status"]["userInfo"]["username"] == "jane"
+        assert caller.call("GET", "/version", headers={"Authorization": ""}).code == 401
+        caller.close()
+
+
 def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text").write_text("this is no database, but it is long enough to look like a file of its own")
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -204,6 +215,8 @@ def test_it_rejects_impossible_settings_in_one_line(tmp_path: Path, capsys: pyte
             ("--port", "70000"): "there is no port 70000",
             ("--host", "0.0.0.0"): "--allow-remote",
             ("--token", ""): "the token is empty",
+            ("--token-auth-file", str(tmp_path / "none.csv")): "cannot read the token file",
+            ("--token-auth-file", str(tmp_path / "text")): "must have at least 3 columns",
             ("--authorization", "rbca"): "there is no authorization mode 'rbca'",
             ("--history", "0"): "history is a number of changes",
             ("--history-bytes", "0"): "history_bytes is a number of bytes",
