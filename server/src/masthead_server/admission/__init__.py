@@ -1,6 +1,7 @@
 """Admission: what may change or refuse a write, a deletion or a connection after its client is authorized.
 
 From the bottom up: `attributes` (what a request is about), `matching` (rules and selectors of webhooks and policies),
-`plugin` (what a plugin is), `chain` (all enabled plugins, in kube-apiserver's order), `plugins/` (one module per
-built-in plugin), `policies/` (admission policies), `registry` (their names, order and defaults).
+`refusals` (their texts), `plugin` (what a plugin is), `chain` (all enabled plugins, in kube-apiserver's order),
+`namespaced_objects` (a cache of configurations), `limit_ranges` and `quota/` (decisions of two plugins), `plugins/`
+(one module per built-in plugin), `policies/` (admission policies), `registry` (their names, order and defaults).
 """
