@@ -50,6 +50,7 @@ def _break_down(rule: PolicyRule) -> Iterator[PolicyRule]:
 def _covers(own: PolicyRule, atom: PolicyRule) -> bool:
     if not (ANY in own.verbs or atom.verbs[0] in own.verbs):
         return False
+    # Resources and paths of one rule are independent of each other.
     if atom.urls:
         # A rule with names is about resources only, whatever paths it has besides.
         return not own.names and any(url_matches(url, atom.urls[0]) for url in own.urls)

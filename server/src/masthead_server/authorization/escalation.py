@@ -62,6 +62,7 @@ class EscalationGuard:
             self._check_binding(request, new)
 
     def _check_role(self, request: AuthorizationAttributes, new: Plain, old: Plain | None) -> None:
+        # By the name in the path: a rule for one name permits no create.
         if self._authorizer.authorize(replace(request, verb="escalate", version=ANY)).is_allowed:
             return
         rules = [PolicyRule.of(rule) for rule in items(new, "rules")]
@@ -97,6 +98,7 @@ class EscalationGuard:
         if not missing:
             return ""
         author = f"user {quoted(user.name)} (groups={describe_list(user.groups)})"
+        # Sorted and distinct, so that a repeated request gets the same message.
         lines = "\n".join(sorted({str(rule) for rule in compact(missing)}))
         problem = f"{author} is attempting to grant RBAC permissions not currently held:\n{lines}"
         if not lost:

@@ -71,6 +71,7 @@ class NodeAuthorizer:
         if not node:
             return _refuse(f"unknown node for user {quoted(attributes.user.name)}")
         decide = self._deciders.get((attributes.group, attributes.resource))
+        # These resources are never decided by the rules of all kubelets, which are wider.
         if decide is not None and attributes.is_resource_request:
             return decide(node, attributes)
         return _ALLOWED if self._rules.allows(attributes) else _refuse()
@@ -126,6 +127,7 @@ class NodeAuthorizer:
         verb = attributes.verb
         if attributes.subresource:
             return _refuse("cannot authorize ResourceSlice subresources")
+        # NodeRestriction compares the node of a new slice.
         if verb == "create":
             return _ALLOWED
         if verb in {"get", "update", "patch", "delete"}:

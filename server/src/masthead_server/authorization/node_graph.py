@@ -74,6 +74,7 @@ class NodeGraph:
         for table, key in changed:
             for start, end in self._edges.pop((table, key), ()):
                 self._remove(start, end)
+            # The present state: an object that was written several times since is read once.
             served = self._cluster.catalog.stored_in(table)
             record = self._cluster.storage.table(table).get(key)
             if served is None or record is None:
@@ -95,6 +96,7 @@ class NodeGraph:
 def _pod_edges(pod: Plain) -> Iterator[tuple[Vertex, Vertex]]:
     spec, meta = part(pod, "spec"), metadata(pod)
     node, namespace = text(spec, "nodeName"), text(meta, "namespace")
+    # A pod without a node gives access to nobody yet.
     if not node:
         return
     own = Vertex("pods", namespace, text(meta, "name"))
@@ -163,6 +165,7 @@ def _resource_claims_of_pod(spec: Plain, status: Plain) -> Iterator[str]:
 
 def _volume_edges(volume: Plain) -> Iterator[tuple[Vertex, Vertex]]:
     spec = part(volume, "spec")
+    # Only through its claim does a volume belong to a pod.
     if spec.get("claimRef") is None:
         return
     claim = part(spec, "claimRef")

@@ -79,6 +79,7 @@ class RuleSet:
         by_resource: dict[str, list[_ResourceRule]] = {}
         for rule in self.rules:
             prepared = _ResourceRule(rule)
+            # A role may name a resource twice; the rule is checked once.
             for resource in dict.fromkeys(rule.resources):
                 by_resource.setdefault(resource, []).append(prepared)
         self._by_resource = by_resource
@@ -92,6 +93,7 @@ class RuleSet:
                 (verb in rule.verbs or ANY in rule.verbs) and any(url_matches(url, path) for url in rule.urls)
                 for rule in self._with_urls
             )
+        # Three lookups instead of a walk over all rules: the roles of administrators and controllers have dozens.
         subresource = attributes.subresource
         if not subresource:
             return self._any_allows(attributes.resource, attributes) or self._any_allows(ANY, attributes)
@@ -114,6 +116,7 @@ class _ResourceRule:
         # None means every value.
         self._verbs = None if ANY in rule.verbs else frozenset(rule.verbs)
         self._groups = None if ANY in rule.groups else frozenset(rule.groups)
+        # A rule with names never allows a list or create, whose name is empty.
         self._names = frozenset(rule.names) if rule.names else None
 
     def allows(self, attributes: AuthorizationAttributes) -> bool:

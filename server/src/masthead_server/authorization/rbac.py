@@ -33,6 +33,7 @@ class RbacAuthorizer:
         missing: list[RoleRef] = []
         for binding, namespace in self._index.bindings_of(user, attributes.namespace):
             rules = self._index.find_rules(binding.role, namespace)
+            # A binding may come before its role, or outlive it. Only a refusal mentions that.
             if rules is None:
                 missing.append(binding.role)
             elif rules.allows(attributes):

@@ -145,6 +145,7 @@ class _Bindings:
 
     def find(self, user: UserInfo) -> list[RoleBindingEntry]:
         """Return the bindings of a user, by name."""
+        # By name, because a binding may apply to a user by several of its groups.
         found: dict[str, RoleBindingEntry] = {**self._by_user.get(user.name, {})}
         for group in user.groups:
             if group in self._by_group:

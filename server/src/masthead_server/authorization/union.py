@@ -32,11 +32,13 @@ class AuthorizerUnion:
 
     def authorize(self, attributes: AuthorizationAttributes) -> Outcome:
         """Decide about a request."""
+        # First, so that broken roles cannot lock administrators out.
         if PRIVILEGED_GROUP in attributes.user.groups:
             return _ALLOWED
         reasons: list[str] = []
         for authorizer in self._authorizers:
             outcome = authorizer.authorize(attributes)
+            # The reasons of earlier authorizers do not matter once one of them decides.
             if outcome.decision is not Decision.NO_OPINION:
                 return outcome
             if outcome.reason:
