@@ -112,7 +112,9 @@ class RandomPods:
             drop = [] if self._is_bad() else ["ALL"]
             context["capabilities"] = {"drop": drop or random.sample(CAPABILITIES[1:], 1)}
             if random.random() < 0.3:
-                added = random.sample(CAPABILITIES, random.randint(1, 3)) if self._is_bad() else ["NET_BIND_SERVICE"]
+                added: list[str] = (
+                    random.sample(CAPABILITIES, random.randint(1, 3)) if self._is_bad() else ["NET_BIND_SERVICE"]
+                )
                 context["capabilities"]["add"] = added
         if self._is_bad() and context.get("allowPrivilegeEscalation") is not False:
             context["privileged"] = random.random() < 0.7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from tests.conformance.case import area
@@ -20,6 +21,7 @@ PLUGINS = (
     "NodeRestriction",
     "OwnerReferencesPermissionEnforcement",
     "PodNodeSelector",
+    "PodTolerationRestriction",
 )
 case = area("Service accounts of pods", PLUGINS)
 further = area("Admission plugins that are off by default", PLUGINS)
@@ -205,6 +207,33 @@ def _(api: Api) -> None:
     api.request("POST", f"{path}/pods", pod("a", spec=spec))
     api.request("POST", f"{path}/pods", pod("b", spec={**spec, "nodeSelector": {"b": "2", "c": "3"}}))
     api.request("POST", f"{path}/pods", pod("c", spec={**spec, "nodeSelector": {"b": "3"}}))
+
+
+@further("tolerations of a namespace")
+def _(api: Api) -> None:
+    place = f"{api.namespace}-n"
+    key = "scheduler.alpha.kubernetes.io/"
+    defaults = [{"key": "a", "operator": "Exists", "effect": "NoSchedule"}, {"key": "b", "operator": "Exists"}]
+    allowed = [*defaults, {"operator": "Exists", "effect": "NoExecute"}]
+    annotations = {f"{key}defaultTolerations": json.dumps(defaults), f"{key}tolerationsWhitelist": json.dumps(allowed)}
+    api.create("namespaces", namespace(place, annotations=annotations))
+    path = f"/api/v1/namespaces/{place}"
+    api.request("POST", f"{path}/serviceaccounts", {"metadata": {"name": "default"}})
+    spec: Plain = {"automountServiceAccountToken": False}
+    api.request("POST", f"{path}/pods", pod("a", spec=spec))
+    own = [{"key": "b", "operator": "Equal", "value": "x", "effect": "NoSchedule"}]
+    api.request("POST", f"{path}/pods", pod("b", spec={**spec, "tolerations": own}))
+    other = [{"key": "c", "operator": "Exists"}]
+    api.request("POST", f"{path}/pods", pod("c", spec={**spec, "tolerations": other}))
+
+
+@further("pods with resources stay on nodes short of memory")
+def _(api: Api) -> None:
+    account(api)
+    containers = [{"name": "m", "image": "image", "resources": {"requests": {"cpu": "1"}}}]
+    spec: Plain = {"automountServiceAccountToken": False, "containers": containers}
+    api.create("pods", pod("a", spec=spec))
+    api.patch("pods", "a", {"metadata": {"labels": {"a": "b"}}})
 
 
 @further("owner references need permissions")

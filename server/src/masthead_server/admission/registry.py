@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead.errors import ConfigError
 from masthead_server.admission.chain import AdmissionChain
@@ -28,6 +28,7 @@ from masthead_server.admission.plugins.persistent_volume_claim_resize import Per
 from masthead_server.admission.plugins.pod_node_selector import PodNodeSelector
 from masthead_server.admission.plugins.pod_resize_validator import PodResizeValidator
 from masthead_server.admission.plugins.pod_security import PodSecurity
+from masthead_server.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
 from masthead_server.admission.plugins.pod_topology_labels import PodTopologyLabels
 from masthead_server.admission.plugins.priority import Priority
 from masthead_server.admission.plugins.resource_quota import ResourceQuota
@@ -60,6 +61,7 @@ PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
     "PodNodeSelector": PodNodeSelector,
     "Priority": Priority,
     "DefaultTolerationSeconds": DefaultTolerationSeconds,
+    "PodTolerationRestriction": PodTolerationRestriction,
     "ExtendedResourceToleration": ExtendedResourceToleration,
     "DefaultStorageClass": DefaultStorageClass,
     "StorageObjectInUseProtection": StorageObjectInUseProtection,
@@ -90,6 +92,7 @@ OFF_BY_DEFAULT: Final[frozenset[str]] = frozenset(
         "NodeRestriction",
         "OwnerReferencesPermissionEnforcement",
         "PodNodeSelector",
+        "PodTolerationRestriction",
     }
 )
 """The plugins that must be enabled by name."""
@@ -105,7 +108,6 @@ UNAVAILABLE: Final[frozenset[str]] = frozenset(
         "NodeDeclaredFeatureValidator",
         "PodGroupProtection",
         "PodGroupWorkloadExists",
-        "PodTolerationRestriction",
     }
 )
 """The plugins of kube-apiserver that this server does not have."""
@@ -138,11 +140,11 @@ def choose_plugins(enabled: bool | Collection[str] | Mapping[str, bool]) -> froz
     defaults = PLUGINS.keys() - OFF_BY_DEFAULT
     if isinstance(enabled, bool):
         return frozenset(defaults if enabled else ())
-    switches = enabled if isinstance(enabled, Mapping) else dict.fromkeys(enabled, True)
+    is_relative = isinstance(enabled, Mapping)
+    switches = dict(cast("Mapping[str, bool]", enabled)) if is_relative else dict.fromkeys(enabled, True)
     for name in sorted(switches.keys() - PLUGINS.keys()):
         if name not in UNAVAILABLE:
             raise ConfigError(f"there is no admission plugin {name!r}; there are {', '.join(PLUGINS)}")
         if switches[name]:
             raise ConfigError(f"the admission plugin {name} of kube-apiserver is not part of this server")
-    default = isinstance(enabled, Mapping)
-    return frozenset(name for name in PLUGINS if switches.get(name, default and name in defaults))
+    return frozenset(name for name in PLUGINS if switches.get(name, is_relative and name in defaults))

@@ -196,8 +196,8 @@ def check_proc_mount(_meta: Plain, spec: Plain) -> Violation | None:
     names: list[str] = []
     mounts: set[str] = set()
     for container in list_containers(spec):
-        mount = security_context(container).get("procMount")
-        if mount not in {None, "Default"}:
+        mount = text(security_context(container), "procMount")
+        if mount not in {"", "Default"}:
             names.append(text(container, "name"))
             mounts.add(mount)
     if not names:
