@@ -115,7 +115,7 @@ class StrategyHooks:
     Every hook gets objects in the stored version, whatever version the client speaks.
 
     Attributes:
-        admit_create: Returns why an object is not admitted, or None. It may set fields, as admission plugins do.
+        admit_create: Returns why an object is not admitted, or None: its definition is being deleted.
         record_user: Records the creator in an object that has a field for that.
         prepare_create: Sets what the server decides. Raises `StatusFailure` if it cannot.
         reallocate: Allocates and releases addresses and ports. Raises `StatusFailure` if it cannot.
