@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.conformance.access import acting_as, grant, rule
 from tests.conformance.case import area
 from tests.conformance.objects import named
 
@@ -648,3 +649,23 @@ def _(api: Api) -> None:
         api.patch("devicetaintrules", f"{name}/status", {"status": {"conditions": conditions}})
     api.patch("devicetaintrules", name, {"spec": {"taint": {"effect": "Other"}}})
     api.delete("devicetaintrules", name)
+
+
+@case("the allocation of a claim is for schedulers, and the status of its devices for drivers")
+def _(api: Api) -> None:
+    user = f"{api.namespace}-jane"
+    group = "resource.k8s.io"
+    api.create("resourceclaims", claim(requests=[REQUEST]))
+    grant(api, user, rule("patch update", "resourceclaims/status", groups=group))
+    headers = {**acting_as(user), "Content-Type": "application/merge-patch+json"}
+    status = {"allocation": {"devices": {"results": [RESULT]}}}
+    path = api.path("resourceclaims", "a/status")
+    api.request("PATCH", path, {"status": status}, headers=headers)
+    grant(api, user, rule("patch", "resourceclaims/binding", groups=group), name="bind", everywhere=True)
+    api.request("PATCH", path, {"status": status}, headers=headers)
+    for name in ("example.com", "other.com"):
+        devices = [{**DEVICE, "driver": name}]
+        api.request("PATCH", path, {"status": {"devices": devices}}, headers=headers)
+    allowed = rule("arbitrary-node:patch", "resourceclaims/driver", groups=group, names="example.com")
+    grant(api, user, allowed, name="drive")
+    api.request("PATCH", path, {"status": {"devices": [DEVICE]}}, headers=headers)
