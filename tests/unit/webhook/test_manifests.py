@@ -44,7 +44,7 @@ def make_manager() -> masthead.Manager:
 
 def deployed(**settings: Any) -> dict[str, list[Any]]:
     app = make_manager()
-    return manifests_of(Deploy(app, app.options, "pages:app", "pages:1", "shop", **settings))  # type: ignore[return-value]
+    return manifests_of(Deploy(app, app.options, "pages:app", "pages:1", "shop", **settings))
 
 
 def test_service_configurations_and_conversion_name_the_pods() -> None:
