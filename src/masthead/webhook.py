@@ -3,7 +3,9 @@
 ::
 
     @app.validate(Website)
-    def check(request: AdmissionRequest[Website], site: Website) -> list[FieldError]:
+    def check(
+        request: masthead.webhook.AdmissionRequest[Website], site: Website
+    ) -> list[masthead.webhook.FieldError]:
         if site.spec.image.endswith(":latest"):
             return [masthead.webhook.invalid("spec.image", site.spec.image, "must name a version")]
         return []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead._controller.thread_runner import ThreadRunner
     from masthead._controller.user_errors import FailureLog
     from masthead._webhook.certificate_sources import CertificateSource
-    from masthead._webhook.injection import Registration
+    from masthead._webhook.injection import WebhookRegistration
     from masthead._webhook.rotation import RotationPolicy
     from masthead._webhook.runtime import WebhookRuntime
     from masthead.metrics import Metrics
@@ -122,7 +122,7 @@ def _make_registration(
     client: Client,
     factory: SharedInformerFactory,
     wake: Callable[[], None],
-) -> Registration:
+) -> WebhookRegistration:
     from masthead._webhook.injection import BundleInjector, DevelopmentRegistration, NoRegistration
 
     if options.webhook_url:

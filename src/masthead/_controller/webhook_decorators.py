@@ -50,9 +50,11 @@ class WebhookDecorators:
         ::
 
             @app.validate(Website)
-            def check(request: AdmissionRequest[Website], site: Website) -> list[FieldError]:
-                if request.old is not None and request.old.spec.domain != site.spec.domain:
-                    return [masthead.webhook.forbidden("spec.domain", "cannot be changed")]
+            def check(
+                request: masthead.webhook.AdmissionRequest[Website], site: Website
+            ) -> list[masthead.webhook.FieldError]:
+                if request.old is not None and request.old.spec.image != site.spec.image:
+                    return [masthead.webhook.forbidden("spec.image", "cannot be changed")]
                 if site.spec.replicas > 50:
                     request.warn("more than 50 replicas are expensive")
                 return []
@@ -78,7 +80,7 @@ class WebhookDecorators:
         ::
 
             @app.mutate(Website)
-            def fill_in(request: AdmissionRequest[Website], site: Website) -> None:
+            def fill_in(request: masthead.webhook.AdmissionRequest[Website], site: Website) -> None:
                 site.metadata.labels.setdefault("owner", request.user.username)
 
         The function edits the object, or returns a changed one; the patch is computed. It must be idempotent, because
@@ -98,11 +100,8 @@ class WebhookDecorators:
     def convert(self, source: type[CustomResource], target: type[CustomResource]) -> Callable[[F], F]:
         """Register a conversion between two versions of a custom resource.
 
-        ::
-
-            @app.convert(WebsiteV1alpha1, Website)
-            def upgrade(old: WebsiteV1alpha1) -> Website:
-                return Website.new(spec=WebsiteSpec(image=old.spec.container))
+        The function takes an object of the source class and returns one of the target class, such as
+        ``Website.new(spec=...)``; a coroutine function or a plain one.
 
         Every served version needs a conversion to the storage version and back; the others go through it. Metadata is
         copied from the source; only labels and annotations may be changed. A conversion must lose nothing: keep fields

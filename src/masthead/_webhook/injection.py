@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead._webhook.configurations import Webhooks
 
-__all__ = ["BundleInjector", "DevelopmentRegistration", "NoRegistration", "Registration"]
+__all__ = ["BundleInjector", "DevelopmentRegistration", "NoRegistration", "WebhookRegistration"]
 
 _KINDS: Final[dict[str, type[Object]]] = {
     "mutate": MutatingWebhookConfiguration,
@@ -30,7 +30,7 @@ _KINDS: Final[dict[str, type[Object]]] = {
 }
 
 
-class Registration(Protocol):
+class WebhookRegistration(Protocol):
     """Makes API servers trust the webhook server."""
 
     async def update(self, bundle: bytes) -> list[str]:

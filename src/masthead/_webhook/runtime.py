@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from masthead._webhook.certificate_sources import CertificateSource, ServingCertificate
     from masthead._webhook.configurations import Webhooks
     from masthead._webhook.function_calls import PlainRunner
-    from masthead._webhook.injection import Registration
+    from masthead._webhook.injection import WebhookRegistration
     from masthead._webhook.server import WebhookHandler
     from masthead.metrics import Metrics
 
@@ -65,7 +65,7 @@ class WebhookRuntime:
         name: str,
         bind: BindAddress,
         source: CertificateSource,
-        registration: Registration,
+        registration: WebhookRegistration,
         threads: PlainRunner,
         metrics: Metrics,
         report: Callable[[str, BaseException | None], None],

@@ -62,7 +62,8 @@ class BlockingEnvironment(EnvironmentFacade):
             resources of the managers' controllers.
         objects: Objects to apply next, before the managers start.
         config: An existing cluster, such as a kube-apiserver of a test; None for an embedded server. It needs real
-            time, and has neither `server` nor faults.
+            time, and has neither `server` nor faults. Webhooks are off there, unless `webhook_bind` and
+            `webhook_url` name an address that it can reach.
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
         rbac: Whether the server authorizes requests, and each manager acts as a service account with exactly the rules
             of ``masthead manifests``: a request without a rule fails with `masthead.ForbiddenError`. The account is in
@@ -122,7 +123,7 @@ class BlockingEnvironment(EnvironmentFacade):
     def writes(self) -> list[Write]:
         """Write requests of all replicas since the start or the last `clear`, oldest first.
 
-        Writes of Leases and Events are not listed: an idle operator still renews its lease.
+        Writes of Leases, Events and certificates are not listed: an idle operator still renews its lease.
         """
         return self._on_loop(lambda: self._async.writes)
 
