@@ -5,6 +5,6 @@
 - `structs`, `declarations`, `library`, `environment`: the functions and messages of Kubernetes 1.36.
 - `unification`, `validators`, `checker`: the types of nodes.
 - `ranges`, `costs`, `call_estimates`, `estimate`: what an evaluation costs, and can cost at most.
-- `frames`, `attributes`, `logic`, `dispatch`, `comprehensions`, `compiler`: from nodes to closures.
+- `frames`, `attributes`, `literals`, `logic`, `dispatch`, `comprehensions`, `compiler`: from nodes to closures.
 - `program`: all of it, as `Program`.
 """

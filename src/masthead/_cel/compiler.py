@@ -6,13 +6,15 @@ costs are added in one step.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead._cel.attributes import index_value, present, select_optional, select_value, test_value
 from masthead._cel.comprehensions import Loop, compile_loop
-from masthead._cel.costs import LIST_COST, MAP_COST, STRUCT_COST, cost_of_call
+from masthead._cel.costs import MAP_COST, cost_of_call
 from masthead._cel.dispatch import bind
 from masthead._cel.errors import NO_OVERLOAD, CelError, CostError, EvaluationError
+from masthead._cel.literals import HASHABLE, make_list, make_map, make_message
 from masthead._cel.logic import COMPARISONS, all_of, any_of, compare, compare_numbers, compare_text
 from masthead._cel.nodes import (
     CallNode,
@@ -25,7 +27,7 @@ from masthead._cel.nodes import (
     Node,
     SelectNode,
 )
-from masthead._cel.values import NONE, OptionalValue, TypeValue, Uint, Value, equals
+from masthead._cel.values import OptionalValue, TypeValue, Value, equals
 from masthead._regexp.pattern import compile_pattern
 from masthead._regexp.syntax import PatternError
 
@@ -40,7 +42,6 @@ __all__ = ["ProgramError", "compile_node"]
 _CONVERSIONS: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )
-_HASHABLE: Final = frozenset({str, int, bool, float, Uint, type(None)})
 _NOT_CONSTANT: Final = object()
 
 
@@ -363,7 +364,7 @@ class _Compiler:
             value = item(frame)
             kind: type = value.__class__
             # 1.0 equals 1 in CEL, so a double cannot be looked up by type.
-            if kind is float or kind not in _HASHABLE:
+            if kind is float or kind not in HASHABLE:
                 return any(equals(member, value) for member in members)
             return (int if kind is not str and kind is not bool else kind, value) in known
 
@@ -421,79 +422,19 @@ class _Compiler:
     # Lists, maps and loops.
 
     def _list(self, node: ListNode) -> Evaluator:
-        items = [self.compile(element) for element in node.items]
-        optionals = node.optionals
-
-        def literal(frame: Frame) -> Value:
-            values: list[Value] = []
-            for index, element in enumerate(items):
-                value = element(frame)
-                if index in optionals:
-                    if not isinstance(value, OptionalValue):
-                        raise EvaluationError(
-                            f"cannot initialize optional list element from non-optional value {value}"
-                        )
-                    if value is NONE or not value.has_value:
-                        continue
-                    value = value.value
-                values.append(value)
-            frame[0] += LIST_COST
-            return values
-
-        return literal
+        return make_list([self.compile(element) for element in node.items], node.optionals)
 
     def _map(self, node: MapNode) -> Evaluator:
         entries = [(self.compile(key), self.compile(value), optional) for key, value, optional in node.entries]
         # The server folds constant maps, which then cost nothing.
-        constant = all(
+        is_constant = all(
             self._constant(part) is not _NOT_CONSTANT for key, value, _ in node.entries for part in (key, value)
         )
-        cost = 0 if constant else MAP_COST
-
-        def literal(frame: Frame) -> Value:
-            values: dict[Value, Value] = {}
-            for key_of, value_of, is_optional in entries:
-                key = key_of(frame)
-                value = value_of(frame)
-                if type(key) not in _HASHABLE:
-                    raise EvaluationError(f"unsupported key type: {key}")
-                if is_optional:
-                    if not isinstance(value, OptionalValue):
-                        raise EvaluationError(
-                            f"cannot initialize optional entry '{key}' from non-optional value {value}"
-                        )
-                    if not value.has_value:
-                        # An absent optional entry removes an earlier entry of the same key.
-                        values.pop(key, None)
-                        continue
-                    value = value.value
-                values[key] = value
-            frame[0] += cost
-            return values
-
-        return literal
+        return make_map(entries, 0 if is_constant else MAP_COST)
 
     def _message(self, node: MessageNode) -> Evaluator:
         fields = [(field.name, self.compile(field.value), field.is_optional) for field in node.fields]
-        name, make = node.name, self._environment.make_struct
-
-        def message(frame: Frame) -> Value:
-            values: dict[str, Value] = {}
-            for field, value_of, is_optional in fields:
-                value = value_of(frame)
-                if is_optional:
-                    if not isinstance(value, OptionalValue):
-                        raise EvaluationError(
-                            f"cannot initialize optional entry '{field}' from non-optional value {value}"
-                        )
-                    if not value.has_value:
-                        continue
-                    value = value.value
-                values[field] = value
-            frame[0] += STRUCT_COST
-            return make(name, values)
-
-        return message
+        return make_message(fields, partial(self._environment.make_struct, node.name))
 
     def _comprehension(self, node: ComprehensionNode) -> Evaluator:
         if node.is_binding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.conformance.case import area
-from tests.conformance.definitions import definition, object_of, resource_of
+from tests.conformance.definitions import definition, object_of, resource_of, version_of
 from tests.conformance.definitions import install as define
 from tests.conformance.policies import (
     VALIDATING,
@@ -500,3 +500,54 @@ def _(api: Api) -> None:
     api.delete("validatingadmissionpolicybindings", name_of(api))
     await_policies(api)
     api.create("configmaps", config("b"), dryRun="All")
+
+
+@case("connections to pods")
+def _(api: Api) -> None:
+    rule = rule_of("pods/exec", "pods/portforward", "pods/attach", operations=["CONNECT"])
+    shown = {
+        "expression": "false",
+        "messageExpression": "'%s %s %s'.format([request.name, request.subResource, object])",
+    }
+    install(api, validating(api, shown, matchConstraints={"resourceRules": [rule]}))
+    pods = f"/api/v1/namespaces/{api.namespace}/pods"
+    api.create("pods", POD)
+    api.request("POST", f"{pods}/a/exec", query={"command": ["ls", "-l"], "container": "a", "stdout": True})
+    api.request("POST", f"{pods}/a/portforward")
+    api.request("GET", f"{pods}/a/attach", query={"stdin": True})
+
+
+@case("versions of a custom resource match as equivalents")
+def _(api: Api) -> None:
+    schema = object_of(spec=object_of(size={"type": "integer"}))
+    define(api, definition(api, schema, versions=[version_of(schema), version_of(schema, "v2")]))
+    group = resource_of(api).split("/")[0]
+    rules = {"resourceRules": [rule_of("widgets", apiGroups=[group])]}
+    text = "'%s %s %s'.format([object.apiVersion, request.kind.version, request.requestKind.version])"
+    install(
+        api, validating(api, {"expression": "object.spec.size < 5", "messageExpression": text}, matchConstraints=rules)
+    )
+    for version in ("v1", "v2"):
+        widget = {"apiVersion": f"{group}/{version}", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 7}}
+        api.create(resource_of(api, version=version), widget, dryRun="All")
+
+
+@case("the same warning appears once")
+def _(api: Api) -> None:
+    validations: list[Plain] = [{"expression": f"{number} > 5", "message": "same"} for number in range(3)]
+    _attempt(api, validating(api, *validations), validationActions=["Warn"])
+
+
+@case("generated names")
+def _(api: Api) -> None:
+    shown = {"expression": "false", "messageExpression": "'%s'.format([has(request.name)])"}
+    install(api, validating(api, shown))
+    api.create("configmaps", config() | {"metadata": {"generateName": "made-"}}, dryRun="All")
+
+
+@case("objects that are applied for the first time are created")
+def _(api: Api) -> None:
+    shown = {"expression": "false", "messageExpression": "request.operation + ' ' + request.options.kind"}
+    install(api, validating(api, shown))
+    api.apply("configmaps", "a", config("a", data={"a": "x"}), manager="me")
+    api.update("configmaps", "a", config("a", data={"a": "x"}))

@@ -353,3 +353,26 @@ def _(api: Api) -> None:
     api.delete(MUTATING, name_of(api))
     await_policies(api, "Mutating")
     api.create("configmaps", config("bound"), dryRun="All")
+
+
+@case("scales by JSON patches")
+def _(api: Api) -> None:
+    api.create("deployments", DEPLOYMENT)
+    rules = {"resourceRules": [rule_of("deployments/scale", apiGroups=["apps"], operations=["UPDATE"])]}
+    patch = patching("[JSONPatch{op: 'replace', path: '/spec/replicas', value: object.spec.replicas + 5}]")
+    install(api, mutating(api, patch, matchConstraints=rules))
+    api.patch("deployments", "a/scale", {"spec": {"replicas": 2}})
+    api.get("deployments", "a")
+
+
+@case("a second policy sees the changes of the first, in whatever order")
+def _(api: Api) -> None:
+    for name in ("one", "two"):
+        expression = f"Object{{metadata: Object.metadata{{labels: {{'{name}': 'yes'}}}}}}"
+        add(api, mutating(api, applying(expression), name=name))
+    count = (
+        "Object{metadata: Object.metadata{annotations: {'count': string(object.metadata.?labels.orValue({}).size())}}}"
+    )
+    add(api, mutating(api, applying(count), name="count", reinvocationPolicy="IfNeeded"))
+    await_policies(api, "Mutating")
+    api.create("configmaps", config(), dryRun="All")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
 from masthead._cel.library.authorization import AccessRequest, AuthorizerValue, ResourceCheckValue
@@ -272,4 +272,4 @@ class Evaluation:
             raise CostlyEvaluation
         if problem is not None:
             return ExpressionResult(None, f"expression '{expression.source}' resulted in error: {problem}")
-        return ExpressionResult(cast("Value", value), "")
+        return ExpressionResult(value, "")
