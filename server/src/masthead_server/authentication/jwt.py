@@ -70,10 +70,6 @@ class Claims(msgspec.Struct, frozen=True):
         return (self.aud,) if isinstance(self.aud, str) else tuple(self.aud)
 
 
-class _Issuer(msgspec.Struct):
-    iss: str = ""
-
-
 class _Header(msgspec.Struct):
     alg: str | None = None
     kid: str | None = None
@@ -95,7 +91,10 @@ def read_issuer(token: str) -> str:
     if len(parts) != 3:
         return ""
     try:
-        return msgspec.json.decode(_decode_segment(parts[1]), type=_Issuer).iss
+        claims = msgspec.json.decode(_decode_segment(parts[1]).decode("utf-8", "replace"), type=dict[str, msgspec.Raw])
+        # Go matches the names of fields in any case.
+        issuers = [value for name, value in claims.items() if name.lower() == "iss"]
+        return msgspec.json.decode(issuers[-1], type=str | None) or "" if issuers else ""
     except (ValueError, RecursionError):
         return ""
 
@@ -106,11 +105,11 @@ def verify(token: str, key: SigningKey) -> Claims | None:
     Raises:
         InvalidTokenError: If another key signed it.
     """
-    head, _, rest = token.partition(".")
-    payload, _, signature = rest.partition(".")
+    # As go-jose reads tokens: without white space, and with padding where there is some.
+    head, payload, signature = "".join(token.split()).split(".")
     try:
-        header = msgspec.json.decode(_decode_segment(head) or b"{}", type=_Header)
-        signed_by = _decode_segment(signature)
+        header = _decode_header(head)
+        signed_by = _decode_segment(signature.rstrip("="))
     except (ValueError, RecursionError):
         return None
     if header.kid and header.kid != key.key_id:
@@ -134,6 +133,17 @@ def _check_signature(key: SigningKey, data: str, signature: bytes) -> None:
     """
     if not key.verify(data.encode(), signature):
         raise InvalidTokenError(_BAD_SIGNATURE)
+
+
+def _decode_header(text: str) -> _Header:
+    """Decode the header of a token.
+
+    Raises:
+        ValueError: If it is no header.
+    """
+    # Go replaces bytes that are not UTF-8.
+    decoded = _decode_segment(text.rstrip("=")).decode("utf-8", "replace")
+    return msgspec.json.decode(decoded, type=_Header | None) or _Header() if decoded else _Header()
 
 
 def _decode_segment(text: str) -> bytes:
