@@ -249,6 +249,18 @@ def test_a_service_is_called_at_its_external_name(cluster: QuietCluster, webhook
 
 
 @pytest.mark.slow
+def test_a_service_leads_to_the_port_that_the_test_names(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
+    service = {"metadata": {"name": "conversion"}, "spec": {"ports": [{"port": 443}]}}
+    cluster.call("POST", "/api/v1/namespaces/default/services", service)
+    place = {"namespace": "default", "name": "conversion", "path": "/convert"}
+    cluster.server.listen_on_service("default/conversion", webhook.port)
+    define_converted(cluster, webhook.conversion(url=None, service=place))
+    cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
+
+    assert cluster.call("GET", f"{SECOND}/a")["spec"] == {"color": "red!"}
+
+
+@pytest.mark.slow
 def test_the_stored_version_needs_no_webhook(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
