@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 OVERHEAD: Final = 1.05
 """Times the CPU of a create without webhooks and policies, if a webhook is configured that does not match."""
 _WARM_UP: Final = 50
-_PATH: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+_PATH: Final = "/apis/admissionregistration.k8s.io/v1"
 _MAPS: Final = "/api/v1/namespaces/default/configmaps"
 _CASES: Final = {
     "none": "no plugin at all",
     "defaults": "kube-apiserver's plugins, nothing configured",
-    "rule": "  a webhook for another resource",
-    "selector": "  a webhook for other labels",
-    "called": "  a webhook that is called, on loopback",
+    "rule": "  two webhooks for another resource",
+    "selector": "  two webhooks for other labels",
+    "called": "  two webhooks that are called, on loopback",
 }
 
 
@@ -65,9 +65,9 @@ def admission_table(start: Start, repeat: int, creates: int) -> Table:
 def _measure(start: Start, case: str, creates: int) -> Figures:
     options = ("--disable-admission-plugins", ",".join(PLUGINS.keys() - OFF_BY_DEFAULT)) if case == "none" else ()
     with _webhook(case) as webhook, start(*options) as (address, process), Connection(address) as connection:
-        if webhook is not None:
-            body = json.dumps(_configuration(case, webhook)).encode()
-            connection.send(address.request("POST", _PATH, body))
+        for kind in ("Validating", "Mutating") if webhook is not None else ():
+            body = json.dumps(_configuration(case, webhook, kind)).encode()
+            connection.send(address.request("POST", f"{_PATH}/{kind.lower()}webhookconfigurations", body))
         requests = [_create(address, number) for number in range(creates + _WARM_UP)]
         for request in requests[:_WARM_UP]:
             connection.send(request)
@@ -96,7 +96,8 @@ def _webhook(case: str) -> Generator[ScriptedWebhook | None]:
         webhook.close()
 
 
-def _configuration(case: str, webhook: ScriptedWebhook) -> dict[str, Any]:
+def _configuration(case: str, webhook: ScriptedWebhook | None, kind: str) -> dict[str, Any]:
+    assert webhook is not None
     resource = "secrets" if case == "rule" else "configmaps"
     hook: dict[str, Any] = {
         "name": "benchmark.example.com",
@@ -110,5 +111,5 @@ def _configuration(case: str, webhook: ScriptedWebhook) -> dict[str, Any]:
     }
     if case == "selector":
         hook["objectSelector"] = {"matchLabels": {"app": "other"}}
-    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": f"{kind}WebhookConfiguration"}
     return {**head, "metadata": {"name": "benchmark"}, "webhooks": [hook]}

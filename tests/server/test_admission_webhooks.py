@@ -19,8 +19,7 @@ from masthead.testing._configurations import config_of
 from masthead_server.admission.attributes import Operation
 from masthead_server.admission.chain import AdmissionChain
 from masthead_server.admission.plugin import AdmissionPlugin
-from masthead_server.admission.webhooks.mutating import MutatingAdmissionWebhook
-from masthead_server.admission.webhooks.validating import ValidatingAdmissionWebhook
+from masthead_server.admission.webhooks.plugins import MutatingAdmissionWebhook, ValidatingAdmissionWebhook
 from masthead_server.webhooks import Webhook, WebhookError, call_webhook
 
 if TYPE_CHECKING:
@@ -220,6 +219,7 @@ async def test_audit_annotations_bear_the_name_of_their_webhook() -> None:
         cluster = server._cluster
         plugins = (MutatingAdmissionWebhook(cluster), ValidatingAdmissionWebhook(cluster), recorder)
         cluster.admission = AdmissionChain(plugins)
+        cluster.admission.observe(cluster)
         webhook.answer = lambda request: {**add_label(request), "auditAnnotations": {"key": "value"}}
         await configure(client, webhook.configuration("Mutating"))
         ignored = {"url": "https://127.0.0.1:1/", "caBundle": bundle()}

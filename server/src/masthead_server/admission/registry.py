@@ -38,8 +38,7 @@ from masthead_server.admission.plugins.storage_object_in_use_protection import S
 from masthead_server.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from masthead_server.admission.policies.mutating import MutatingAdmissionPolicy
 from masthead_server.admission.policies.validating import ValidatingAdmissionPolicy
-from masthead_server.admission.webhooks.mutating import MutatingAdmissionWebhook
-from masthead_server.admission.webhooks.validating import ValidatingAdmissionWebhook
+from masthead_server.admission.webhooks.plugins import MutatingAdmissionWebhook, ValidatingAdmissionWebhook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

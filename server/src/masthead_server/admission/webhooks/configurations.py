@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead_server.admission.webhooks.webhook import read_webhooks
-
 if TYPE_CHECKING:
     from masthead_server.admission.webhooks.webhook import AdmissionWebhook
     from masthead_server.cluster import ClusterState
@@ -41,6 +39,9 @@ class WebhookConfigurations:
         if record.is_deleted:
             self._by_configuration.pop(record.key, None)
         else:
+            # Imported with the first configuration; most servers never have one.
+            from masthead_server.admission.webhooks.webhook import read_webhooks
+
             self._by_configuration[record.key] = read_webhooks(self._cluster, served.load(record))
         ordered = sorted(self._by_configuration)
         self.webhooks = tuple(hook for name in ordered for hook in self._by_configuration[name])
