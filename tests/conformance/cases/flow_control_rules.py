@@ -8,6 +8,8 @@ from tests.conformance.case import area
 from tests.conformance.objects import named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.conformance.api import Api, CallResponse, Plain
 
 case = area("Rules of flow control")
@@ -20,9 +22,9 @@ PODS = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "namespaces"
 PROBES = {"verbs": ["get"], "nonResourceURLs": ["/healthz"]}
 
 
-def schema(api: Api, name: str = "a", **spec: object) -> Plain:
+def schema(api: Api, **spec: object) -> Plain:
     fields = {"priorityLevelConfiguration": {"name": "exempt"}, **spec}
-    return named(VERSION, "FlowSchema", f"{api.namespace}-{name}", spec=fields)
+    return named(VERSION, "FlowSchema", f"{api.namespace}-a", spec=fields)
 
 
 def create_schema(api: Api, **spec: object) -> CallResponse:
@@ -33,8 +35,8 @@ def create_rule(api: Api, **rule: object) -> CallResponse:
     return create_schema(api, rules=[{"subjects": EVERYONE, **rule}])
 
 
-def level(api: Api, name: str = "a", **spec: object) -> Plain:
-    return named(VERSION, "PriorityLevelConfiguration", f"{api.namespace}-{name}", spec=spec)
+def level(api: Api, **spec: object) -> Plain:
+    return named(VERSION, "PriorityLevelConfiguration", f"{api.namespace}-a", spec=spec)
 
 
 def create_level(api: Api, **spec: object) -> CallResponse:
@@ -177,6 +179,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     name = f"{api.namespace}-a"
     api.request("POST", api.path(SCHEMAS), schema(api), pick=lambda body: body["spec"])
+    spec: Plain
     for spec in ({"matchingPrecedence": 1}, {"priorityLevelConfiguration": {"name": "-"}}, {"rules": [{}]}):
         api.patch(SCHEMAS, name, {"spec": spec}, dryRun="All")
     api.delete(SCHEMAS, name)
@@ -191,6 +194,7 @@ def _(api: Api) -> None:
 
 @case("the conditions of a flow schema have unique types")
 def _(api: Api) -> None:
+    conditions: Sequence[object]
     for conditions in ([{}], [{"type": "A"}, {"type": "A"}], [{"type": ""}, {"type": ""}]):
         api.patch(SCHEMAS, "global-default/status", {"status": {"conditions": conditions}}, dryRun="All")
 
@@ -266,5 +270,6 @@ def _(api: Api) -> None:
 
 @case("the conditions of a priority level have unique types")
 def _(api: Api) -> None:
+    conditions: Sequence[object]
     for conditions in ([{}], [{"type": "A"}, {"type": "A"}]):
         api.patch(LEVELS, "system/status", {"status": {"conditions": conditions}}, dryRun="All")

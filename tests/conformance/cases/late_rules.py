@@ -46,6 +46,7 @@ def create_volume(api: Api, *terms: Plain) -> CallResponse:
 @case("a scaler has at least one policy for a direction")
 def _(api: Api) -> None:
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
+    behavior: Plain
     for behavior in (
         {"scaleDown": {"policies": []}},
         {"scaleUp": {"policies": []}},
@@ -87,6 +88,7 @@ def _(api: Api) -> None:
 
 @case("the node affinity of a volume has terms")
 def _(api: Api) -> None:
+    affinity: Plain
     for affinity in ({}, {"required": {}}, {"required": {"nodeSelectorTerms": [{}]}}):
         api.create("persistentvolumes", volume(api, affinity), dryRun="All")
 
@@ -147,7 +149,7 @@ def _(api: Api) -> None:
 
 @case("the error of a struct shows empty lists and maps")
 def _(api: Api) -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    template: Plain = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
     spec = {"template": {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}}
     api.create("jobs", named("batch/v1", "Job", "a", spec=spec))
     changed = {

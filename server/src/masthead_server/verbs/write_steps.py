@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from masthead._schema.errors import gather, invalid
 from masthead.errors import DecodeError
 from masthead_server.admission.attributes import AdmissionAttributes, Operation
-from masthead_server.authorization.authorizer import AuthorizationAttributes
 from masthead_server.authorization.requests import check_authorization
 from masthead_server.authorization.role_index import RBAC_GROUP
 from masthead_server.resources.behavior import SlowValidation
 from masthead_server.resources.validation.go_text import write_as_go
 from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead_server.resources.warnings.owner_references import dedup_owner_references
+from masthead_server.verbs.write_access import WriteAccess, authorization_attributes
 from masthead_server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
 from masthead_server.wire.plain import Plain, metadata, part, text, without_managed_fields
 from masthead_server.wire.user_info import ADMIN, CONTROLLER_USER
@@ -170,7 +170,7 @@ def authorize_create(context: WriteContext) -> None:
     Raises:
         StatusFailure: If the user may not create it.
     """
-    check_authorization(context.cluster.authorizer, _attributes_of(context, "create"))
+    check_authorization(context.cluster.authorizer, authorization_attributes(context, "create"))
 
 
 def check_escalation(context: WriteContext, new: Plain, old: Plain | None) -> None:
@@ -182,22 +182,7 @@ def check_escalation(context: WriteContext, new: Plain, old: Plain | None) -> No
     guard = context.cluster.escalation
     # The server's own controllers fill in aggregated roles, whatever roles there are.
     if guard is not None and context.served.group == RBAC_GROUP and context.user is not CONTROLLER_USER:
-        guard.check(_attributes_of(context, "create" if old is None else "update"), new, old)
-
-
-def _attributes_of(context: WriteContext, verb: str) -> AuthorizationAttributes:
-    served = context.served
-    return AuthorizationAttributes(
-        context.user,
-        verb,
-        # As for every request, a Namespace counts as an object within itself.
-        namespace=context.name if served.table == "namespaces" else context.namespace,
-        group=served.group,
-        version=served.gvk.version,
-        resource=served.name,
-        subresource=context.subresource,
-        name=context.name,
-    )
+        guard.check(authorization_attributes(context, "create" if old is None else "update"), new, old)
 
 
 def set_defaults(context: WriteContext, found: Plain) -> Plain:
@@ -526,44 +511,6 @@ def _refuse_fields(context: WriteContext, found: Plain, name: str, errors: Error
     for document in context.options.documents:
         errors = write_as_go(errors, context.served.to_storage(document))
     return refused_fields(*_group_kind(context.served, found), name, errors)
-
-
-class WriteAccess:
-    """Answers what a validation asks about the cluster and the user.
-
-    Args:
-        context: The write.
-        verb: The verb of the request.
-    """
-
-    def __init__(self, context: WriteContext, verb: str) -> None:
-        self._context = context
-        self.verb = verb
-
-    @property
-    def user(self) -> UserInfo:
-        """Who writes."""
-        return self._context.user
-
-    def namespace_labels(self) -> Plain:
-        """Return the labels of the object's namespace."""
-        namespace = self._context.namespace
-        for found in self._context.allocator.listed("", "namespaces"):
-            if text(part(found, "metadata"), "name") == namespace:
-                return part(part(found, "metadata"), "labels")
-        return {}
-
-    def find_refusal(self, verb: str, subresource: str, *, name: str = "", in_namespace: bool = False) -> str:
-        """Return why the user may not use a subresource; empty if it is allowed."""
-        namespace = self._context.namespace if in_namespace else ""
-        attributes = replace(
-            _attributes_of(self._context, verb), subresource=subresource, name=name, namespace=namespace
-        )
-        try:
-            check_authorization(self._context.cluster.authorizer, attributes)
-        except StatusFailure as refusal:
-            return refusal.message
-        return ""
 
 
 async def _gather_errors(check_metadata: Callable[[], Errors], validate: Callable[[], Errors]) -> Errors:
