@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+import ssl
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.webhook.serving import certificates
+from tests.unit.webhook.serving import NAMES, POLICY, TlsClient, review
 
 import masthead
 from masthead._meta.patch import Patch
 from masthead._webhook.configurations import configuration_objects
 from masthead._webhook.locations import service_location
+from masthead._webhook.rotation import CertificateSet, rotate
 from masthead.api.admissionregistration.v1 import ValidatingWebhookConfiguration
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.errors import ArgumentError, ForbiddenError, NotFoundError
@@ -154,23 +156,43 @@ async def test_a_development_server_restores_the_configuration_of_the_cluster() 
         assert after.webhooks[0].client_config.url is None
 
 
-async def test_certificates_of_files_are_reloaded(tmp_path: Path) -> None:
-    known = certificates()
-    (tmp_path / "tls.crt").write_bytes(known.certificate)
-    (tmp_path / "tls.key").write_bytes(known.key)
-    (tmp_path / "ca.crt").write_bytes(known.bundle)
-    async with (
-        Environment() as env,
-        make_manager().running(
-            env.client,
-            webhook_bind="127.0.0.1:0",
-            probe_bind="0",
-            metrics_bind="0",
-            webhook_cert_dir=str(tmp_path),
-        ) as runtime,
-    ):
+@in_virtual_time
+async def test_certificates_of_files_are_reloaded_for_new_handshakes(tmp_path: Path) -> None:
+    one, other = (rotate(CertificateSet(), NAMES, datetime.now(UTC), POLICY) for _ in range(2))
+
+    def write(known: CertificateSet) -> None:
+        (tmp_path / "tls.key").write_bytes(known.key)
+        (tmp_path / "tls.crt").write_bytes(known.certificate)
+
+    write(one)
+    options: masthead.controller.RunOverrides = {
+        "webhook_bind": "127.0.0.1:0",
+        "probe_bind": "0",
+        "metrics_bind": "0",
+        "webhook_cert_dir": str(tmp_path),
+    }
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    async with Environment() as env, make_manager().running(env.client, **options) as runtime:
         await runtime.wait_for_webhooks()
-        assert runtime.webhook_port
+        port = runtime.webhook_port or 0
+        before = await TlsClient.connect(port, one.bundle)
+        assert (await before.post("/validate/check.configmaps.core", review(config)))[0] == 200
+        write(other)
+        await asyncio.sleep(11)
+        after = await TlsClient.connect(port, other.bundle)
+        for client in (before, after):
+            assert (await client.post("/validate/check.configmaps.core", review(config)))[0] == 200
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await TlsClient.connect(port, one.bundle)
+
+        # A half-written pair stays unused.
+        (tmp_path / "tls.key").write_bytes(one.key)
+        await asyncio.sleep(11)
+        [problem] = runtime.pending_work()
+        assert "the key belongs to another certificate" in problem
+        again = await TlsClient.connect(port, other.bundle)
+        for client in (before, after, again):
+            client.close()
         # Nothing is stored or injected: the files have another owner.
         assert [secret.metadata.name for secret in await env.client.resource(Secret, "default").list()] == []
 
