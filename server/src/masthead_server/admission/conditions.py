@@ -26,7 +26,7 @@ _BUDGET: Final = 2_500_000
 
 
 class ConditionError(Exception):
-    """Match conditions fail, and the failure policy says that the request fails with them."""
+    """Match conditions fail, and with them the request, by the failure policy."""
 
 
 class MatchConditions:
@@ -56,7 +56,7 @@ class MatchConditions:
         variables: Mapping[str, AdmissionExpression] | None = None,
         is_bounded: bool = False,
     ) -> bool:
-        """Tell whether all conditions hold; one that does not decides, even if others fail.
+        """Tell whether all conditions hold. A false one decides, even if others fail.
 
         Args:
             values: The values that describe the request.
@@ -74,12 +74,13 @@ class MatchConditions:
             values, _BUDGET, params=params, variables=variables, has_namespace=False, is_bounded=is_bounded
         )
         try:
-            # All of them, even behind one that does not hold: their costs count together.
+            # All of them, even behind a false one: their costs count together.
             results = [evaluation.evaluate(expression) for expression in self._expressions]
         except BudgetError as error:
             return self._fail(str(error))
         if any(result.value is False for result in results):
             return False
+        # Equal problems are written once, as Go's aggregates do.
         problems = list(dict.fromkeys(result.error for result in results if result.error))
         if not problems:
             return True

@@ -67,7 +67,7 @@ def load_record(served: ServedResource, record: Record) -> Plain:
 
 
 class RequestValues(dict[str, Value]):
-    """The values of the variables that describe a request; those that nothing uses are never made.
+    """The values of the variables that describe a request; unused ones are never made.
 
     Args:
         cluster: The cluster state.
@@ -184,6 +184,7 @@ class _LazyVariables(MapLike):
         """
         if type(key) is not str:
             raise EvaluationError(NO_OVERLOAD)
+        # The checker has refused unknown names, except where an expression is dynamic.
         if key not in self._expressions:
             return MISSING
         if key not in self._known:
@@ -198,6 +199,7 @@ class _LazyVariables(MapLike):
         if expression.program is None:
             return EvaluationError(f"{variable} fails to compile: {expression.error}")
         outcome = expression.program.evaluate(*self._evaluation.values_of(expression))
+        # Counted for the expression that uses it first.
         self.cost += outcome.cost
         if outcome.error is not None:
             return EvaluationError(f"{variable} fails to evaluate: {outcome.error}")
@@ -264,6 +266,7 @@ class Evaluation:
         except (TypeError, AttributeError):
             # Some values do not have the types that they are declared with: times of namespaces are text.
             problem = NO_OVERLOAD
+        # Also of an expression that fails: errors must not be a way to spend more.
         self.budget -= cost + self._variables.cost
         self._variables.cost = 0
         if self.budget < 0:

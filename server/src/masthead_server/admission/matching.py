@@ -141,6 +141,7 @@ class RequestMatcher:
         if not self._is_equivalent:
             return None
         equivalents = list(self._equivalents(attributes))
+        # By rule first: the version of the earliest rule that fits is the one that its owner gets.
         for rule in rules:
             for equivalent in equivalents:
                 if rule.matches(attributes, equivalent.gvr) and rule.matches_name(attributes.name):

@@ -36,7 +36,7 @@ __all__ = ["declare_resource"]
 _SCALARS: Final = {"boolean": BOOL, "integer": INT, "number": DOUBLE}
 _FORMATS: Final = {"byte": BYTES, "date": TIMESTAMP, "date-time": TIMESTAMP, "duration": DURATION}
 _CIRCULAR: Final = Schema(type="object")
-"""What a reference to a type that contains it stands for."""
+"""The type of a reference that leads back to itself."""
 
 
 def declare_resource(served: ServedResource) -> Type | None:
@@ -94,12 +94,14 @@ def _declare(schema: Schema, name: str, visited: frozenset[str]) -> Type | None:
         visited: The references that lead here.
     """
     schema, visited = _resolve(schema, visited)
+    # Definitions mark such a union by an extension, built-in types by a format.
     if schema.int_or_string or schema.format == "int-or-string":
         return DYN
     if schema.type == "array":
         items = None if schema.items is None else _declare(schema.items, f"{name}.@idx", visited)
         return None if items is None else list_of(items)
     if schema.type == "object":
+        # An object with both has only its entries in expressions, as on the real server.
         if isinstance(schema.additional_properties, Schema):
             values = _declare(schema.additional_properties, f"{name}.@elem", visited)
             return None if values is None else map_of(STRING, values)

@@ -57,7 +57,7 @@ class MutatingPolicy(BoundPolicy):
 
     Args:
         cluster: The cluster state.
-        stored: The policy, as it is stored.
+        stored: The stored policy.
         bindings: Its bindings.
     """
 
@@ -92,6 +92,7 @@ class MutatingPolicy(BoundPolicy):
             BudgetError: If it costs too much.
             CostlyEvaluation: If it costs too much for the event loop.
         """
+        # Validation refuses such policies; one may have been stored by another version of the server.
         if mutation.expression.error:
             return ExpressionResult(None, mutation.expression.error)
         evaluation = Evaluation(values, COST_BUDGET, params=params, variables=self.variables, is_bounded=is_bounded)
@@ -181,9 +182,9 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
     def _find_invocations(self, attributes: AdmissionAttributes, errors: _Errors) -> list[_Invocation]:
         found: list[_Invocation] = []
         for policy in self._index.policies:
-            binding: PolicyBinding | None = None
             try:
                 match = policy.match(attributes)
+                # Only for a request that matches: a kind that is missing must not refuse others.
                 served = policy.find_param_resource() if match is not None else None
             except ConfigurationError as error:
                 errors.add_configuration(policy, None, str(error))
@@ -205,6 +206,7 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
         if reinvocation.is_second_round and attributes.object != calls.last_output:
             calls.require_all()
         is_patched = False
+        # All of them were matched before the first change: a policy cannot switch another one off.
         for invocation in invocations:
             try:
                 if not await self._matches(invocation, attributes):
@@ -228,6 +230,7 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
 
     async def _matches(self, invocation: _Invocation, attributes: AdmissionAttributes) -> bool:
         policy, params = invocation.policy, invocation.params
+        # Most policies have no conditions, and converting the objects takes longer than matching.
         if not policy.conditions:
             return True
         values = await RequestValues.of(self.cluster, attributes, invocation.match)
@@ -245,6 +248,7 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
             try:
                 await self._patch(mutation, invocation, attributes)
                 is_patched = True
+            # The next mutation is applied all the same: its failure may be the one to report.
             except (BudgetError, PatchError) as error:
                 errors.add(invocation.policy, invocation.binding, str(error))
         return is_patched
@@ -258,6 +262,7 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
             StatusFailure: If the result is no object of its kind.
         """
         policy, match = invocation.policy, invocation.match
+        # New values for each mutation, which sees what the one before has made.
         values = await RequestValues.of(self.cluster, attributes, match)
         try:
             result = policy.evaluate(mutation, values, invocation.params, is_bounded=True)

@@ -18,7 +18,7 @@ __all__ = ["ConfigurationError", "collect_params", "find_param_resource"]
 
 
 class ConfigurationError(Exception):
-    """A policy or a binding cannot be used as it is."""
+    """A policy or a binding is unusable: its parameters are missing, or its namespace."""
 
 
 def find_param_resource(cluster: ClusterState, kind: GroupVersionKind) -> ServedResource:
@@ -74,6 +74,7 @@ def _find(cluster: ClusterState, served: ServedResource, reference: Plain, names
     if name := text(reference, "name"):
         record = table.get(served.key(namespace, name))
         return [] if record is None else [load_record(served, record)]
+    # In the order of their names; the real server has no order.
     selector = part(reference, "selector")
     prefix = f"{namespace}/" if namespace else ""
     records = list(table.scan(prefix, cluster.storage.revision))

@@ -51,6 +51,7 @@ def apply_configuration(found: Plain, value: Value, match: Match) -> Plain:
     Raises:
         PatchError: If the configuration does not fit the object.
     """
+    # The compiler has checked the type, except where an expression is dynamic.
     if not isinstance(value, StructValue):
         raise PatchError(f"unsupported return type from ApplyConfiguration expression: {type_name(value)}")
     if problems := list(_type_name_problems(value, (value.type_name,))):
@@ -63,6 +64,7 @@ def apply_configuration(found: Plain, value: Value, match: Match) -> Plain:
     type_ = field_manager_of(match.served, "").versions.type_of(kind.api_version)
     if problems := [*_null_problems(value, type_, ""), *type_errors(patch, type_)]:
         raise _unfit(errors_text(problems))
+    # A part of an atomic value would replace all of it, which nobody intends.
     if atomics := list(_find_atomics(patch, type_, "")):
         why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomics)}"
         raise PatchError(f"error applying patch: invalid ApplyConfiguration: {why}")
@@ -154,10 +156,12 @@ def apply_operations(found: Plain, value: Value) -> object:
         StatusFailure: If it exceeds a limit.
     """
     operations = [_operation(item) for item in value]
+    # An expression says so that there is nothing to change.
     if not operations:
         return found
     try:
         patched = apply_admission_patch(found, msgspec.json.encode(operations))
+    # A test is a condition, and no assertion: the patch is skipped.
     except FailedTestError:
         return found
     except InapplicablePatchError as error:
@@ -168,6 +172,7 @@ def apply_operations(found: Plain, value: Value) -> object:
 def _operation(value: StructValue) -> Plain:
     fields = value.fields
     operation: Plain = {"op": fields.get("op", ""), "path": fields.get("path", "")}
+    # As in Go, an empty text counts as missing.
     if fields.get("from"):
         operation["from"] = fields["from"]
     if "value" in fields:
@@ -186,7 +191,7 @@ def _to_plain(value: Value, *, is_json: bool = False) -> object:
         is_json: Whether it is written as JSON, where large integers are text.
 
     Raises:
-        PatchError: If there is none.
+        PatchError: If it cannot be written so.
     """
     if isinstance(value, OptionalValue):
         if not value.has_value:

@@ -34,7 +34,7 @@ class PolicyBinding:
 
     Args:
         cluster: The cluster state.
-        stored: The binding, as it is stored.
+        stored: The stored binding.
     """
 
     def __init__(self, cluster: ClusterState, stored: Plain) -> None:
@@ -53,6 +53,7 @@ class PolicyBinding:
         Raises:
             ConfigurationError: If that cannot be decided.
         """
+        # Without matchResources, a binding applies to all that its policy is for.
         if self._matcher is None:
             return True
         try:
@@ -74,7 +75,7 @@ class BoundPolicy:
 
     Args:
         cluster: The cluster state.
-        stored: The policy, as it is stored.
+        stored: The stored policy.
         bindings: Its bindings, in the order of their names.
     """
 

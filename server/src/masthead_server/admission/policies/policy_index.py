@@ -1,4 +1,4 @@
-"""The policies of a server with their bindings, kept up to date by its writes."""
+"""The policies of a server with their bindings, current after each write."""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ def _check(source: str, spec: Plain, kinds: dict[GroupVersionKind, Type], params
         for variable in items(spec, "variables"):
             compiled = compile_expression(text(variable, "expression"), declarations, VARIABLE)
             composite.add(text(variable, "name"), compiled)
+        # Only errors of types count: the real controller does not instantiate programs.
         problem = compile_expression(source, declarations, VARIABLE).error
         if problem.startswith(_FAILED):
             problems.append(f"{kind.group}/{kind.version}, Kind={kind.kind}: {problem.removeprefix(_FAILED)}\n")
@@ -92,7 +93,7 @@ def _resources_of(catalog: Catalog, rule: Plain) -> Iterator[ServedResource]:
     for group in groups:
         for version in versions:
             for resource in resources:
-                # As kube-apiserver's mapper does: the empty group stands for any.
+                # As kube-apiserver's mapper does: the empty group means any.
                 for candidate in (group,) if group else catalog.groups():
                     served = catalog.find(GroupVersionResource(candidate, version, resource))
                     if served is not None:

@@ -68,7 +68,7 @@ class _Denial(NamedTuple):
 
 
 class _Verdict(NamedTuple):
-    """What a policy says of a request: denials, audit annotations, and errors of annotations."""
+    """The verdict of a policy on a request: denials, audit annotations, and errors of annotations."""
 
     denials: tuple[_Denial, ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
@@ -80,7 +80,7 @@ class ValidatingPolicy(BoundPolicy):
 
     Args:
         cluster: The cluster state.
-        stored: The policy, as it is stored.
+        stored: The stored policy.
         bindings: Its bindings.
     """
 
@@ -129,7 +129,7 @@ class ValidatingPolicy(BoundPolicy):
             return _Verdict(() if self.ignores_failures else (_Denial(0, str(error)),))
 
     def _messages(self, values: RequestValues, params: Plain | None, budget: int) -> list[ExpressionResult] | str:
-        """Return the result of each messageExpression; or why there is none."""
+        """Return the result of each messageExpression, or the error that ended their evaluation."""
         if not self._has_messages:
             return []
         # Messages have no authorizer, and share the budget that validations left.
@@ -146,6 +146,7 @@ class ValidatingPolicy(BoundPolicy):
     def _deny(self, results: list[ExpressionResult], messages: list[ExpressionResult] | str) -> Iterator[_Denial]:
         for index, (validation, result) in enumerate(zip(self._validations, results, strict=True)):
             problem = result.error
+            # Messages that cost too much spoil even validations that hold, as on the real server.
             if not problem and isinstance(messages, str):
                 problem = f"failed messageExpression: {messages}"
             if problem:
@@ -176,6 +177,7 @@ class ValidatingPolicy(BoundPolicy):
             result = evaluation.evaluate(expression)
             if result.error:
                 errors += [] if self.ignores_failures else [result.error]
+            # Null and blank text leave the annotation out.
             elif isinstance(result.value, str) and (value := result.value.strip()):
                 annotations.append((key, value[:_MAX_ANNOTATION]))
         return _Verdict(denials, tuple(annotations), tuple(errors))
@@ -199,6 +201,7 @@ class _Refusals:
         where = f"ValidatingAdmissionPolicy '{policy.name}'"
         if binding is not None:
             where = f"{where} with binding '{binding.name}'"
+        # The others are not reported, but all policies are evaluated: they may warn.
         self._first = self._first or (f"{where} denied request: {message}", reason or _INVALID)
 
     def add_problem(self, policy: ValidatingPolicy, binding: PolicyBinding | None, problem: str) -> None:
@@ -243,6 +246,7 @@ class ValidatingAdmissionPolicy(AdmissionPlugin):
         for policy in self._index.policies:
             try:
                 match = policy.match(attributes)
+                # Only for a request that matches: a kind that is missing must not refuse others.
                 served = policy.find_param_resource() if match is not None else None
             except ConfigurationError as error:
                 refusals.add_problem(policy, None, str(error))
@@ -253,6 +257,7 @@ class ValidatingAdmissionPolicy(AdmissionPlugin):
             for binding in policy.bindings:
                 try:
                     for params in self._params(attributes, binding, served):
+                        # Converted once, for all policies that match by the same version.
                         if match not in values:
                             values[match] = await RequestValues.of(self.cluster, attributes, match)
                         verdict = await _judge(policy, values[match], params)
@@ -275,6 +280,7 @@ class ValidatingAdmissionPolicy(AdmissionPlugin):
 async def _judge(policy: ValidatingPolicy, values: RequestValues, params: Plain | None) -> _Verdict:
     try:
         return policy.judge(values, params, is_bounded=True)
+    # From the beginning, in a thread: an evaluation cannot be moved.
     except CostlyEvaluation:
         return await asyncio.to_thread(policy.judge, values, params, is_bounded=False)
 
@@ -286,7 +292,7 @@ def _enforce(
     refusals: _Refusals,
     attributes: AdmissionAttributes,
 ) -> None:
-    """Do what a binding says about a verdict."""
+    """Take the actions of a binding after a verdict."""
     for denial in verdict.denials:
         for action in binding.actions:
             if action == "Deny":

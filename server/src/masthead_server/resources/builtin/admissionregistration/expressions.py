@@ -123,7 +123,7 @@ class CompositeType:
         self.type: Type = object_type("kubernetes.variables", self._fields)
 
     def add(self, name: str, expression: AdmissionExpression) -> None:
-        """Add a variable; one that does not compile is dynamic."""
+        """Add a variable; after a compile error it is dynamic."""
         self._fields[name] = DYN if expression.program is None else _declare(expression.program.type)
 
     def __len__(self) -> int:
@@ -177,8 +177,8 @@ class AdmissionExpression(NamedTuple):
         source: Its text.
         program: The program; None if it does not compile.
         error: Why it does not compile.
-        is_internal: Whether kube-apiserver takes the error for one of its own.
-        slots: The variables whose values an evaluation takes, in order; empty names of those that it does not use.
+        is_internal: Whether kube-apiserver reports an internal error.
+        slots: The variables whose values an evaluation takes, in order; empty for unused ones.
     """
 
     source: str
