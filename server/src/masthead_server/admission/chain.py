@@ -82,6 +82,10 @@ class AdmissionChain:
         phases = self._find(operation, served, subresource)
         return bool(phases.mutating or phases.validating)
 
+    def mutates(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
+        """Tell whether any plugin may change the object of such a request."""
+        return bool(self._find(operation, served, subresource).mutating)
+
     async def admit(self, attributes: AdmissionAttributes) -> None:
         """Run mutating admission; twice, if a webhook or a policy has changed the object.
 

@@ -160,10 +160,14 @@ async def apply(context: WriteContext, change: Callable[[Plain | None], Awaitabl
             return await _create_by_apply(context, await change(None))
         old = await context.evaluate(served.load, record)
         new = await change(await context.evaluate(served.load, record))
-        # A repeated apply usually changes nothing; but admission could change that.
-        is_same = new == old and not is_being_deleted(old) and context.attributes(Operation.UPDATE, new, old) is None
+        # A repeated apply usually changes nothing; but mutating admission could change that.
+        is_same = new == old and not is_being_deleted(old) and not context.mutates(Operation.UPDATE)
         if is_same and await context.evaluate(_is_stored, served, record, new):
             steps.warn_of_update(context, new, old)
+            await steps.admit_valid(context, context.attributes(Operation.UPDATE, new, old), new)
+            # Validating admission may have waited for a webhook.
+            if _find_record(context) is not record:
+                raise _Superseded
             return Written(record.value)
         return await _update(context, record, old, new)
 

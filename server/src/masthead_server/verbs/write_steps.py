@@ -104,6 +104,10 @@ class WriteContext:
     conversions: Conversions | None = None
     is_admitted: bool = False
 
+    def mutates(self, operation: Operation) -> bool:
+        """Tell whether admission may change the object of such a write."""
+        return not self.is_admitted and self.cluster.admission.mutates(operation, self.served, self.subresource)
+
     def attributes(self, operation: Operation, new: Plain, old: Plain | None) -> AdmissionAttributes | None:
         """Describe the write for admission; return None if no plugin decides about it."""
         admission = self.cluster.admission
