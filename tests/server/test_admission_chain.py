@@ -14,7 +14,7 @@ from masthead.errors import ConflictError, ForbiddenError
 from masthead.testing._configurations import config_of
 from masthead_server.admission.attributes import Operation
 from masthead_server.admission.chain import AdmissionChain
-from masthead_server.admission.plugin import AdmissionPlugin
+from masthead_server.admission.plugin import AdmissionPlugin, PluginEntry
 from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Refusing(Waiting):
 @asynccontextmanager
 async def serving(plugin: AdmissionPlugin, *, workloads: bool = False) -> AsyncIterator[tuple[Server, aio.Client]]:
     async with masthead.server.run(workloads=workloads) as server, aio.Client(config_of(server)) as client:
-        server._cluster.admission = AdmissionChain([plugin])
+        server._cluster.admission = AdmissionChain([PluginEntry(plugin.name, lambda _: plugin)])
+        server._cluster.admission.observe(server._cluster)
         yield server, client
 
 

@@ -18,7 +18,7 @@ from masthead.server import VirtualClock
 from masthead.testing._configurations import config_of
 from masthead_server.admission.attributes import Operation
 from masthead_server.admission.chain import AdmissionChain
-from masthead_server.admission.plugin import AdmissionPlugin
+from masthead_server.admission.plugin import AdmissionPlugin, PluginEntry
 from masthead_server.admission.webhooks.plugins import MutatingAdmissionWebhook, ValidatingAdmissionWebhook
 from masthead_server.webhooks import Webhook, WebhookError, call_webhook
 
@@ -217,8 +217,14 @@ async def test_audit_annotations_bear_the_name_of_their_webhook() -> None:
     async with serving() as (server, client, webhook):
         recorder = Recorder()
         cluster = server._cluster
-        plugins = (MutatingAdmissionWebhook(cluster), ValidatingAdmissionWebhook(cluster), recorder)
-        cluster.admission = AdmissionChain(plugins)
+        cluster.admission = AdmissionChain(
+            [
+                PluginEntry("MutatingAdmissionWebhook", MutatingAdmissionWebhook),
+                PluginEntry("ValidatingAdmissionWebhook", ValidatingAdmissionWebhook),
+                PluginEntry("Recorder", lambda _: recorder),
+            ]
+        )
+        cluster.admission.observe(cluster)
         cluster.admission.observe(cluster)
         webhook.answer = lambda request: {**add_label(request), "auditAnnotations": {"key": "value"}}
         await configure(client, webhook.configuration("Mutating"))

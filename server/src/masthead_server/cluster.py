@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,8 @@ SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """What generated names consist of: neither vowels nor digits that look like letters, and so no words."""
 _SUFFIX_LENGTH: Final = 5
 _MAX_PREFIX: Final = 58
+_MAX_DECODED: Final = 256
+"""Decoded objects that are kept for expressions of policies: parameters and namespaces."""
 
 
 class ClusterState:
@@ -86,6 +89,8 @@ class ClusterState:
         """What decides who may do what."""
         self.escalation: EscalationGuard | None = None
         """What decides who may grant which permissions; None if roles have no effect."""
+        self.decode: Callable[[ServedResource, Record], Plain] = lru_cache(maxsize=_MAX_DECODED)(_decode)
+        """Decodes a stored object with its kind, for expressions that read it often; nothing may change the result."""
         self.background: BackgroundTasks = BackgroundTasks(on_idle)
         """Writes that nobody waits for."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
@@ -247,3 +252,8 @@ class ClusterState:
                 for _, found in self.objects(served):
                     yield found
                 return
+
+
+def _decode(served: ServedResource, record: Record) -> Plain:
+    found = served.from_storage(served.load(record))
+    return {"kind": served.kind, "apiVersion": served.api_version, **found}

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from masthead._cel.declarations import Function, Overload
-    from masthead._cel.environment import Environment
+    from masthead._cel.environment import CelEnvironment
 
 __all__ = ["RESERVED_FIELDS", "check"]
 
@@ -116,7 +116,7 @@ _LITERALS: Final = {
 }
 
 
-def check(source: str, root: Node, variables: Mapping[str, Type], environment: Environment) -> Type:
+def check(source: str, root: Node, variables: Mapping[str, Type], environment: CelEnvironment) -> Type:
     """Check an expression: set the types of its nodes, and the overloads of its calls.
 
     Args:
@@ -143,7 +143,7 @@ def check(source: str, root: Node, variables: Mapping[str, Type], environment: E
 
 
 class _Checker:
-    def __init__(self, variables: Mapping[str, Type], environment: Environment) -> None:
+    def __init__(self, variables: Mapping[str, Type], environment: CelEnvironment) -> None:
         self.nodes: list[Node] = []
         self._issues: list[Issue] = []
         self._known = Substitutions()

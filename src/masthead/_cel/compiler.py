@@ -34,7 +34,7 @@ from masthead._regexp.syntax import PatternError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from masthead._cel.environment import Environment
+    from masthead._cel.environment import CelEnvironment
     from masthead._cel.frames import Evaluator, Frame
 
 __all__ = ["ProgramError", "compile_node"]
@@ -49,7 +49,9 @@ class ProgramError(CelError):
     """An expression is well typed, but a constant part of it has no value."""
 
 
-def compile_node(root: Node, variables: Sequence[str], limit: int, environment: Environment) -> tuple[Evaluator, int]:
+def compile_node(
+    root: Node, variables: Sequence[str], limit: int, environment: CelEnvironment
+) -> tuple[Evaluator, int]:
     """Compile a checked expression.
 
     Args:
@@ -69,7 +71,7 @@ def compile_node(root: Node, variables: Sequence[str], limit: int, environment: 
 
 
 class _Compiler:
-    def __init__(self, variables: Sequence[str], limit: int, environment: Environment) -> None:
+    def __init__(self, variables: Sequence[str], limit: int, environment: CelEnvironment) -> None:
         self._environment = environment
         self.limit = limit
         # Slot 0 of a frame is the cost so far.

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from masthead._cel.types import Type
     from masthead._cel.values import Value
 
-__all__ = ["Environment", "device_environment", "patch_environment", "standard_environment"]
+__all__ = ["CelEnvironment", "device_environment", "patch_environment", "standard_environment"]
 
 
-class Environment(NamedTuple):
+class CelEnvironment(NamedTuple):
     """What expressions can use besides their variables.
 
     Attributes:
@@ -44,19 +44,19 @@ def _make_nothing(name: str, _fields: dict[str, Value]) -> Value:
 
 
 @cache
-def standard_environment() -> Environment:
+def standard_environment() -> CelEnvironment:
     """Return the environment of Kubernetes 1.36: all functions, and no messages."""
-    return Environment(standard_functions(), _find_nothing, _make_nothing)
+    return CelEnvironment(standard_functions(), _find_nothing, _make_nothing)
 
 
 @cache
-def device_environment() -> Environment:
+def device_environment() -> CelEnvironment:
     """Return the environment of device selectors: that of Kubernetes, with ``cel.bind``."""
     return standard_environment()._replace(has_bindings=True)
 
 
 @cache
-def patch_environment() -> Environment:
+def patch_environment() -> CelEnvironment:
     """Return the environment of mutations: that of Kubernetes, ``Object``, ``JSONPatch`` and their functions."""
     functions = {**standard_functions(), **merge(patches.FUNCTIONS)}
-    return Environment(functions, patches.find_patch_type, patches.make_patch_value)
+    return CelEnvironment(functions, patches.find_patch_type, patches.make_patch_value)

@@ -15,7 +15,7 @@ from masthead._cel.parser import parse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._cel.environment import Environment
+    from masthead._cel.environment import CelEnvironment
     from masthead._cel.frames import Frame
     from masthead._cel.types import Type
     from masthead._cel.values import Value
@@ -57,7 +57,7 @@ class Program:
         variables: Mapping[str, Type],
         *,
         limit: int = COST_LIMIT,
-        environment: Environment | None = None,
+        environment: CelEnvironment | None = None,
     ) -> None:
         """Compile an expression.
 

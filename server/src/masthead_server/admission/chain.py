@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from masthead_server.admission.attributes import AdmissionAttributes, Operation
+    from masthead_server.admission.plugin import PluginEntry
     from masthead_server.cluster import ClusterState
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
@@ -36,18 +37,21 @@ class AdmissionChain:
     """Runs the plugins that decide about a request.
 
     Args:
-        plugins: The enabled plugins, in their order.
+        entries: The enabled plugins, in their order.
 
     Attributes:
         may_wait: Whether a plugin may wait for other servers now, so that requests need a deadline.
         checks_namespaces: Whether new objects need a namespace that exists and is not terminating.
     """
 
-    def __init__(self, plugins: Sequence[AdmissionPlugin] = ()) -> None:
-        self._plugins = tuple(plugins)
+    def __init__(self, entries: Sequence[PluginEntry] = ()) -> None:
+        self._entries = tuple(entries)
+        self._cluster: ClusterState | None = None
+        self._plugins: dict[str, AdmissionPlugin] = {}
+        """The plugins that have been made, by name."""
         self._phases: dict[Key, _Phases] = {}
         self._configurations: dict[str, set[str]] = {
-            plugin.configured_by: set[str]() for plugin in self._plugins if plugin.configured_by
+            entry.configured_by: set[str]() for entry in self._entries if entry.configured_by
         }
         """The keys of the stored configurations, by table."""
         self.may_wait: bool = False
@@ -56,10 +60,11 @@ class AdmissionChain:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the enabled plugins, in their order."""
-        return tuple(plugin.name for plugin in self._plugins)
+        return tuple(entry.name for entry in self._entries)
 
     def observe(self, cluster: ClusterState) -> None:
-        """Follow the configurations of plugins from now on."""
+        """Decide about the requests to a cluster, and follow the configurations of plugins there."""
+        self._cluster = cluster
         for table in self._configurations:
             for record in cluster.storage.table(table).scan("", cluster.storage.revision):
                 self._keep(table, record)
@@ -75,7 +80,7 @@ class AdmissionChain:
         # Every write asks which plugins decide, and hardly any changes the answer.
         if had_any != bool(keys):
             self._phases.clear()
-            self.may_wait = any(plugin.may_wait and self._is_active(plugin) for plugin in self._plugins)
+            self.may_wait = any(entry.may_wait and self._is_active(entry) for entry in self._entries)
 
     def decides(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether any plugin may change or refuse such a request."""
@@ -113,16 +118,20 @@ class AdmissionChain:
         key = (operation, served.table, subresource)
         phases = self._phases.get(key)
         if phases is None:
-            chosen = [
-                plugin
-                for plugin in self._plugins
-                if self._is_active(plugin) and plugin.handles(operation, served, subresource)
-            ]
+            active = [self._plugin(entry) for entry in self._entries if self._is_active(entry)]
+            chosen = [plugin for plugin in active if plugin.handles(operation, served, subresource)]
             phases = self._phases[key] = _Phases(
                 tuple(plugin.admit for plugin in chosen if type(plugin).admit is not AdmissionPlugin.admit),
                 tuple(plugin.validate for plugin in chosen if type(plugin).validate is not AdmissionPlugin.validate),
             )
         return phases
 
-    def _is_active(self, plugin: AdmissionPlugin) -> bool:
-        return not plugin.configured_by or bool(self._configurations[plugin.configured_by])
+    def _is_active(self, entry: PluginEntry) -> bool:
+        return not entry.configured_by or bool(self._configurations[entry.configured_by])
+
+    def _plugin(self, entry: PluginEntry) -> AdmissionPlugin:
+        plugin = self._plugins.get(entry.name)
+        if plugin is None:
+            assert self._cluster is not None, "the chain observes a cluster before it decides"
+            plugin = self._plugins[entry.name] = entry.make(self._cluster)
+        return plugin

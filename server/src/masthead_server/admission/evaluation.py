@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from masthead_server.admission.matching import Match
     from masthead_server.cluster import ClusterState
     from masthead_server.resources.builtin.admissionregistration.expressions import AdmissionExpression
-    from masthead_server.resources.resource import ServedResource
-    from masthead_server.storage import Record
 
 __all__ = [
     "COST_BUDGET",
@@ -32,7 +29,6 @@ __all__ = [
     "Evaluation",
     "ExpressionResult",
     "RequestValues",
-    "load_record",
 ]
 
 COST_BUDGET: Final = 10_000_000
@@ -57,13 +53,6 @@ class BudgetError(Exception):
 
 class CostlyEvaluation(Exception):  # noqa: N818 - nothing is wrong: it goes on in a thread
     """Expressions cost more than the event loop can afford."""
-
-
-@lru_cache(maxsize=256)
-def load_record(served: ServedResource, record: Record) -> Plain:
-    """Decode a stored object with its kind, for expressions that read it again and again; nothing may change it."""
-    found = served.from_storage(served.load(record))
-    return {"kind": served.kind, "apiVersion": served.api_version, **found}
 
 
 class RequestValues(dict[str, Value]):
@@ -118,7 +107,7 @@ class RequestValues(dict[str, Value]):
             return None
         served = self._cluster.catalog.require(_NAMESPACES)
         record = self._cluster.storage.table(served.table).get(attributes.namespace)
-        return None if record is None else _describe_namespace(load_record(served, record))
+        return None if record is None else _describe_namespace(self._cluster.decode(served, record))
 
     def make_authorizer(self) -> Value:
         """Return the value of ``authorizer``."""

@@ -3,83 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead.errors import ConfigError
 from masthead_server.admission.chain import AdmissionChain
-from masthead_server.admission.plugins.always_pull_images import AlwaysPullImages
-from masthead_server.admission.plugins.certificate_approval import CertificateApproval
-from masthead_server.admission.plugins.certificate_signing import CertificateSigning
-from masthead_server.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
-from masthead_server.admission.plugins.cluster_trust_bundle_attest import ClusterTrustBundleAttest
-from masthead_server.admission.plugins.default_ingress_class import DefaultIngressClass
-from masthead_server.admission.plugins.default_storage_class import DefaultStorageClass
-from masthead_server.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
-from masthead_server.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
-from masthead_server.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
-from masthead_server.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
-from masthead_server.admission.plugins.limit_ranger import LimitRanger
-from masthead_server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
-from masthead_server.admission.plugins.node_restriction import NodeRestriction
-from masthead_server.admission.plugins.owner_references_permission_enforcement import (
-    OwnerReferencesPermissionEnforcement,
-)
-from masthead_server.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
-from masthead_server.admission.plugins.pod_node_selector import PodNodeSelector
-from masthead_server.admission.plugins.pod_resize_validator import PodResizeValidator
-from masthead_server.admission.plugins.pod_security import PodSecurity
-from masthead_server.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
-from masthead_server.admission.plugins.pod_topology_labels import PodTopologyLabels
-from masthead_server.admission.plugins.priority import Priority
-from masthead_server.admission.plugins.resource_quota import ResourceQuota
-from masthead_server.admission.plugins.runtime_class import RuntimeClass
-from masthead_server.admission.plugins.service_account import ServiceAccount
-from masthead_server.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
-from masthead_server.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
-from masthead_server.admission.policies.mutating import MutatingAdmissionPolicy
-from masthead_server.admission.policies.validating import ValidatingAdmissionPolicy
-from masthead_server.admission.webhooks.plugins import MutatingAdmissionWebhook, ValidatingAdmissionWebhook
+from masthead_server.admission.plugin import AdmissionPlugin, PluginEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
-    from masthead_server.admission.plugin import AdmissionPlugin
     from masthead_server.cluster import ClusterState
 
 __all__ = ["OFF_BY_DEFAULT", "PLUGINS", "UNAVAILABLE", "choose_plugins", "make_chain"]
 
-PLUGINS: Final[Mapping[str, Callable[[ClusterState], AdmissionPlugin]]] = {
-    "NamespaceLifecycle": NamespaceLifecycle,
-    "LimitPodHardAntiAffinityTopology": LimitPodHardAntiAffinityTopology,
-    "LimitRanger": LimitRanger,
-    "ServiceAccount": ServiceAccount,
-    "NodeRestriction": NodeRestriction,
-    "TaintNodesByCondition": TaintNodesByCondition,
-    "AlwaysPullImages": AlwaysPullImages,
-    "PodSecurity": PodSecurity,
-    "PodNodeSelector": PodNodeSelector,
-    "Priority": Priority,
-    "DefaultTolerationSeconds": DefaultTolerationSeconds,
-    "PodTolerationRestriction": PodTolerationRestriction,
-    "ExtendedResourceToleration": ExtendedResourceToleration,
-    "DefaultStorageClass": DefaultStorageClass,
-    "StorageObjectInUseProtection": StorageObjectInUseProtection,
-    "OwnerReferencesPermissionEnforcement": OwnerReferencesPermissionEnforcement,
-    "PersistentVolumeClaimResize": PersistentVolumeClaimResize,
-    "RuntimeClass": RuntimeClass,
-    "CertificateApproval": CertificateApproval,
-    "CertificateSigning": CertificateSigning,
-    "ClusterTrustBundleAttest": ClusterTrustBundleAttest,
-    "CertificateSubjectRestriction": CertificateSubjectRestriction,
-    "DefaultIngressClass": DefaultIngressClass,
-    "DenyServiceExternalIPs": DenyServiceExternalIPs,
-    "PodTopologyLabels": PodTopologyLabels,
-    "PodResizeValidator": PodResizeValidator,
-    "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
-    "MutatingAdmissionWebhook": MutatingAdmissionWebhook,
-    "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,
-    "ValidatingAdmissionWebhook": ValidatingAdmissionWebhook,
-    "ResourceQuota": ResourceQuota,
+
+def _make(module: str, name: str, cluster: ClusterState) -> AdmissionPlugin:
+    plugin = getattr(import_module(f"masthead_server.admission.{module}"), name)
+    return cast("type[AdmissionPlugin]", plugin)(cluster)
+
+
+def _entry(module: str, name: str, configured_by: str = "", *, may_wait: bool = False) -> PluginEntry:
+    """Describe a plugin, whose module is imported when it first decides: few servers have policies or quotas."""
+    return PluginEntry(name, partial(_make, module, name), configured_by, may_wait)
+
+
+PLUGINS: Final[Mapping[str, PluginEntry]] = {
+    "NamespaceLifecycle": _entry("plugins.namespace_lifecycle", "NamespaceLifecycle"),
+    "LimitPodHardAntiAffinityTopology": _entry(
+        "plugins.limit_pod_hard_anti_affinity_topology", "LimitPodHardAntiAffinityTopology"
+    ),
+    "LimitRanger": _entry("plugins.limit_ranger", "LimitRanger", "limitranges"),
+    "ServiceAccount": _entry("plugins.service_account", "ServiceAccount"),
+    "NodeRestriction": _entry("plugins.node_restriction", "NodeRestriction"),
+    "TaintNodesByCondition": _entry("plugins.taint_nodes_by_condition", "TaintNodesByCondition"),
+    "AlwaysPullImages": _entry("plugins.always_pull_images", "AlwaysPullImages"),
+    "PodSecurity": _entry("plugins.pod_security", "PodSecurity"),
+    "PodNodeSelector": _entry("plugins.pod_node_selector", "PodNodeSelector"),
+    "Priority": _entry("plugins.priority", "Priority"),
+    "DefaultTolerationSeconds": _entry("plugins.default_toleration_seconds", "DefaultTolerationSeconds"),
+    "PodTolerationRestriction": _entry("plugins.pod_toleration_restriction", "PodTolerationRestriction"),
+    "ExtendedResourceToleration": _entry("plugins.extended_resource_toleration", "ExtendedResourceToleration"),
+    "DefaultStorageClass": _entry("plugins.default_storage_class", "DefaultStorageClass"),
+    "StorageObjectInUseProtection": _entry("plugins.storage_object_in_use_protection", "StorageObjectInUseProtection"),
+    "OwnerReferencesPermissionEnforcement": _entry(
+        "plugins.owner_references_permission_enforcement", "OwnerReferencesPermissionEnforcement"
+    ),
+    "PersistentVolumeClaimResize": _entry("plugins.persistent_volume_claim_resize", "PersistentVolumeClaimResize"),
+    "RuntimeClass": _entry("plugins.runtime_class", "RuntimeClass"),
+    "CertificateApproval": _entry("plugins.certificate_approval", "CertificateApproval"),
+    "CertificateSigning": _entry("plugins.certificate_signing", "CertificateSigning"),
+    "ClusterTrustBundleAttest": _entry("plugins.cluster_trust_bundle_attest", "ClusterTrustBundleAttest"),
+    "CertificateSubjectRestriction": _entry("plugins.certificate_subject_restriction", "CertificateSubjectRestriction"),
+    "DefaultIngressClass": _entry("plugins.default_ingress_class", "DefaultIngressClass"),
+    "DenyServiceExternalIPs": _entry("plugins.deny_service_external_ips", "DenyServiceExternalIPs"),
+    "PodTopologyLabels": _entry("plugins.pod_topology_labels", "PodTopologyLabels"),
+    "PodResizeValidator": _entry("plugins.pod_resize_validator", "PodResizeValidator"),
+    "MutatingAdmissionPolicy": _entry(
+        "policies.mutating", "MutatingAdmissionPolicy", "admissionregistration.k8s.io/mutatingadmissionpolicybindings"
+    ),
+    "MutatingAdmissionWebhook": _entry(
+        "webhooks.plugins",
+        "MutatingAdmissionWebhook",
+        "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+        may_wait=True,
+    ),
+    "ValidatingAdmissionPolicy": _entry(
+        "policies.validating",
+        "ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+    ),
+    "ValidatingAdmissionWebhook": _entry(
+        "webhooks.plugins",
+        "ValidatingAdmissionWebhook",
+        "admissionregistration.k8s.io/validatingwebhookconfigurations",
+        may_wait=True,
+    ),
+    "ResourceQuota": _entry("plugins.resource_quota", "ResourceQuota", "resourcequotas"),
 }
 """Every plugin by its name, in the order in which they decide."""
 OFF_BY_DEFAULT: Final[frozenset[str]] = frozenset(
@@ -124,8 +125,7 @@ def make_chain(cluster: ClusterState, enabled: bool | Collection[str] | Mapping[
         ConfigError: If there is no plugin of a name.
     """
     chosen = choose_plugins(enabled)
-    chain = AdmissionChain([make(cluster) for name, make in PLUGINS.items() if name in chosen])
-    # After the plugins, which have then observed a configuration when they are asked about it.
+    chain = AdmissionChain([entry for name, entry in PLUGINS.items() if name in chosen])
     chain.observe(cluster)
     return chain
 

@@ -25,11 +25,10 @@ class LimitRanger(AdmissionPlugin):
     """Sets default resources in containers, and refuses pods and claims that are out of bounds."""
 
     name = "LimitRanger"
-    configured_by = "limitranges"
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)
-        self._ranges = NamespacedObjects(cluster, self.configured_by, LimitRange.read)
+        self._ranges = NamespacedObjects(cluster, "limitranges", LimitRange.read)
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether the operation sets the resources of a pod or a claim."""

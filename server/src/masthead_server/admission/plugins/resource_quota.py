@@ -32,11 +32,10 @@ class ResourceQuota(AdmissionPlugin):
     """
 
     name = "ResourceQuota"
-    configured_by = "resourcequotas"
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)
-        self._quotas = NamespacedObjects(cluster, self.configured_by, Quota.read)
+        self._quotas = NamespacedObjects(cluster, _QUOTAS, Quota.read)
 
     def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether the operation may change the usage of a quota."""

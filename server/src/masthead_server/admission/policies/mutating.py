@@ -155,7 +155,6 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
     """Evaluates MutatingAdmissionPolicies."""
 
     name = "MutatingAdmissionPolicy"
-    configured_by = "admissionregistration.k8s.io/mutatingadmissionpolicybindings"
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead_server.admission.evaluation import load_record
 from masthead_server.resources.validation.label_selectors import selects
 from masthead_server.wire.plain import part, text
 
@@ -73,10 +72,10 @@ def _find(cluster: ClusterState, served: ServedResource, reference: Plain, names
     table = cluster.storage.table(served.table)
     if name := text(reference, "name"):
         record = table.get(served.key(namespace, name))
-        return [] if record is None else [load_record(served, record)]
+        return [] if record is None else [cluster.decode(served, record)]
     # In the order of their names; the real server has no order.
     selector = part(reference, "selector")
     prefix = f"{namespace}/" if namespace else ""
     records = list(table.scan(prefix, cluster.storage.revision))
-    params = [load_record(served, record) for record in records]
+    params = [cluster.decode(served, record) for record in records]
     return [found for found in params if selects(selector, part(part(found, "metadata"), "labels"))]

@@ -227,7 +227,6 @@ class ValidatingAdmissionPolicy(AdmissionPlugin):
     """Evaluates ValidatingAdmissionPolicies."""
 
     name = "ValidatingAdmissionPolicy"
-    configured_by = "admissionregistration.k8s.io/validatingadmissionpolicybindings"
 
     def __init__(self, cluster: ClusterState) -> None:
         super().__init__(cluster)

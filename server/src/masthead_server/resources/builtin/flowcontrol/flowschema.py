@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid, required
@@ -57,7 +56,6 @@ def schema_errors(schema: Plain) -> Errors:
     return errors + condition_errors(schema)
 
 
-@cache
 def _mandatory_specs() -> Mapping[str, Plain]:
     """Return the specs that kube-apiserver does not allow to change, by name."""
     return {text(metadata(schema), "name"): part(schema, "spec") for schema in flow_schemas("")}

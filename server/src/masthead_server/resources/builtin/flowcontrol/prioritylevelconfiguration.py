@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid, required
@@ -142,7 +141,6 @@ def _fixed_spec_errors(name: str, spec: Plain) -> Errors:
     return [invalid("spec", shown, f"spec of '{name}'{scope} must equal the fixed value")]
 
 
-@cache
 def _mandatory_specs() -> Mapping[str, Plain]:
     """Return the specs that kube-apiserver does not allow to change, by name."""
     return {text(metadata(level), "name"): part(level, "spec") for level in priority_levels()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, internal_error, invalid, required, too_long
@@ -87,7 +87,6 @@ def _name_type(found: Type) -> str:
     return f"{name}({', '.join(map(_name_type, found.params))})" if found.params else name
 
 
-@cache
 def _variables() -> Mapping[str, Type]:
     from masthead._cel.types import ANY, BOOL, QUANTITY, STRING, map_of, object_type
 
