@@ -225,7 +225,6 @@ async def test_audit_annotations_bear_the_name_of_their_webhook() -> None:
             ]
         )
         cluster.admission.observe(cluster)
-        cluster.admission.observe(cluster)
         webhook.answer = lambda request: {**add_label(request), "auditAnnotations": {"key": "value"}}
         await configure(client, webhook.configuration("Mutating"))
         ignored = {"url": "https://127.0.0.1:1/", "caBundle": bundle()}
