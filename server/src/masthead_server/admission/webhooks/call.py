@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
     from masthead_server.wire.plain import Plain
 
-__all__ = ["CallError", "Invocation", "call_admission_webhook", "match_webhook"]
+__all__ = ["CallError", "EncodedObjects", "Invocation", "call_admission_webhook", "match_webhook"]
 
 _LARGE: Final = 256 * 1024
 """Bytes above which a response is decoded in a thread."""
@@ -54,26 +54,45 @@ class CallError(Exception):
         return internal_error(str(self))
 
 
+class EncodedObjects(NamedTuple):
+    """The objects of a request, as a webhook gets them.
+
+    Attributes:
+        new: The object.
+        old: The stored object.
+    """
+
+    new: bytes
+    old: bytes
+
+
 class Invocation(NamedTuple):
     """A webhook that is to be called.
 
     Attributes:
         webhook: The webhook.
         match: The resource and kind that it asks for.
-        new: The encoded object.
-        old: The encoded stored object.
+        objects: The objects in that version.
     """
 
     webhook: AdmissionWebhook
     match: Match
-    new: bytes
-    old: bytes
+    objects: EncodedObjects
 
 
 async def match_webhook(
-    cluster: ClusterState, webhook: AdmissionWebhook, attributes: AdmissionAttributes
+    cluster: ClusterState,
+    webhook: AdmissionWebhook,
+    attributes: AdmissionAttributes,
+    encoded: dict[Match, EncodedObjects],
 ) -> Invocation | None:
     """Prepare the call of a webhook; None if it is not for a request.
+
+    Args:
+        cluster: The cluster state.
+        webhook: The webhook.
+        attributes: The request.
+        encoded: The objects in the versions of other webhooks, which share them; new ones are added.
 
     Raises:
         StatusFailure: If that cannot be decided, or if the object cannot be converted.
@@ -83,12 +102,12 @@ async def match_webhook(
         return None
     if webhook.conditions is not None and not await _meets(cluster, webhook.conditions, attributes, match):
         return None
-    return Invocation(
-        webhook,
-        match,
-        await encode_object(attributes, match, attributes.object),
-        await encode_object(attributes, match, attributes.old),
-    )
+    if match not in encoded:
+        encoded[match] = EncodedObjects(
+            await encode_object(attributes, match, attributes.object),
+            await encode_object(attributes, match, attributes.old),
+        )
+    return Invocation(webhook, match, encoded[match])
 
 
 async def _meets(
@@ -135,7 +154,7 @@ async def call_admission_webhook(
         known = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
         raise CallError(webhook, f"could not create admission objects: {known}")
     request = describe_request(attributes, invocation.match)
-    review = encode_review(version, uid, request, invocation.new, invocation.old)
+    review = encode_review(version, uid, request, *invocation.objects)
     decoded = await _exchange(webhook, review, version)
     try:
         response = verify_response(decoded, version, uid, is_mutating=is_mutating)

@@ -55,7 +55,8 @@ async def admit_by_webhooks(
     for index, webhook in enumerate(webhooks):
         if reinvocation.is_second_round and webhook.uid not in calls.required:
             continue
-        invocation = await match_webhook(cluster, webhook, attributes)
+        # Nothing is shared: every webhook gets the object as the last one has left it.
+        invocation = await match_webhook(cluster, webhook, attributes, {})
         if invocation is None:
             continue
         if await _call(cluster, index, invocation, attributes):
@@ -90,7 +91,7 @@ async def _patch(cluster: ClusterState, place: str, invocation: Invocation, attr
     response = await call_admission_webhook(invocation, attributes, uid, is_mutating=True)
     if not response.patch:
         return False
-    document = msgspec.json.decode(invocation.new)
+    document = msgspec.json.decode(invocation.objects.new)
     try:
         if len(response.patch) > _LARGE:
             patched = await asyncio.to_thread(apply_admission_patch, document or {}, response.patch)

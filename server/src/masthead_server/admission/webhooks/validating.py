@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from masthead_server.admission.attributes import AdmissionAttributes
+    from masthead_server.admission.matching import Match
+    from masthead_server.admission.webhooks.call import EncodedObjects
     from masthead_server.admission.webhooks.webhook import AdmissionWebhook
     from masthead_server.cluster import ClusterState
 
@@ -33,7 +35,8 @@ async def validate_by_webhooks(
     Raises:
         StatusFailure: If a webhook denies the request, or fails and its failure policy does not ignore that.
     """
-    matches = [await match_webhook(cluster, webhook, attributes) for webhook in webhooks]
+    encoded: dict[Match, EncodedObjects] = {}
+    matches = [await match_webhook(cluster, webhook, attributes, encoded) for webhook in webhooks]
     invocations = [invocation for invocation in matches if invocation is not None]
     if not invocations:
         return
