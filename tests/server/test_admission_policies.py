@@ -85,6 +85,17 @@ def test_a_plugin_can_be_switched_off() -> None:
         caller.close()
 
 
+def test_the_authorizer_answers_in_costly_policies_too(cluster: QuietCluster) -> None:
+    loop = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
+    costly = f"{loop}.all(a, {loop}.all(b, {loop}.all(c, {loop}.all(d, a * b * c * d > 0))))"
+    check = "authorizer.requestResource.check('create').allowed()"
+    cluster.call("POST", POLICIES, policy(costly, check, f"{check} && object.metadata.name == 'a'"))
+    cluster.call("POST", BINDINGS, binding())
+
+    assert cluster.caller.call("POST", MAPS, config_map("a")).code == 201
+    assert cluster.caller.call("POST", MAPS, config_map("b")).code == 422
+
+
 @pytest.mark.slow
 def test_other_requests_are_served_during_a_costly_policy(cluster: QuietCluster) -> None:
     loop = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"

@@ -11,12 +11,13 @@ from masthead._cel.values import Opaque, Value, find, is_list, is_map, size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["LIST_COST", "MAP_COST", "STRUCT_COST", "CallCost", "comparison_cost", "cost_of_call"]
+__all__ = ["AUTHORIZATION_COST", "LIST_COST", "MAP_COST", "STRUCT_COST", "CallCost", "comparison_cost", "cost_of_call"]
 
 LIST_COST: Final = 10
 MAP_COST: Final = 30
 STRUCT_COST: Final = 40
-_AUTHORIZATION_COST: Final = 350_000
+AUTHORIZATION_COST: Final = 350_000
+"""What asking the authorizer costs."""
 
 CallCost: TypeAlias = "Callable[[Sequence[Value]], int]"
 """The cost of a call, from its arguments."""
@@ -142,7 +143,7 @@ _BY_FUNCTION: Final[dict[str, CallCost]] = {
     "containsCIDR": _contains_cidr,
     "validate": _validate,
     # Two checks in an expression are allowed, a third exceeds the limit.
-    "check": lambda _args: _AUTHORIZATION_COST,
+    "check": lambda _args: AUTHORIZATION_COST,
 }
 _BY_OVERLOAD: Final[dict[str, CallCost]] = {
     **dict.fromkeys(

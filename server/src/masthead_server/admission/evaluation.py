@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import asyncio
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+from masthead._cel.costs import AUTHORIZATION_COST
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
 from masthead._cel.library.authorization import AccessRequest, AuthorizerValue, ResourceCheckValue
 from masthead._cel.values import MISSING, MapLike, Value
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.quoting import quoted
-from masthead_server.admission.reviewer import AbsentReviewer, AuthorizerReviewer
+from masthead_server.admission.reviewer import AbsentReviewer, AuthorizerReviewer, ReviewContext
 from masthead_server.admission.webhooks.review import describe_request
 from masthead_server.admission.webhooks.versioned_objects import convert_object
 from masthead_server.wire.plain import Plain, part
@@ -29,8 +32,10 @@ __all__ = [
     "Evaluation",
     "ExpressionResult",
     "RequestValues",
+    "evaluate_in_thread",
 ]
 
+T = TypeVar("T")
 COST_BUDGET: Final = 10_000_000
 """The most that all expressions of a policy may cost together."""
 _MAX_LOOP_COST: Final = 100_000
@@ -73,7 +78,8 @@ class RequestValues(dict[str, Value]):
         self._cluster = cluster
         self._attributes = attributes
         self._match = match
-        self._reviewer = AuthorizerReviewer(cluster.authorizer, attributes.user)
+        self.reviews = ReviewContext(cluster.authorizer)
+        self._reviewer = AuthorizerReviewer(self.reviews, attributes.user)
 
     @classmethod
     async def of(cls, cluster: ClusterState, attributes: AdmissionAttributes, match: Match) -> RequestValues:
@@ -139,6 +145,20 @@ def _describe_namespace(found: Plain) -> Plain:
     shown = {key: value for key, value in found.items() if key in _NAMESPACE_FIELDS}
     metadata = {key: value for key, value in part(found, "metadata").items() if key != "managedFields"}
     return {**shown, "metadata": metadata}
+
+
+async def evaluate_in_thread(values: RequestValues, evaluate: Callable[[], T]) -> T:
+    """Evaluate expressions that cost too much for the event loop.
+
+    Args:
+        values: The values that describe the request.
+        evaluate: Evaluates them.
+    """
+    values.reviews.loop = asyncio.get_running_loop()
+    try:
+        return await asyncio.to_thread(evaluate)
+    finally:
+        values.reviews.loop = None
 
 
 class ExpressionResult(NamedTuple):
@@ -225,7 +245,8 @@ class Evaluation:
     ) -> None:
         self.budget = budget
         self._values = values
-        self._limit = budget - _MAX_LOOP_COST if is_bounded else 0
+        self._limit = budget - _MAX_LOOP_COST if is_bounded else -inf
+        self._reviews = values.reviews.count
         self._variables = _LazyVariables(variables or {}, self)
         self._own: dict[str, Value] = {"params": params, "variables": self._variables, "": None}
         if not has_authorizer:
@@ -260,7 +281,9 @@ class Evaluation:
         self._variables.cost = 0
         if self.budget < 0:
             raise BudgetError
-        if self.budget < self._limit:
+        # A review costs much, so that there are few of them, and takes microseconds.
+        reviews = self._values.reviews.count - self._reviews
+        if self.budget + reviews * AUTHORIZATION_COST < self._limit:
             raise CostlyEvaluation
         if problem is not None:
             return ExpressionResult(None, f"expression '{expression.source}' resulted in error: {problem}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -17,6 +17,7 @@ from masthead_server.admission.evaluation import (
     Evaluation,
     ExpressionResult,
     RequestValues,
+    evaluate_in_thread,
 )
 from masthead_server.admission.plugin import AdmissionPlugin
 from masthead_server.admission.policies.params import ConfigurationError
@@ -236,7 +237,7 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
         try:
             return policy.matches(values, params, is_bounded=True)
         except CostlyEvaluation:
-            return await asyncio.to_thread(policy.matches, values, params, is_bounded=False)
+            return await evaluate_in_thread(values, partial(policy.matches, values, params, is_bounded=False))
 
     async def _mutate(self, invocation: _Invocation, attributes: AdmissionAttributes, errors: _Errors) -> bool:
         """Apply the mutations of a policy; returns whether any was applied."""
@@ -266,7 +267,8 @@ class MutatingAdmissionPolicy(AdmissionPlugin):
         try:
             result = policy.evaluate(mutation, values, invocation.params, is_bounded=True)
         except CostlyEvaluation:
-            result = await asyncio.to_thread(policy.evaluate, mutation, values, invocation.params, is_bounded=False)
+            unbounded = partial(policy.evaluate, mutation, values, invocation.params, is_bounded=False)
+            result = await evaluate_in_thread(values, unbounded)
         if result.error:
             raise PatchError(result.error)
         found: Plain = values["object"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ from masthead_server.admission.evaluation import (
     Evaluation,
     ExpressionResult,
     RequestValues,
+    evaluate_in_thread,
 )
 from masthead_server.admission.plugin import AdmissionPlugin
 from masthead_server.admission.policies.params import ConfigurationError
@@ -123,17 +124,22 @@ class ValidatingPolicy(BoundPolicy):
                 return _Verdict()
             evaluation = Evaluation(values, COST_BUDGET, params=params, variables=self.variables, is_bounded=is_bounded)
             results = [evaluation.evaluate(validation.expression) for validation in self._validations]
-            denials = tuple(self._deny(results, self._messages(values, params, evaluation.budget)))
+            messages = self._messages(values, params, evaluation.budget, is_bounded=is_bounded)
+            denials = tuple(self._deny(results, messages))
             return self._annotate(values, params, denials, is_bounded=is_bounded)
         except (ConditionError, BudgetError) as error:
             return _Verdict(() if self.ignores_failures else (_Denial(0, str(error)),))
 
-    def _messages(self, values: RequestValues, params: Plain | None, budget: int) -> list[ExpressionResult] | str:
+    def _messages(
+        self, values: RequestValues, params: Plain | None, budget: int, *, is_bounded: bool
+    ) -> list[ExpressionResult] | str:
         """Return the result of each messageExpression, or the error that ended their evaluation."""
         if not self._has_messages:
             return []
         # Messages have no authorizer, and share the budget that validations left.
-        evaluation = Evaluation(values, budget, params=params, variables=self.variables, has_authorizer=False)
+        evaluation = Evaluation(
+            values, budget, params=params, variables=self.variables, has_authorizer=False, is_bounded=is_bounded
+        )
         nothing = ExpressionResult(None, "")
         try:
             return [
@@ -281,7 +287,7 @@ async def _judge(policy: ValidatingPolicy, values: RequestValues, params: Plain 
         return policy.judge(values, params, is_bounded=True)
     # From the beginning, in a thread: an evaluation cannot be moved.
     except CostlyEvaluation:
-        return await asyncio.to_thread(policy.judge, values, params, is_bounded=False)
+        return await evaluate_in_thread(values, partial(policy.judge, values, params, is_bounded=False))
 
 
 def _enforce(

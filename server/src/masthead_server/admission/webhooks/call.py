@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._meta.quoting import quoted
@@ -119,14 +120,14 @@ async def _meets(
         StatusFailure: If that cannot be decided, and the failure policy does not ignore it.
     """
     from masthead_server.admission.conditions import ConditionError
-    from masthead_server.admission.evaluation import CostlyEvaluation, RequestValues
+    from masthead_server.admission.evaluation import CostlyEvaluation, RequestValues, evaluate_in_thread
 
     values = await RequestValues.of(cluster, attributes, match)
     try:
         try:
             return conditions.match(values, is_bounded=True)
         except CostlyEvaluation:
-            return await asyncio.to_thread(conditions.match, values)
+            return await evaluate_in_thread(values, partial(conditions.match, values))
     except ConditionError as error:
         raise forbid(attributes, str(error)) from None
 
