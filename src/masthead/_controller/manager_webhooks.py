@@ -66,7 +66,7 @@ def make_webhooks(
     Raises:
         ConfigError: If cryptography is missing, or a version of a custom resource cannot be converted.
     """
-    # Imported here, because most managers have no webhooks, and these modules import kinds of the API.
+    # Imported here, because most managers have no webhooks.
     from masthead._webhook.rotation import RotationPolicy
     from masthead._webhook.runtime import WebhookRuntime
 

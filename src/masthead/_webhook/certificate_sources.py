@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._webhook.certificates import check_installed
 from masthead._webhook.locations import FIELD_MANAGER
 from masthead._webhook.rotation import CertificateSet, next_change, rotate
-from masthead.api.core.v1 import Secret
 from masthead.errors import AlreadyExistsError, ConfigError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from masthead._client.client import Client
+    from masthead._meta.unstructured import Unstructured
     from masthead._webhook.rotation import RotationPolicy
 
 __all__ = ["CertificateSource", "FileCertificates", "MemoryCertificates", "SecretCertificates", "ServingCertificate"]
 
+_SECRETS: Final = GroupVersionResource("", "v1", "secrets")
 _SECRET_TYPE: Final = "kubernetes.io/tls"
 _MAX_ATTEMPTS: Final = 10
 """Writes of the Secret that may lose against other replicas."""
@@ -83,7 +86,7 @@ class SecretCertificates:
         clock: Callable[[], datetime],
     ) -> None:
         check_installed()
-        self._secrets = client.resource(Secret, namespace)
+        self._secrets = client.dynamic(_SECRETS, namespace=namespace)
         self._name = name
         self._names = names
         self._policy = policy
@@ -99,7 +102,7 @@ class SecretCertificates:
         """
         for _ in range(_MAX_ATTEMPTS):
             secret = await self._read()
-            current = CertificateSet.from_data({} if secret is None else secret.data)
+            current = CertificateSet.from_data({} if secret is None else _data_of(secret))
             # Issuing takes milliseconds of CPU time, and is rare.
             wanted = rotate(current, self._names, self._clock(), self._policy)
             # Another replica may have been faster; then its set is the one to use.
@@ -116,25 +119,30 @@ class SecretCertificates:
         left = (next_change(self._current, now, self._policy) - now).total_seconds()
         return max(1.0, min(left, _MAX_WAIT))
 
-    async def _read(self) -> Secret | None:
+    async def _read(self) -> Unstructured | None:
         try:
             return await self._secrets.get(self._name)
         except NotFoundError:
             return None
 
-    async def _write(self, secret: Secret | None, wanted: CertificateSet) -> bool:
+    async def _write(self, secret: Unstructured | None, wanted: CertificateSet) -> bool:
         """Create or update the Secret; return False if another replica was faster."""
+        data = {key: base64.b64encode(value).decode() for key, value in wanted.to_data().items()}
         try:
             if secret is None:
-                created = Secret.new(self._name, type=_SECRET_TYPE, data=wanted.to_data())
-                await self._secrets.create(created, field_manager=FIELD_MANAGER)
+                head = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": self._name}}
+                await self._secrets.create({**head, "type": _SECRET_TYPE, "data": data}, field_manager=FIELD_MANAGER)
             else:
                 # With the resource version, and the labels and annotations of others.
-                secret.data = {**secret.data, **wanted.to_data()}
+                secret["data"] = {**secret.get("data", default={}), **data}
                 await self._secrets.update(secret, field_manager=FIELD_MANAGER)
         except (AlreadyExistsError, ConflictError):
             return False
         return True
+
+
+def _data_of(secret: Unstructured) -> dict[str, bytes]:
+    return {key: base64.b64decode(value) for key, value in (secret.get("data") or {}).items()}
 
 
 class MemoryCertificates:

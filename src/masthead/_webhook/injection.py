@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 from masthead._cache.informer.handlers import EventHandler
+from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
 from masthead._webhook.configurations import configuration_objects, conversion_of
 from masthead._webhook.locations import FIELD_MANAGER, url_location
-from masthead.api.admissionregistration.v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
-from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -20,13 +19,36 @@ if TYPE_CHECKING:
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
     from masthead._meta.object import Object
+    from masthead._meta.unstructured import Unstructured
     from masthead._webhook.configurations import Webhooks
 
 __all__ = ["BundleInjector", "DevelopmentRegistration", "NoRegistration", "WebhookRegistration"]
 
-_KINDS: Final[dict[str, type[Object]]] = {
-    "mutate": MutatingWebhookConfiguration,
-    "validate": ValidatingWebhookConfiguration,
+_ADMISSION: Final = "admissionregistration.k8s.io"
+
+
+class _Kind(NamedTuple):
+    """A kind with bundles."""
+
+    resource: GroupVersionResource
+    kind: str
+
+    def head(self, name: str) -> dict[str, object]:
+        """Return the beginning of an object."""
+        version = f"{self.resource.group}/{self.resource.version}"
+        return {"apiVersion": version, "kind": self.kind, "metadata": {"name": name}}
+
+
+_DEFINITION: Final = _Kind(
+    GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions"), "CustomResourceDefinition"
+)
+_KINDS: Final = {
+    "mutate": _Kind(
+        GroupVersionResource(_ADMISSION, "v1", "mutatingwebhookconfigurations"), "MutatingWebhookConfiguration"
+    ),
+    "validate": _Kind(
+        GroupVersionResource(_ADMISSION, "v1", "validatingwebhookconfigurations"), "ValidatingWebhookConfiguration"
+    ),
 }
 
 
@@ -93,13 +115,14 @@ class BundleInjector:
     ) -> None:
         self._client = client
         self._webhooks = webhooks
-        self._informers: list[tuple[type[Object], str, SharedInformer[Any]]] = []
-        targets: list[tuple[type[Object], str]] = [
+        self._informers: list[tuple[_Kind, str, SharedInformer[Unstructured]]] = []
+        targets = [
             (kind, name) for role, kind in _KINDS.items() if any(webhook.role == role for webhook in webhooks.admission)
         ]
-        targets += [(CustomResourceDefinition, definition) for definition in webhooks.definition_names()]
+        targets += [(_DEFINITION, definition) for definition in webhooks.definition_names()]
         for kind, object_name in targets:
-            informer = factory.informer(kind, field_selector={"metadata.name": object_name})
+            only = {"metadata.name": object_name}
+            informer = factory.dynamic(kind.resource, namespace="", field_selector=only).informer
             informer.add_event_handler(_ChangeHandler(on_change))
             self._informers.append((kind, object_name, informer))
 
@@ -115,22 +138,22 @@ class BundleInjector:
     async def close(self) -> None:
         """No-op: the configurations stay, other replicas serve them."""
 
-    async def _update_one(self, kind: type[Object], name: str, informer: SharedInformer[Any], bundle: bytes) -> str:
-        title = f"{kind.GVK.kind} {name}"
+    async def _update_one(self, kind: _Kind, name: str, informer: SharedInformer[Unstructured], bundle: bytes) -> str:
+        title = f"{kind.kind} {name}"
         if not informer.has_synced:
             return f"{title} is not read yet"
         found = informer.indexer.get_by_key(name)
         if found is None:
             return f"{title} does not exist; apply the output of `masthead manifests`"
-        plain = cast("dict[str, Any]", found.to_dict())
-        is_definition = kind is CustomResourceDefinition
+        plain = found.to_dict()
+        is_definition = kind is _DEFINITION
         wanted = _definition_patch(plain, bundle) if is_definition else self._configuration_patch(plain, bundle)
         if wanted is None:
             return f"{title} does not name this webhook server; apply the output of `masthead manifests`"
         if not wanted:
             return ""
-        body = {"apiVersion": str(kind.GVK.group_version), "kind": kind.GVK.kind, "metadata": {"name": name}, **wanted}
-        await self._client.resource(kind).patch(name, Patch.apply(body), field_manager=FIELD_MANAGER, force=True)
+        patch = Patch.apply({**kind.head(name), **wanted})
+        await self._client.dynamic(kind.resource).patch(name, patch, field_manager=FIELD_MANAGER, force=True)
         return ""
 
     def _configuration_patch(self, plain: Mapping[str, Any], bundle: bytes) -> dict[str, Any] | None:
@@ -172,7 +195,7 @@ class DevelopmentRegistration:
         self._name = name
         self._url = url
         self._bundle: bytes | None = None
-        self._replaced: dict[type[Object], list[Any] | None] = {}
+        self._replaced: dict[_Kind, list[Any] | None] = {}
         self._conversions: dict[str, Any] = {}
 
     async def update(self, bundle: bytes) -> list[str]:
@@ -185,7 +208,7 @@ class DevelopmentRegistration:
             return []
         locate = url_location(self._url, bundle)
         for wanted in configuration_objects(self._webhooks, {"name": self._name}, locate):
-            kind = next(kind for kind in _KINDS.values() if kind.GVK.kind == wanted["kind"])
+            kind = next(kind for kind in _KINDS.values() if kind.kind == wanted["kind"])
             await self._replace(kind, cast("list[Any]", wanted["webhooks"]))
         for definition in self._webhooks.definition_names():
             await self._convert(definition, conversion_of(locate))
@@ -199,30 +222,29 @@ class DevelopmentRegistration:
             MastheadError: If an object cannot be written.
         """
         for kind, before in self._replaced.items():
-            resource = self._client.resource(kind)
+            resource = self._client.dynamic(kind.resource)
             if before is None:
                 await resource.delete(self._name)
             else:
                 await resource.patch(self._name, Patch.merge({"webhooks": before}))
-        definitions = self._client.resource(CustomResourceDefinition)
+        definitions = self._client.dynamic(_DEFINITION.resource)
         for definition, conversion in self._conversions.items():
             await definitions.patch(definition, _set_conversion(conversion))
 
-    async def _replace(self, kind: type[Object], wanted: list[Any]) -> None:
-        resource = self._client.resource(kind)
+    async def _replace(self, kind: _Kind, wanted: list[Any]) -> None:
+        resource = self._client.dynamic(kind.resource)
         try:
             found = (await resource.get(self._name)).to_dict()
         except NotFoundError:
             self._replaced.setdefault(kind, None)
-            body = {"apiVersion": str(kind.GVK.group_version), "kind": kind.GVK.kind, "metadata": {"name": self._name}}
-            await resource.create({**body, "webhooks": wanted})
+            await resource.create({**kind.head(self._name), "webhooks": wanted})
             return
         self._replaced.setdefault(kind, found.get("webhooks", []))
         # The whole list, because a webhook cannot have both a service and a URL.
         await resource.patch(self._name, Patch.merge({"webhooks": wanted}))
 
     async def _convert(self, definition: str, conversion: dict[str, object]) -> None:
-        definitions = self._client.resource(CustomResourceDefinition)
+        definitions = self._client.dynamic(_DEFINITION.resource)
         found = (await definitions.get(definition)).to_dict()
         self._conversions.setdefault(definition, found["spec"].get("conversion", {"strategy": "None"}))
         await definitions.patch(definition, _set_conversion(conversion))
