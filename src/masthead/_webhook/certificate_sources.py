@@ -6,7 +6,7 @@ import asyncio
 import base64
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._webhook.certificates import check_installed
@@ -142,7 +142,8 @@ class SecretCertificates:
 
 
 def _data_of(secret: Unstructured) -> dict[str, bytes]:
-    return {key: base64.b64decode(value) for key, value in (secret.get("data") or {}).items()}
+    data = cast("dict[str, str]", secret.get("data") or {})
+    return {key: base64.b64decode(value) for key, value in data.items()}
 
 
 class MemoryCertificates:
