@@ -58,7 +58,7 @@ def stored_objects() -> list[tuple[str, Plain]]:
     return [
         ("/api/v1/namespaces", namespace),
         *(
-            (_PATHS["ConfigMap"], {"metadata": {"name": name, "labels": {PARAMS: "yes"}}, "data": data})
+            (_PATHS["ConfigMap"], {"metadata": {"name": name, "labels": {PARAMS: "yes", "name": name}}, "data": data})
             for name, data in params
         ),
     ]
@@ -200,8 +200,9 @@ def _binding(random: Random, name: str, kind: str, has_params: bool) -> Plain:
     if kind == "Validating":
         spec["validationActions"] = random.choice((["Deny"], ["Deny"], ["Deny", "Audit"], ["Warn"], ["Warn", "Audit"]))
     if has_params and random.random() < 0.9:
+        # A selector that finds one: the real server takes several in random order.
         chosen: Plain = random.choice(
-            ({"name": "one"}, {"name": "two"}, {"name": "gone"}, {"selector": {"matchLabels": {PARAMS: "yes"}}})
+            ({"name": "one"}, {"name": "two"}, {"name": "gone"}, {"selector": {"matchLabels": {"name": "two"}}})
         )
         spec["paramRef"] = chosen | {
             "namespace": random.choice((NAMESPACE, NAMESPACE, "default")),
