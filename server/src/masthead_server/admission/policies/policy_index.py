@@ -73,7 +73,8 @@ class PolicyIndex(Generic[P]):
             name = text(meta, "name")
             if name not in bindings:
                 continue
-            version = text(meta, "resourceVersion")
+            # Labels and the status change often, the spec seldom.
+            version = f"{text(meta, 'uid')}/{meta.get('generation')}"
             before = known.get(name)
             # A policy that has not changed is not compiled again.
             if before is not None and before[0] == version:
