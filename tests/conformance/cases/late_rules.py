@@ -217,3 +217,23 @@ def _(api: Api) -> None:
     for metadata in ({"name": "a"}, {"name": "A_"}, {}):
         body = {**widget(api, {"a": "bad"}), "metadata": metadata}
         api.create(resource_of(api), body, dryRun="All")
+
+
+@case("the error of a changed pod shows its volumes and constraints in full")
+def _(api: Api) -> None:
+    constraint = {"maxSkew": 1, "topologyKey": "a b", "whenUnsatisfiable": "DoNotSchedule"}
+    spec = {
+        "containers": [{"name": "a", "image": "a"}],
+        "volumes": [{"name": "b", "emptyDir": {}}, {"name": "c", "configMap": {"name": "d"}}],
+        "topologySpreadConstraints": [constraint],
+    }
+    api.create("pods", named("v1", "Pod", "a", spec=spec))
+    api.patch("pods", "a", {"spec": {"schedulerName": "<b>", "topologySpreadConstraints": []}}, dryRun="All")
+    api.patch("pods", "a", {"spec": {"volumes": []}}, dryRun="All")
+
+
+@case("a pod has no two equal constraints for its topology")
+def _(api: Api) -> None:
+    constraint = {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}
+    spec = {"containers": [{"name": "a", "image": "a"}], "topologySpreadConstraints": [constraint] * 3}
+    api.create("pods", named("v1", "Pod", "a", spec=spec), dryRun="All")

@@ -18,13 +18,14 @@ from masthead_server.wire.plain import Plain, part
 _ZEROS: Final[dict[str, object]] = {"text": "", "flag": False, "number": 0}
 _STRUCTS: Final = {
     "PodSpec": (
-        "Volumes InitContainers:Container Containers:Container EphemeralContainers RestartPolicy:text"
+        "Volumes:Volume InitContainers:Container Containers:Container EphemeralContainers RestartPolicy:text"
         " TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy:text NodeSelector"
         " ServiceAccountName:text AutomountServiceAccountToken NodeName:text SecurityContext:PodSecurityContext"
-        " ImagePullSecrets:Name Hostname:text Subdomain:text SetHostnameAsFQDN Affinity SchedulerName:text"
+        " ImagePullSecrets:Name Hostname:text Subdomain:text SetHostnameAsFQDN Affinity:Affinity SchedulerName:text"
         " Tolerations:Toleration HostAliases:HostAlias PriorityClassName:text Priority PreemptionPolicy DNSConfig"
-        " ReadinessGates:Condition RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS:Name"
-        " SchedulingGates:Name ResourceClaims Resources:ResourceRequirements HostnameOverride SchedulingGroup"
+        " ReadinessGates:Condition RuntimeClassName Overhead EnableServiceLinks"
+        " TopologySpreadConstraints:SpreadConstraint OS:Name SchedulingGates:Name ResourceClaims"
+        " Resources:ResourceRequirements HostnameOverride SchedulingGroup"
     ),
     "Container": (
         "Name:text Image:text Command Args WorkingDir:text Ports:ContainerPort EnvFrom Env:EnvVar"
@@ -67,6 +68,33 @@ _STRUCTS: Final = {
         "GCEPersistentDisk AWSElasticBlockStore HostPath:HostPath Glusterfs NFS:NFS RBD Quobyte ISCSI"
         " FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk"
         " PortworxVolume ScaleIO Local:Local StorageOS CSI:CSI"
+    ),
+    "Volume": (
+        "Name:text HostPath:HostPath EmptyDir:EmptyDir GCEPersistentDisk AWSElasticBlockStore GitRepo"
+        " Secret:SecretVolume NFS:NFS ISCSI Glusterfs PersistentVolumeClaim:ClaimVolume RBD Quobyte FlexVolume Cinder"
+        " CephFS Flocker DownwardAPI FC AzureFile ConfigMap:ConfigMapVolume VsphereVolume AzureDisk"
+        " PhotonPersistentDisk Projected PortworxVolume ScaleIO StorageOS CSI Ephemeral Image"
+    ),
+    "EmptyDir": "Medium:text SizeLimit",
+    "SecretVolume": "SecretName:text Items:KeyPath DefaultMode Optional",
+    "ConfigMapVolume": "Name:text Items:KeyPath DefaultMode Optional",
+    "KeyPath": "Key:text Path:text Mode",
+    "ClaimVolume": "ClaimName:text ReadOnly:flag",
+    "Affinity": "NodeAffinity:NodeAffinity PodAffinity:PodAffinity PodAntiAffinity:PodAffinity",
+    "NodeAffinity": (
+        "RequiredDuringSchedulingIgnoredDuringExecution:NodeSelector"
+        " PreferredDuringSchedulingIgnoredDuringExecution:PreferredTerm"
+    ),
+    "PreferredTerm": "Weight:number Preference:NodeSelectorTerm!",
+    "PodAffinity": (
+        "RequiredDuringSchedulingIgnoredDuringExecution:PodAffinityTerm"
+        " PreferredDuringSchedulingIgnoredDuringExecution:WeightedTerm"
+    ),
+    "PodAffinityTerm": ("LabelSelector Namespaces TopologyKey:text NamespaceSelector MatchLabelKeys MismatchLabelKeys"),
+    "WeightedTerm": "Weight:number PodAffinityTerm:PodAffinityTerm!",
+    "SpreadConstraint": (
+        "MaxSkew:number TopologyKey:text WhenUnsatisfiable:text LabelSelector MinDomains NodeAffinityPolicy"
+        " NodeTaintsPolicy MatchLabelKeys"
     ),
     "HostPath": "Path:text Type",
     "NFS": "Server:text Path:text ReadOnly:flag",
@@ -175,7 +203,7 @@ def inner_pod_spec(spec: Plain) -> Plain:
 
 def difference(then: Plain, now: Plain) -> str:
     """Show what changed, as the lines of a unified diff."""
-    before, after = (json.dumps(item, indent=1, ensure_ascii=False).splitlines() for item in (then, now))
+    before, after = (_write_lines(item) for item in (then, now))
     if max(len(before), len(after)) > _MAX_LINES:
         # Finding the smallest difference takes the square of the length.
         return f" ... ({len(before)} lines before, {len(after)} lines after)\n"
@@ -183,5 +211,11 @@ def difference(then: Plain, now: Plain) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _write_lines(found: Plain) -> list[str]:
+    # Go escapes what has a meaning in HTML.
+    return json.dumps(found, indent=1, ensure_ascii=False).translate(_HTML_ESCAPES).split("\n")
+
+
+_HTML_ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _MAX_LINES: Final = 3_000
 """Line limit of an object in a diff."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import EnumText, forbidden, invalid, required
+from masthead._schema.errors import EnumText, duplicate, forbidden, invalid, required
 from masthead_server.resources import names
 from masthead_server.resources.validation.addresses import ip_errors
 from masthead_server.resources.validation.checks import (
@@ -121,21 +121,27 @@ def _gate_errors(spec: Plain, path: str) -> Errors:
 
 def _spread_errors(spec: Plain, path: str) -> Errors:
     errors: Errors = []
-    for at, constraint in each_of(spec, "topologySpreadConstraints", path):
+    for index, (at, constraint) in enumerate(each_of(spec, "topologySpreadConstraints", path)):
         if (constraint.get("maxSkew") or 0) <= 0:
             errors.append(invalid(f"{at}.maxSkew", constraint.get("maxSkew") or 0, "must be greater than zero"))
         if not constraint.get("topologyKey"):
             errors.append(required(f"{at}.topologyKey", "can not be empty"))
-        else:
-            errors += follows(f"{at}.topologyKey", constraint["topologyKey"], names.qualified_name)
         known, choice = ("DoNotSchedule", "ScheduleAnyway"), constraint.get("whenUnsatisfiable", "")
         if choice not in known:
             errors.append(unsupported(f"{at}.whenUnsatisfiable", choice, known))
+        # The first of two equal constraints is reported.
+        if _spread_kind(constraint) in map(_spread_kind, items(spec, "topologySpreadConstraints")[index + 1 :]):
+            where = f"{at}.{{topologyKey, whenUnsatisfiable}}"
+            errors.append(duplicate(where, f"{{{', '.join(_spread_kind(constraint))}}}"))
         if constraint.get("minDomains", 1) <= 0:
             errors.append(invalid(f"{at}.minDomains", constraint["minDomains"], "must be greater than zero"))
         errors += choice_errors(at, constraint, _SPREAD_CHOICES)
         errors += label_selector(f"{at}.labelSelector", part(constraint, "labelSelector"))
     return errors
+
+
+def _spread_kind(constraint: Plain) -> tuple[str, str]:
+    return text(constraint, "topologyKey"), text(constraint, "whenUnsatisfiable")
 
 
 def _name_errors(spec: Plain, path: str) -> Errors:
