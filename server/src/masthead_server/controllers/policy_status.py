@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead_server.admission.policies.type_checking import check_types
 from masthead_server.field_managers.own_entries import own_entry
 from masthead_server.wire.plain import Plain, items, metadata, part, text
 
@@ -46,6 +45,9 @@ class PolicyStatusController:
         generation = int(metadata(policy).get("generation") or 0)
         if generation <= int(part(policy, "status").get("observedGeneration") or 0):
             return
+        # Imported now: few servers have policies, and the types of all kinds take long to import.
+        from masthead_server.admission.policies.type_checking import check_types
+
         cluster = self._client.cluster
         warnings = check_types(cluster.catalog, policy)
         checked: Plain = {
