@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
+    from masthead_server.admission.chain import Phases
     from masthead_server.resources.resource import ServedResource
     from masthead_server.wire.options import DeletionOptions, WriteOptions
     from masthead_server.wire.plain import Plain
@@ -83,6 +84,7 @@ class AdmissionAttributes:
         is_dry_run: Whether nothing is stored.
         warnings: The warnings of the response; plugins append to it.
         annotations: The audit annotations, by key.
+        phases: The plugins that decide, if the chain was asked for them before; otherwise None.
     """
 
     operation: Operation
@@ -98,6 +100,7 @@ class AdmissionAttributes:
     is_dry_run: bool = False
     warnings: list[str] = field(default_factory=list[str])
     annotations: dict[str, str] = field(default_factory=dict[str, str])
+    phases: Phases | None = None
     _reinvocation: Reinvocation | None = None
 
     @property

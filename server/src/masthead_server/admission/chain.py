@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     Phase: TypeAlias = Callable[[AdmissionAttributes], Awaitable[None]]
     Key: TypeAlias = tuple[Operation, str, str]
 
-__all__ = ["AdmissionChain"]
+__all__ = ["AdmissionChain", "Phases"]
 
 
-class _Phases(NamedTuple):
+class Phases(NamedTuple):
     """The plugins that decide about one operation on one resource now.
 
     Attributes:
         mutating: Their ``admit``, as far as they mutate.
         validating: Their ``validate``, as far as they validate.
+        is_any: Whether there is any of them.
     """
 
     mutating: tuple[Phase, ...]
     validating: tuple[Phase, ...]
+    is_any: bool
 
 
 class AdmissionChain:
@@ -49,7 +51,7 @@ class AdmissionChain:
         self._cluster: ClusterState | None = None
         self._plugins: dict[str, AdmissionPlugin] = {}
         """The plugins that have been made, by name."""
-        self._phases: dict[Key, _Phases] = {}
+        self._phases: dict[Key, Phases] = {}
         self._configurations: dict[str, set[str]] = {
             entry.configured_by: set[str]() for entry in self._entries if entry.configured_by
         }
@@ -84,12 +86,11 @@ class AdmissionChain:
 
     def decides(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether any plugin may change or refuse such a request."""
-        phases = self._find(operation, served, subresource)
-        return bool(phases.mutating or phases.validating)
+        return self.find(operation, served, subresource).is_any
 
     def mutates(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
         """Tell whether any plugin may change the object of such a request."""
-        return bool(self._find(operation, served, subresource).mutating)
+        return bool(self.find(operation, served, subresource).mutating)
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         """Run mutating admission; twice, if a webhook or a policy has changed the object.
@@ -97,7 +98,8 @@ class AdmissionChain:
         Raises:
             StatusFailure: If a plugin refuses the request.
         """
-        plugins = self._find(attributes.operation, attributes.served, attributes.subresource).mutating
+        phases = attributes.phases or self.find(attributes.operation, attributes.served, attributes.subresource)
+        plugins = phases.mutating
         for admit in plugins:
             await admit(attributes)
         if attributes.needs_second_round:
@@ -111,19 +113,22 @@ class AdmissionChain:
         Raises:
             StatusFailure: If a plugin refuses the request.
         """
-        for validate in self._find(attributes.operation, attributes.served, attributes.subresource).validating:
+        phases = attributes.phases or self.find(attributes.operation, attributes.served, attributes.subresource)
+        for validate in phases.validating:
             await validate(attributes)
 
-    def _find(self, operation: Operation, served: ServedResource, subresource: str) -> _Phases:
+    def find(self, operation: Operation, served: ServedResource, subresource: str) -> Phases:
+        """Return the plugins that decide about an operation on a resource now."""
         key = (operation, served.table, subresource)
         phases = self._phases.get(key)
         if phases is None:
             active = [self._plugin(entry) for entry in self._entries if self._is_active(entry)]
             chosen = [plugin for plugin in active if plugin.handles(operation, served, subresource)]
-            phases = self._phases[key] = _Phases(
-                tuple(plugin.admit for plugin in chosen if type(plugin).admit is not AdmissionPlugin.admit),
-                tuple(plugin.validate for plugin in chosen if type(plugin).validate is not AdmissionPlugin.validate),
+            mutating = tuple(plugin.admit for plugin in chosen if type(plugin).admit is not AdmissionPlugin.admit)
+            validating = tuple(
+                plugin.validate for plugin in chosen if type(plugin).validate is not AdmissionPlugin.validate
             )
+            phases = self._phases[key] = Phases(mutating, validating, bool(mutating or validating))
         return phases
 
     def _is_active(self, entry: PluginEntry) -> bool:

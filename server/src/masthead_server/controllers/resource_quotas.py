@@ -48,7 +48,8 @@ class ResourceQuotaController:
             return self._forget_counts()
         if ref.table == _QUOTAS:
             self._track(ref, is_deleted=write.record.is_deleted)
-        keys = self._keys.get(ref.namespace)
+        # Every write comes here, and most servers have no quota.
+        keys = self._keys.get(ref.namespace) if self._keys else None
         if keys is None:
             return ()
         concerned = [key for key in keys if self._note(key, ref)]

@@ -96,10 +96,6 @@ def _accept_change(_new: Plain, _old: Plain) -> Errors:
     return []
 
 
-def _accept_access(_new: Plain, _old: Plain | None, _access: AccessChecks) -> Errors:
-    return []
-
-
 def _admit(_obj: Plain, _allocate: Allocator) -> StatusFailure | None:
     return None
 
@@ -134,7 +130,7 @@ class StrategyHooks:
     prepare_create: Callable[[Plain, Allocator], None] = _prepare_nothing
     reallocate: Callable[[Plain, Plain, Allocator], None] = _change_nothing
     prepare_update: Callable[[Plain, Plain], None] = _carry_nothing
-    check_access: Callable[[Plain, Plain | None, AccessChecks], Errors] = _accept_access
+    check_access: Callable[[Plain, Plain | None, AccessChecks], Errors] | None = None
     validate_create: Callable[[Plain], Errors] = _accept
     validate_update: Callable[[Plain, Plain], Errors] = _accept_change
     finish_create: Callable[[Plain], None] = _finish_nothing

@@ -215,7 +215,8 @@ async def _create_decoded(context: WriteContext, new: Plain, *, is_upsert: bool)
         await steps.track_managers(context, new, None)
         attributes = context.attributes(Operation.CREATE, new, None)
         new = await steps.admit(context, attributes, new)
-        steps.check_escalation(context, new, None)
+        if context.cluster.escalation is not None:
+            steps.check_escalation(context, new, None)
         steps.admit_kind(context, new)
         name_attempts = 0 if metadata(new).get("name") else _NAME_ATTEMPTS
         steps.assign_metadata(context, new)

@@ -110,10 +110,14 @@ class WriteContext:
 
     def attributes(self, operation: Operation, new: Plain, old: Plain | None) -> AdmissionAttributes | None:
         """Describe the write for admission; return None if no plugin decides about it."""
-        admission = self.cluster.admission
-        if self.is_admitted or not admission.decides(operation, self.served, self.subresource):
+        if self.is_admitted:
             return None
-        return self.describe(operation, new, old)
+        phases = self.cluster.admission.find(operation, self.served, self.subresource)
+        if not phases.is_any:
+            return None
+        attributes = self.describe(operation, new, old)
+        attributes.phases = phases
+        return attributes
 
     def describe(
         self, operation: Operation, new: Plain | None, old: Plain | None, kind: GroupVersionKind | None = None
@@ -404,7 +408,8 @@ def prepare_create(context: WriteContext, found: Plain) -> None:
 async def validate_create(context: WriteContext, found: Plain) -> None:
     """Validate a new object; all its errors make one refusal."""
     served = context.served
-    errors = context.hooks.check_access(found, None, WriteAccess(context, "create"))
+    check_access = context.hooks.check_access
+    errors = [] if check_access is None else check_access(found, None, WriteAccess(context, "create"))
     errors += await _gather_errors(
         lambda: create_errors(found, served.strategy, namespaced=served.is_namespaced),
         lambda: context.hooks.validate_create(found),
@@ -502,7 +507,8 @@ async def validate_update(context: WriteContext, new: Plain, old: Plain) -> None
     """Validate a change; all its errors make one refusal."""
     served, hooks = context.served, context.hooks
     validate = hooks.validate_status if context.subresource else hooks.validate_update
-    errors = hooks.check_access(new, old, WriteAccess(context, "update" if context.is_put else "patch"))
+    verb = "update" if context.is_put else "patch"
+    errors = [] if hooks.check_access is None else hooks.check_access(new, old, WriteAccess(context, verb))
     errors += await _gather_errors(
         lambda: update_errors(new, old, served.strategy, of_status=bool(context.subresource)),
         lambda: validate(new, old),
