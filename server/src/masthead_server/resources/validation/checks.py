@@ -276,7 +276,7 @@ def whole_or_percent(path: str, value: object) -> Errors:
             "a valid percent string must be a numeric string followed by an ending '%' "
             "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
         )
-        return [invalid(path, value, why)]
+        return [invalid(path, EnumText(value), why)]
     return not_negative(path, value)
 
 

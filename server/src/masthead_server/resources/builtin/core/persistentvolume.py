@@ -11,6 +11,7 @@ from masthead_server.resources.builtin.core.persistentvolumeclaim import (
     CLASS_FIELD_WARNING,
     annotation_warnings,
 )
+from masthead_server.resources.builtin.resource.checks import driver_errors
 from masthead_server.resources.defaulting.fill import round_up, shape
 from masthead_server.resources.defaulting.pod_template import STORAGE
 from masthead_server.resources.validation.checks import (
@@ -111,7 +112,8 @@ def _held_errors(kind: str, spec: Plain) -> Errors:
             errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
         return errors
     if kind == "csi":
-        return [required(f"{path}.{name}") for name in ("driver", "volumeHandle") if not source.get(name)]
+        errors = driver_errors(f"{path}.driver", text(source, "driver"))
+        return errors if source.get("volumeHandle") else [*errors, required(f"{path}.volumeHandle")]
     return SOURCES[kind](path, source)
 
 
@@ -176,7 +178,8 @@ def _requirements(affinity: Plain) -> list[Plain]:
 
 
 def _is_same_requirement(new: Plain, old: Plain) -> bool:
-    if _GA_LABELS.get(text(old, "key")) == new.get("key"):
+    # A label without a successor may become none, as in kube-apiserver.
+    if _GA_LABELS.get(text(old, "key"), "") == text(new, "key"):
         old = {**old, "key": new.get("key")}
     return same(new, old)
 
