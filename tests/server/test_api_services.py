@@ -8,6 +8,8 @@ import pytest
 from tests.server.calls import MERGE_PATCH, Caller
 
 import masthead.server
+from masthead_server.bootstrap.network import ApiServerAddress
+from masthead_server.bootstrap.objects import bootstrap_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +73,14 @@ def test_built_in_groups_have_api_services(bootstrapped: Caller) -> None:
     assert service["status"]["conditions"][0]["type"] == "Available"
 
 
-def test_extension_servers_find_how_to_authenticate_clients(bootstrapped: Caller) -> None:
-    path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+@pytest.mark.parametrize("authority", ["", "PEM"], ids=["without TLS", "with TLS"])
+def test_extension_servers_find_the_authority_of_client_certificates(authority: str) -> None:
+    address = ApiServerAddress("127.0.0.1", 6443, "10.0.0.1", "10.0.0.0/16")
 
-    # Without TLS there are no client certificates, and so no authority.
-    assert "data" not in bootstrapped.call("GET", path).json
+    found = [
+        bootstrap_object.content["data"]
+        for bootstrap_object in bootstrap_objects(address, "2001-02-03T04:05:06Z", authority)
+        if bootstrap_object.content["metadata"]["name"] == "extension-apiserver-authentication"
+    ]
+
+    assert found == ([{"client-ca-file": authority}] if authority else [])

@@ -107,12 +107,15 @@ def bootstrap_objects(address: ApiServerAddress, now: str, authority: str = "") 
     )
     for group, resource, content in (
         ("", "configmaps", _token_tracking(now)),
-        ("", "configmaps", _extension_authentication(authority)),
         ("", "services", address.service()),
         ("", "endpoints", address.endpoints()),
         ("discovery.k8s.io", "endpointslices", address.endpoint_slice()),
     ):
         yield BootstrapObject(GroupVersionResource(group, "v1", resource), content, is_restored=True)
+    # Without client certificates there is nothing to say about them.
+    if authority:
+        content = _extension_authentication(authority)
+        yield BootstrapObject(GroupVersionResource("", "v1", "configmaps"), content, is_restored=True)
 
 
 def _token_tracking(now: str) -> Plain:
@@ -126,8 +129,10 @@ def _token_tracking(now: str) -> Plain:
 
 def _extension_authentication(authority: str) -> Plain:
     """How aggregated API servers authenticate clients: by the authority of their certificates."""
-    content: Plain = {"metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"}}
-    return {**content, "data": {"client-ca-file": authority}} if authority else content
+    return {
+        "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
+        "data": {"client-ca-file": authority},
+    }
 
 
 def _priority_classes() -> Iterator[Plain]:
