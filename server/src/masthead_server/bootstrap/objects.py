@@ -69,7 +69,8 @@ class BootstrapObject(NamedTuple):
         if "aggregationRule" in main:
             rules = {"rules": main.pop("rules")}
             applied.append(own_entry(rules, AGGREGATION_MANAGER, version, now, operation="Apply"))
-        return [*applied, own_entry(main, self.manager, version, now)]
+        # Nobody owns the names of an object that has nothing else.
+        return [*applied, own_entry(main, self.manager, version, now)] if main.keys() != {"metadata"} else applied
 
 
 def bootstrap_objects(address: ApiServerAddress, now: str, authority: str = "") -> Iterator[BootstrapObject]:

@@ -49,9 +49,6 @@ class PolicyStatusController:
         from masthead_server.admission.policies.type_checking import check_types
 
         cluster = self._client.cluster
-        # The import loads the schemas of the built-in kinds, which a server without policies does not need.
-        from masthead_server.admission.policies.type_checking import check_types
-
         warnings = check_types(cluster.catalog, policy)
         checked: Plain = {
             "observedGeneration": generation,
