@@ -116,14 +116,15 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     for kind in KINDS:
         _create(api, kind, [hook(api, matchConditions=[{"name": "a", "expression": "true"}])])
-        for change in (
+        changes: list[Plain] = [
             {"webhooks": [hook(api, matchConditions=[{"name": "a", "expression": "foo"}])]},
             {"webhooks": [hook(api, sideEffects="Some")]},
             {"webhooks": [hook(api), hook(api)]},
             {"webhooks": [hook(api, admissionReviewVersions=["v3"])]},
             {"webhooks": []},
             {"webhooks": None},
-        ):
+        ]
+        for change in changes:
             api.request("PATCH", _path(api, kind), change, headers={"Content-Type": "application/merge-patch+json"})
 
 

@@ -229,7 +229,7 @@ def _(api: Api) -> None:
 
 @case("counts by resource and group")
 def _(api: Api) -> None:
-    hard = dict.fromkeys(
+    hard: dict[str, str] = dict.fromkeys(
         ("count/deployments.apps", "count/jobs.batch", "count/configmaps", "count/leases.coordination.k8s.io"), "1"
     )
     quota(api, hard)

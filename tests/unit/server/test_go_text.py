@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from masthead._schema.errors import invalid
 from masthead_server.resources.validation.go_text import write_as_go
+
+if TYPE_CHECKING:
+    from masthead_server.wire.plain import Plain
 
 
 def test_an_empty_list_within_a_struct_is_shown() -> None:
@@ -16,7 +21,7 @@ def test_an_empty_list_within_a_struct_is_shown() -> None:
 
 
 def test_the_value_itself_may_be_empty() -> None:
-    sent = {"spec": {"items": [{"labels": {}}]}}
+    sent: Plain = {"spec": {"items": [{"labels": {}}]}}
 
     (restored,) = write_as_go([invalid("spec.items[0].labels", None, "wrong")], sent)
 

@@ -44,8 +44,8 @@ def resize_errors(new: Plain, old: Plain) -> Errors:
     known = text(status, "qosClass") or qos_class(before)
     if qos_class(spec) != known:
         errors.append(invalid("spec", known, "Pod QOS Class may not change as a result of resizing"))
-    running = (item for item in items(status, "containerStatuses") if part(item, "state").get("running") is not None)
-    if next(running, {"resources": {}}).get("resources") is None:
+    running = [item for item in items(status, "containerStatuses") if part(item, "state").get("running") is not None]
+    if running and running[0].get("resources") is None:
         errors.append(forbidden("spec", "Pod running on node without support for resize"))
     errors += _own_resource_errors(spec, before)
     if order := _order_errors(spec, before):
