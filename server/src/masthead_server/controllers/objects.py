@@ -10,7 +10,7 @@ from masthead_server.resources.catalog import unknown_resource
 from masthead_server.storage import JournalError
 from masthead_server.verbs import delete, write
 from masthead_server.verbs.delete import DeletionContext
-from masthead_server.verbs.write import WriteContext
+from masthead_server.verbs.write_context import WriteContext
 from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.options import DeletionOptions, WriteOptions
 from masthead_server.wire.plain import Plain, metadata, text

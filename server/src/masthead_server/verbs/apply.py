@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
     from masthead_server.field_managers.field_manager import FieldManager
     from masthead_server.resources.codec import Decoder
-    from masthead_server.verbs.write import WriteContext, Written
+    from masthead_server.verbs.write import Written
+    from masthead_server.verbs.write_context import WriteContext
     from masthead_server.wire.request import ApiRequest
 
 __all__ = ["ApplyTarget", "apply_object", "merge_configuration"]

@@ -13,7 +13,7 @@ from masthead._schema.errors import invalid
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead_server.verbs import delete, write
 from masthead_server.verbs.delete import DeletionContext
-from masthead_server.verbs.write import WriteContext
+from masthead_server.verbs.write_context import WriteContext
 from masthead_server.wire.failures import StatusFailure, bad_request, details_of, refused_fields
 from masthead_server.wire.options import DeletionOptions, WriteOptions
 from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text

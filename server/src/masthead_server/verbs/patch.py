@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind
     from masthead_server.resources.resource import ServedResource
     from masthead_server.verbs.bodies import RefusalFactory
-    from masthead_server.verbs.write import WriteContext, Written
+    from masthead_server.verbs.write import Written
+    from masthead_server.verbs.write_context import WriteContext
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.request import ApiRequest
 

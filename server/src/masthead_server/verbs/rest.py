@@ -27,7 +27,7 @@ from masthead_server.verbs.routing import find_resource, not_allowed
 from masthead_server.verbs.selection import SelectionPredicate
 from masthead_server.verbs.token_issuer import describe_issuer
 from masthead_server.verbs.watch import Watcher
-from masthead_server.verbs.write import WriteContext
+from masthead_server.verbs.write_context import WriteContext
 from masthead_server.wire.body_limits import is_costly
 from masthead_server.wire.encoders import encoder_for
 from masthead_server.wire.failures import StatusFailure, bad_request, details_of

@@ -20,7 +20,7 @@ from masthead_server.wire.user_info import ANONYMOUS
 
 if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
-    from masthead_server.verbs.write import WriteContext
+    from masthead_server.verbs.write_context import WriteContext
     from masthead_server.wire.request import ApiRequest
 
 __all__ = ["create"]

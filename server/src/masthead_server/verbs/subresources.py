@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.scale import ScaleView
     from masthead_server.verbs.patch import RequestPatch
     from masthead_server.verbs.representation import Representation
-    from masthead_server.verbs.write import WriteContext
+    from masthead_server.verbs.write_context import WriteContext
     from masthead_server.wire.request import ApiRequest
     from masthead_server.wire.request_info import RequestInfo
 

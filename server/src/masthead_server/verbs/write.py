@@ -32,7 +32,6 @@ import msgspec
 from masthead_server.admission.attributes import Operation
 from masthead_server.resources.codec import is_same_stored
 from masthead_server.verbs import write_steps as steps
-from masthead_server.verbs.write_steps import WriteContext
 from masthead_server.wire.body_limits import MAX_STORED_BYTES, MAX_TRACKED_BYTES
 from masthead_server.wire.failures import MODIFIED, StatusFailure, already_exists, conflict
 from masthead_server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
@@ -42,8 +41,9 @@ if TYPE_CHECKING:
 
     from masthead_server.resources.resource import ServedResource
     from masthead_server.storage import Record
+    from masthead_server.verbs.write_context import WriteContext
 
-__all__ = ["WriteContext", "Written", "apply", "create", "replace", "to_stored", "update"]
+__all__ = ["Written", "apply", "create", "replace", "to_stored", "update"]
 
 _NAME_ATTEMPTS: Final = 8
 _MAX_ATTEMPTS: Final = 16

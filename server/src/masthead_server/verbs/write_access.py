@@ -11,7 +11,7 @@ from masthead_server.wire.failures import StatusFailure
 from masthead_server.wire.plain import part, text
 
 if TYPE_CHECKING:
-    from masthead_server.verbs.write_steps import WriteContext
+    from masthead_server.verbs.write_context import WriteContext
     from masthead_server.wire.plain import Plain
     from masthead_server.wire.user_info import UserInfo
 
