@@ -90,7 +90,7 @@ def make_webhooks(
         name=manager.name,
         bind=bind,
         source=source,
-        registration=_make_registration(manager, options, client, factory, wake),
+        registration=_make_registration(manager, options, client, factory, wake, clock),
         threads=threads,
         metrics=metrics,
         report=report,
@@ -122,14 +122,18 @@ def _make_registration(
     client: Client,
     factory: SharedInformerFactory,
     wake: Callable[[], None],
+    clock: Callable[[], datetime],
 ) -> WebhookRegistration:
-    from masthead._webhook.injection import BundleInjector, DevelopmentRegistration, NoRegistration
+    from masthead._webhook.development import DevelopmentRegistration
+    from masthead._webhook.injection import BundleInjector, NoRegistration
 
     if options.webhook_url:
-        return DevelopmentRegistration(client, manager.webhooks, manager.name, options.webhook_url)
+        return DevelopmentRegistration(client, manager.webhooks, manager.name, options.webhook_url, clock)
     if options.webhook_cert_dir:
         return NoRegistration()
-    return BundleInjector(client, factory, manager.webhooks, manager.name, wake)
+    return BundleInjector(
+        client, factory, manager.webhooks, manager.name, (client.namespace, service_name(manager.name)), wake
+    )
 
 
 def _report(failures: FailureLog, name: str, error: BaseException | None) -> None:

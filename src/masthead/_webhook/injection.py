@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+import logging
+import math
+import random
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from masthead._cache.informer.handlers import EventHandler
-from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
-from masthead._webhook.configurations import configuration_objects, conversion_of
-from masthead._webhook.locations import FIELD_MANAGER, url_location
-from masthead.errors import NotFoundError
+from masthead._sansio.backoff import Backoff
+from masthead._webhook.development import DEVELOPMENT_SECONDS, renewal_of, restoring_patch
+from masthead._webhook.locations import FIELD_MANAGER
+from masthead._webhook.registered_kinds import ADMISSION_KINDS, DEFINITION, client_configs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,35 +25,13 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead._meta.unstructured import Unstructured
     from masthead._webhook.configurations import Webhooks
+    from masthead._webhook.registered_kinds import RegisteredKind
 
-__all__ = ["BundleInjector", "DevelopmentRegistration", "NoRegistration", "WebhookRegistration"]
+__all__ = ["BundleInjector", "NoRegistration", "WebhookRegistration"]
 
-_ADMISSION: Final = "admissionregistration.k8s.io"
-
-
-class _Kind(NamedTuple):
-    """A kind with bundles."""
-
-    resource: GroupVersionResource
-    kind: str
-
-    def head(self, name: str) -> dict[str, object]:
-        """Return the beginning of an object."""
-        version = f"{self.resource.group}/{self.resource.version}"
-        return {"apiVersion": version, "kind": self.kind, "metadata": {"name": name}}
-
-
-_DEFINITION: Final = _Kind(
-    GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions"), "CustomResourceDefinition"
-)
-_KINDS: Final = {
-    "mutate": _Kind(
-        GroupVersionResource(_ADMISSION, "v1", "mutatingwebhookconfigurations"), "MutatingWebhookConfiguration"
-    ),
-    "validate": _Kind(
-        GroupVersionResource(_ADMISSION, "v1", "validatingwebhookconfigurations"), "ValidatingWebhookConfiguration"
-    ),
-}
+_log: Final = logging.getLogger("masthead.webhook")
+_CALM_SECONDS: Final = 600.0
+"""Seconds without a foreign change until the delays of injections start again."""
 
 
 class WebhookRegistration(Protocol):
@@ -57,6 +39,10 @@ class WebhookRegistration(Protocol):
 
     async def update(self, bundle: bytes) -> list[str]:
         """Announce the trusted authorities; return the remaining problems, empty if all is in place."""
+        ...
+
+    def seconds_to_next(self) -> float:
+        """Return the seconds until the next `update`, if nothing changes before."""
         ...
 
     async def close(self) -> None:
@@ -71,6 +57,10 @@ class NoRegistration:
         """Return no problems."""
         del bundle
         return []
+
+    def seconds_to_next(self) -> float:
+        """Return no limit."""
+        return math.inf
 
     async def close(self) -> None:
         """No-op."""
@@ -95,13 +85,15 @@ class _ChangeHandler(EventHandler["Object"]):
 class BundleInjector:
     """Writes the ``caBundle`` into the configurations and definitions that ``masthead manifests`` has written.
 
-    It applies only those fields (server-side apply), and again when someone else has removed them.
+    It applies only those fields (server-side apply), and again when someone else has changed them, but ever more
+    rarely. It leaves objects with another Service or a URL alone.
 
     Args:
         client: The client of the cluster.
         factory: Watches the objects; their informers are created here.
         webhooks: The declared webhooks.
         name: The name of the configurations.
+        service: The namespace and the name of the Service of this manager.
         on_change: Called when an object has changed.
     """
 
@@ -111,20 +103,22 @@ class BundleInjector:
         factory: SharedInformerFactory,
         webhooks: Webhooks,
         name: str,
+        service: tuple[str, str],
         on_change: Callable[[], None],
     ) -> None:
-        self._client = client
-        self._webhooks = webhooks
-        self._informers: list[tuple[_Kind, str, SharedInformer[Unstructured]]] = []
         targets = [
-            (kind, name) for role, kind in _KINDS.items() if any(webhook.role == role for webhook in webhooks.admission)
+            (kind, name)
+            for role, kind in ADMISSION_KINDS.items()
+            if any(webhook.role == role for webhook in webhooks.admission)
         ]
-        targets += [(_DEFINITION, definition) for definition in webhooks.definition_names()]
+        targets += [(DEFINITION, definition) for definition in webhooks.definition_names()]
+        ours = frozenset(webhook.name for webhook in webhooks.admission)
+        self._targets: list[_Target] = []
         for kind, object_name in targets:
             only = {"metadata.name": object_name}
             informer = factory.dynamic(kind.resource, namespace="", field_selector=only).informer
             informer.add_event_handler(_ChangeHandler(on_change))
-            self._informers.append((kind, object_name, informer))
+            self._targets.append(_Target(client, kind, object_name, informer, ours, service))
 
     async def update(self, bundle: bytes) -> list[str]:
         """Write the bundle where it is missing; return the problems.
@@ -132,124 +126,135 @@ class BundleInjector:
         Raises:
             MastheadError: If an object cannot be written.
         """
-        problems = [await self._update_one(kind, name, informer, bundle) for kind, name, informer in self._informers]
+        problems = [await target.update(bundle) for target in self._targets]
         return [problem for problem in problems if problem]
+
+    def seconds_to_next(self) -> float:
+        """Return the seconds until the next delayed injection."""
+        now = asyncio.get_running_loop().time()
+        return max(0.0, min(target.next_at for target in self._targets) - now)
 
     async def close(self) -> None:
         """No-op: the configurations stay, other replicas serve them."""
 
-    async def _update_one(self, kind: _Kind, name: str, informer: SharedInformer[Unstructured], bundle: bytes) -> str:
-        title = f"{kind.kind} {name}"
-        if not informer.has_synced:
-            return f"{title} is not read yet"
-        found = informer.indexer.get_by_key(name)
-        if found is None:
-            return f"{title} does not exist; apply the output of `masthead manifests`"
-        plain = found.to_dict()
-        is_definition = kind is _DEFINITION
-        wanted = _definition_patch(plain, bundle) if is_definition else self._configuration_patch(plain, bundle)
-        if wanted is None:
-            return f"{title} does not name this webhook server; apply the output of `masthead manifests`"
-        if not wanted:
-            return ""
-        patch = Patch.apply({**kind.head(name), **wanted})
-        await self._client.dynamic(kind.resource).patch(name, patch, field_manager=FIELD_MANAGER, force=True)
-        return ""
 
-    def _configuration_patch(self, plain: Mapping[str, Any], bundle: bytes) -> dict[str, Any] | None:
-        """Return the fields to apply, empty if they are there; None if the object has none of our webhooks."""
-        encoded = base64.b64encode(bundle).decode()
-        ours = {webhook.name for webhook in self._webhooks.admission}
-        listed = [webhook for webhook in plain.get("webhooks", []) if webhook["name"] in ours]
-        if not listed:
-            return None
-        if all(webhook["clientConfig"].get("caBundle") == encoded for webhook in listed):
-            return {}
-        return {"webhooks": [{"name": webhook["name"], "clientConfig": {"caBundle": encoded}} for webhook in listed]}
+class _Target:
+    """One object with bundles.
 
-
-def _definition_patch(plain: Mapping[str, Any], bundle: bytes) -> dict[str, Any] | None:
-    """Return the fields to apply, empty if they are there; None if the definition has no webhook."""
-    encoded = base64.b64encode(bundle).decode()
-    conversion = plain["spec"].get("conversion", {})
-    if conversion.get("strategy") != "Webhook":
-        return None
-    if conversion["webhook"].get("clientConfig", {}).get("caBundle") == encoded:
-        return {}
-    return {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"caBundle": encoded}}}}}
-
-
-class DevelopmentRegistration:
-    """Registers a development server by its URL, and restores the former configuration at the end.
-
-    Args:
-        client: The client of the cluster.
-        webhooks: The declared webhooks.
-        name: The name of the configurations.
-        url: The URL at which API servers reach this process.
+    Attributes:
+        next_at: The time of the next attempt, in seconds of the loop; infinite if only a change matters.
     """
 
-    def __init__(self, client: Client, webhooks: Webhooks, name: str, url: str) -> None:
-        self._client = client
-        self._webhooks = webhooks
+    def __init__(
+        self,
+        client: Client,
+        kind: RegisteredKind,
+        name: str,
+        informer: SharedInformer[Unstructured],
+        ours: frozenset[str],
+        service: tuple[str, str],
+    ) -> None:
+        self._resource = client.dynamic(kind.resource)
+        self._kind = kind
         self._name = name
-        self._url = url
-        self._bundle: bytes | None = None
-        self._replaced: dict[_Kind, list[Any] | None] = {}
-        self._conversions: dict[str, Any] = {}
+        self._title = f"{kind.kind} {name}"
+        self._informer = informer
+        self._ours = ours
+        self._service = service
+        self.next_at = math.inf
+        self._written = ""
+        self._base_version = ""
+        self._allowed_at = 0.0
+        self._backoff = Backoff(first=1.0, cap=300.0)
+        self._has_warned = False
+        self._renewal = ""
+        self._renewal_seen = 0.0
 
-    async def update(self, bundle: bytes) -> list[str]:
-        """Create or replace the configurations and the conversions of definitions.
+    async def update(self, bundle: bytes) -> str:
+        """Write the bundle if it is missing; return the problem."""
+        self.next_at = math.inf
+        if not self._informer.has_synced:
+            return f"{self._title} is not read yet"
+        found = self._informer.indexer.get_by_key(self._name)
+        if found is None:
+            return f"{self._title} does not exist; apply the output of `masthead manifests`"
+        plain = found.to_dict()
+        configs = client_configs(self._kind, plain, self._ours)
+        if not configs:
+            return f"{self._title} does not name this webhook server; apply the output of `masthead manifests`"
+        if any("url" in config for config in configs.values()):
+            return await self._wait_for_development(plain)
+        for config in configs.values():
+            service = config.get("service", {})
+            named = service.get("namespace", ""), service.get("name", "")
+            if named != self._service:
+                return self._explain_service(named)
+        encoded = base64.b64encode(bundle).decode()
+        if any(config.get("caBundle") != encoded for config in configs.values()):
+            await self._inject(plain, configs, encoded)
+        return ""
 
-        Raises:
-            MastheadError: If an object cannot be written.
-        """
-        if bundle == self._bundle:
-            return []
-        locate = url_location(self._url, bundle)
-        for wanted in configuration_objects(self._webhooks, {"name": self._name}, locate):
-            kind = next(kind for kind in _KINDS.values() if kind.kind == wanted["kind"])
-            await self._replace(kind, cast("list[Any]", wanted["webhooks"]))
-        for definition in self._webhooks.definition_names():
-            await self._convert(definition, conversion_of(locate))
-        self._bundle = bundle
-        return []
+    async def _inject(self, plain: Mapping[str, Any], configs: Mapping[str, Any], encoded: str) -> None:
+        version = plain["metadata"]["resourceVersion"]
+        if encoded == self._written:
+            if version == self._base_version:
+                return  # the informer has not seen our own write yet
+            now = asyncio.get_running_loop().time()
+            if now < self._allowed_at:
+                self._warn(plain)
+                self.next_at = self._allowed_at
+                return
+            if now - self._allowed_at > _CALM_SECONDS:
+                self._backoff.reset()
+            self._allowed_at = now + self._backoff.next(now, random.random)
+        patch = Patch.apply({**self._kind.head(self._name), **self._kind.bundles(configs, encoded)})
+        await self._resource.patch(self._name, patch, field_manager=FIELD_MANAGER, force=True)
+        self._written, self._base_version = encoded, version
 
-    async def close(self) -> None:
-        """Remove the registration: calls to an ended process would fail every request.
+    def _warn(self, plain: Mapping[str, Any]) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            _log.warning(
+                "%s: %s changes the caBundle that this manager writes; it is written again after 1 s to 5 min. Let "
+                "only one of them manage it: stop the other, or run this manager with --webhook-cert-dir or with "
+                "--webhook-bind 0",
+                self._title,
+                _other_writer(plain),
+            )
 
-        Raises:
-            MastheadError: If an object cannot be written.
-        """
-        for kind, before in self._replaced.items():
-            resource = self._client.dynamic(kind.resource)
-            if before is None:
-                await resource.delete(self._name)
-            else:
-                await resource.patch(self._name, Patch.merge({"webhooks": before}))
-        definitions = self._client.dynamic(_DEFINITION.resource)
-        for definition, conversion in self._conversions.items():
-            await definitions.patch(definition, _set_conversion(conversion))
+    def _explain_service(self, named: tuple[str, str]) -> str:
+        namespace, service = self._service
+        return (
+            f"{self._title} names the Service {'/'.join(named)}, not {namespace}/{service} of this manager, and is "
+            f"left alone; run in the namespace {named[0]}, or without webhooks: --webhook-bind 0"
+        )
 
-    async def _replace(self, kind: _Kind, wanted: list[Any]) -> None:
-        resource = self._client.dynamic(kind.resource)
-        try:
-            found = (await resource.get(self._name)).to_dict()
-        except NotFoundError:
-            self._replaced.setdefault(kind, None)
-            await resource.create({**kind.head(self._name), "webhooks": wanted})
-            return
-        self._replaced.setdefault(kind, found.get("webhooks", []))
-        # The whole list, because a webhook cannot have both a service and a URL.
-        await resource.patch(self._name, Patch.merge({"webhooks": wanted}))
-
-    async def _convert(self, definition: str, conversion: dict[str, object]) -> None:
-        definitions = self._client.dynamic(_DEFINITION.resource)
-        found = (await definitions.get(definition)).to_dict()
-        self._conversions.setdefault(definition, found["spec"].get("conversion", {"strategy": "None"}))
-        await definitions.patch(definition, _set_conversion(conversion))
+    async def _wait_for_development(self, plain: Mapping[str, Any]) -> str:
+        """Leave a URL alone; restore that of a development run if the run no longer renews it."""
+        renewal = renewal_of(plain)
+        if renewal is None:
+            return ""  # the URL of the user
+        now = asyncio.get_running_loop().time()
+        if renewal != self._renewal:
+            # The times of other machines are not comparable: only a change counts.
+            self._renewal, self._renewal_seen = renewal, now
+        if now - self._renewal_seen < DEVELOPMENT_SECONDS:
+            self.next_at = self._renewal_seen + DEVELOPMENT_SECONDS
+            return ""
+        patch = restoring_patch(self._kind, plain)
+        if patch is None:
+            return (
+                f"{self._title} was created by a development run that is gone; delete it, and apply the output of "
+                "`masthead manifests`"
+            )
+        _log.warning("%s had the URL of a development run that is gone; it is restored", self._title)
+        await self._resource.patch(self._name, patch)
+        return ""
 
 
-def _set_conversion(conversion: object) -> Patch:
-    # Not a merge patch, which would keep fields of the former conversion.
-    return Patch.json([{"op": "add", "path": "/spec/conversion", "value": conversion}])
+def _other_writer(plain: Mapping[str, Any]) -> str:
+    """Return the field manager of a foreign bundle."""
+    entries = plain["metadata"].get("managedFields", [])
+    owners = {entry["manager"] for entry in entries if "caBundle" in str(entry.get("fieldsV1"))} - {FIELD_MANAGER}
+    # A removed bundle has no owner, and another manager of this library has our field manager.
+    return f"the field manager {' or '.join(map(repr, sorted(owners)))}" if owners else "another client"

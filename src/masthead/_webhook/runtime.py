@@ -155,7 +155,7 @@ class WebhookRuntime:
             else:
                 backoff.reset()
                 self._note("; ".join(problems))
-                delay = self._source.seconds_to_next()
+                delay = min(self._source.seconds_to_next(), self._registration.seconds_to_next())
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(delay):
                     await self._changed.wait()
