@@ -12,7 +12,7 @@ from masthead._meta.quoting import quoted
 from masthead_server.admission.chain import AdmissionChain
 from masthead_server.authentication.tokens import TokenAuthenticator
 from masthead_server.authorization.always_allow import AlwaysAllow
-from masthead_server.clock import stamp
+from masthead_server.clock import SystemClock, stamp
 from masthead_server.eager import BackgroundTasks
 from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
 from masthead_server.resources.allocator import Allocations, Allocator
@@ -23,6 +23,7 @@ from masthead_server.wire.failures import StatusFailure, details_of, not_found, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from masthead_server.authorization.authorizer import Authorizer
     from masthead_server.authorization.escalation import EscalationGuard
@@ -160,6 +161,11 @@ class ClusterState:
             self.allocations.release(found)
         self._notify(served, record)
         return record
+
+    @property
+    def virtual_time(self) -> Callable[[], datetime] | None:
+        """Returns the time of a virtual clock; None if the clock is the system's."""
+        return None if isinstance(self.clock, SystemClock) else self.clock.now
 
     def now(self) -> str:
         """Return the time in the format of metadata."""

@@ -8,6 +8,7 @@ import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
+from masthead._meta.tls import NO_CHECK_TIME
 from masthead.errors import ConfigError
 from masthead_server.certificate_signer import CertificateSigner
 from masthead_server.files import write_private
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Certificates", "can_issue", "shared_certificates"]
 
 _KEY_BEGINS = "-----BEGIN "
-_NO_CHECK_TIME = 0x200000
-"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python has no name."""
 
 
 def can_issue() -> bool:
@@ -63,7 +62,7 @@ class Certificates:
         context.load_verify_locations(cadata=self.authority)
         context.verify_mode = ssl.CERT_OPTIONAL
         # The clock of the server decides about the time, and an expired certificate gets a 401.
-        context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
+        context.verify_flags |= NO_CHECK_TIME
         return context
 
 

@@ -15,11 +15,12 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import msgspec
 
 from masthead._meta.quoting import quoted
-from masthead._meta.tls import make_client_context
+from masthead._meta.tls import NO_CHECK_TIME, make_client_context
 from masthead_server.web.client import MalformedResponseError, TruncatedResponseError, dial, encode_request, exchange
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from datetime import datetime
 
     from masthead_server.web.byte_stream import TargetConnection
     from masthead_server.web.client import ClientResponse
@@ -63,9 +64,10 @@ _QUOTING: Final = frozenset({403, 415})
 """Codes for which the message is the text of the response."""
 _HOSTNAME_MISMATCH: Final = 62
 _IP_MISMATCH: Final = 64
+_EXPIRED: Final = 10
 _CERTIFICATE_PROBLEMS: Final = {
     9: "certificate is not yet valid",
-    10: "certificate has expired or is not yet valid",
+    _EXPIRED: "certificate has expired or is not yet valid",
 }
 """Messages by the codes of OpenSSL's verification; for all others, the authority is unknown."""
 _BODY_PROBLEM: Final = "unexpected error when reading response body. Please retry. Original error: "
@@ -89,11 +91,13 @@ class Webhook:
         ca_bundle: The certificates to trust, in PEM; empty for those of the system.
         resolve: Returns the host and port to connect to, if the URL's are those of a Service; raises LookupError if
             there is no such Service.
+        now: The time of a virtual clock, which decides whether a certificate has expired; None for the real time.
     """
 
     url: str
     ca_bundle: str = ""
     resolve: Callable[[], tuple[str, int]] | None = None
+    now: Callable[[], datetime] | None = None
 
 
 async def call_webhook(
@@ -217,7 +221,11 @@ class _Call:
         except LookupError as error:
             raise WebhookError(self.explain(error.args[0])) from None
         try:
-            return await dial(*address, tls, host)
+            connection = await dial(*address, tls, host)
+            if webhook.now is None or not _has_expired(connection, webhook.now()):
+                return connection
+            connection.release()
+            problem = f"tls: failed to verify certificate: x509: {_CERTIFICATE_PROBLEMS[_EXPIRED]}"
         except ssl.SSLCertVerificationError as error:
             problem = await _explain_certificate(error, address, webhook, host)
         except OSError as error:
@@ -240,15 +248,28 @@ async def _one_piece(body: bytes) -> AsyncIterator[bytes]:
 
 def _trust(webhook: Webhook) -> ssl.SSLContext:
     try:
-        return _client_context(webhook.ca_bundle)
+        return _client_context(webhook.ca_bundle, checks_time=webhook.now is None)
     except ssl.SSLError:
         raise WebhookError("unable to load root certificates: unable to parse bytes as PEM block") from None
 
 
 @functools.lru_cache(maxsize=64)
-def _client_context(bundle: str) -> ssl.SSLContext:
+def _client_context(bundle: str, *, checks_time: bool) -> ssl.SSLContext:
     # Cached, because every request to a webhook needs one, and parsing certificates takes longer than a handshake.
-    return make_client_context(bundle or None)
+    context = make_client_context(bundle or None)
+    if not checks_time:
+        context.verify_flags |= NO_CHECK_TIME
+    return context
+
+
+def _has_expired(connection: TargetConnection, now: datetime) -> bool:
+    """Whether the certificate of the other side has expired at a virtual time.
+
+    The beginning of its validity does not count, as webhooks that run outside of the virtual time have certificates of
+    the real one.
+    """
+    end = connection.peer_certificate.get("notAfter")
+    return end is not None and ssl.cert_time_to_seconds(end) <= now.timestamp()
 
 
 class _ReadBudget:
@@ -339,6 +360,8 @@ async def _fetch_names(address: tuple[str, int], webhook: Webhook, host: str) ->
     """Return the names of a certificate for another host, which only a second connection can tell."""
     context = make_client_context(webhook.ca_bundle or None)
     context.check_hostname = False
+    if webhook.now is not None:
+        context.verify_flags |= NO_CHECK_TIME
     try:
         connection = await dial(*address, context, host)
     except OSError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead._controller.user_errors import describe_error, with_user_frames
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["make_webhooks", "serves_webhooks"]
 
 _log: Final = logging.getLogger("masthead.controller")
-_CENTURY: Final = timedelta(days=36_525)
 
 
 def serves_webhooks(manager: Manager, options: RunOptions) -> bool:
@@ -47,7 +45,6 @@ def make_webhooks(
     failures: FailureLog,
     metrics: Metrics,
     clock: Callable[[], datetime],
-    is_virtual: bool,
 ) -> WebhookRuntime:
     """Create the webhooks of a run, with the informers that they need.
 
@@ -60,8 +57,6 @@ def make_webhooks(
         failures: Records failing functions.
         metrics: The metrics registry.
         clock: The clock for certificates.
-        is_virtual: Whether the clock is virtual. TLS libraries read the real one, so that certificates must be valid
-            at both times.
 
     Raises:
         ConfigError: If cryptography is missing, or a version of a custom resource cannot be converted.
@@ -70,10 +65,7 @@ def make_webhooks(
     from masthead._webhook.rotation import RotationPolicy
     from masthead._webhook.runtime import WebhookRuntime
 
-    default = RotationPolicy(
-        authority_validity=_CENTURY, certificate_validity=_CENTURY, renew_before=0.1, backdate=_CENTURY / 4
-    )
-    policy = manager.webhook_certificates or (default if is_virtual else RotationPolicy())
+    policy = manager.webhook_certificates or RotationPolicy()
     bind = parse_bind_address(options.webhook_bind, "webhook_bind")
     assert bind is not None  # see `serves_webhooks`
     source = _make_source(manager, options, client, policy, clock)

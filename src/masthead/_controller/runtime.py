@@ -325,7 +325,6 @@ class ManagerRuntime:
             failures=self._runner.failures,
             metrics=self._metrics,
             clock=self._clock,
-            is_virtual=_is_virtual(asyncio.get_running_loop()),
         )
 
     def _make_services(self, threads: ThreadRunner) -> ControllerServices:

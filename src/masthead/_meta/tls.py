@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ssl
+from typing import Final
 
-__all__ = ["make_client_context"]
+__all__ = ["NO_CHECK_TIME", "make_client_context"]
+
+NO_CHECK_TIME: Final = ssl.VerifyFlags(0x200000)
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python has no name: ignore the dates of certificates."""
 
 
 def make_client_context(authorities: str | None = None) -> ssl.SSLContext:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,6 +115,23 @@ async def test_a_failing_webhook_follows_its_failure_policy() -> None:
             "webhook ignored.configmaps.core",
             "webhook fails.configmaps.core",
         ]
+
+
+@pytest.mark.parametrize("year", [2019, 2045])
+@in_virtual_time
+async def test_certificates_are_valid_in_any_virtual_year_and_expire_in_it(year: int) -> None:
+    async with Environment() as env:
+        env.shift_clock((datetime(year, 1, 1) - datetime(2026, 1, 1)).total_seconds())  # noqa: DTZ001 - a difference
+        await env.start(make_manager)
+        sites = env.client.resource(Site, "default")
+        await sites.create(Site.new("a", spec=SiteSpec(image="web:1")))
+
+        # The manager looks at its certificate once per hour.
+        env.shift_clock(timedelta(days=366).total_seconds())
+        with pytest.raises(StatusError, match="certificate has expired"):
+            await sites.create(Site.new("b", spec=SiteSpec(image="web:1")))
+        await env.advance(3601)
+        await sites.create(Site.new("b", spec=SiteSpec(image="web:1")))
 
 
 @in_virtual_time

@@ -24,14 +24,11 @@ from masthead.webhook import AdmissionRequest, DeniedError, RotationPolicy
 if TYPE_CHECKING:
     from pathlib import Path
 
-CENTURY = timedelta(days=36_525)
 HOURLY = RotationPolicy(
-    authority_validity=CENTURY,
-    certificate_validity=CENTURY,
-    # Renewed after an hour, although valid at the real time of TLS libraries.
-    renew_before=1 - timedelta(hours=1) / CENTURY,
+    authority_validity=timedelta(hours=2),
+    certificate_validity=timedelta(hours=2),
+    renew_before=0.5,
     propagation=timedelta(minutes=5),
-    backdate=CENTURY / 4,
 )
 
 

@@ -70,7 +70,7 @@ def read_webhooks(cluster: ClusterState, configuration: Plain) -> tuple[Admissio
                 uid=f"{owner}/{name}/{number}",
                 matcher=RequestMatcher(cluster, hook, rules="rules", matches_without_rules=False),
                 conditions=_compile_conditions(hook),
-                client=webhook_of(part(hook, "clientConfig"), cluster.services.resolve),
+                client=webhook_of(part(hook, "clientConfig"), cluster.services.resolve, cluster.virtual_time),
                 ignores_failures=text(hook, "failurePolicy") == "Ignore",
                 timeout=int(hook.get("timeoutSeconds") or _TIMEOUT),
                 allows_dry_run=text(hook, "sideEffects") in _WITHOUT_EFFECT,

@@ -64,11 +64,11 @@ class DefinitionInstaller:
         self._definitions[definition.name] = definition
         if not definition.is_servable:
             return
-        catalog = self._cluster.catalog
+        cluster, catalog = self._cluster, self._cluster.catalog
         served = [
             served_version
             for served_version in served_versions(
-                definition, self._since[definition.name], self._cluster.services.resolve
+                definition, self._since[definition.name], cluster.services.resolve, cluster.virtual_time
             )
             if catalog.find(served_version.gvr) is None and catalog.by_kind(served_version.gvk) is None
         ]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead_server.resources.behavior import Behavior
     from masthead_server.resources.custom.codec import Converter
     from masthead_server.resources.custom.definition import Definition, DefinitionVersion
-    from masthead_server.resources.webhook_clients import ServiceResolver
+    from masthead_server.resources.webhook_clients import ServiceResolver, VirtualTime
 
 __all__ = ["served_versions", "stored_resource"]
 
@@ -43,24 +43,27 @@ _STRATEGY: Final = Strategy.of(*_FACTS)
 _STATUS_STRATEGY: Final = Strategy.of(status(ALL_METADATA), *_FACTS)
 
 
-def served_versions(definition: Definition, since: int, resolve: ServiceResolver | None = None) -> list[ServedResource]:
+def served_versions(
+    definition: Definition, since: int, resolve: ServiceResolver | None = None, now: VirtualTime | None = None
+) -> list[ServedResource]:
     """Return the resources of the versions that a definition serves.
 
     Args:
         definition: The definition.
         since: The revision of its last change. Objects that were written later went through its schemas.
         resolve: Finds the service of a conversion webhook; None if there are no services.
+        now: The time of a virtual clock; None for the real time.
     """
-    converter = _converter(definition, resolve)
+    converter = _converter(definition, resolve, now)
     return [_serve(version, converter, since) for version in definition.versions.values() if version.is_served]
 
 
-def _converter(definition: Definition, resolve: ServiceResolver | None) -> Converter:
+def _converter(definition: Definition, resolve: ServiceResolver | None, now: VirtualTime | None) -> Converter:
     if not definition.has_webhook:
         return NopConverter()
     from masthead_server.resources.custom.webhook_converter import WebhookConverter
 
-    return WebhookConverter(definition, resolve or _no_services)
+    return WebhookConverter(definition, resolve or _no_services, now)
 
 
 def _no_services(_namespace: str, name: str, _port: int) -> tuple[str, int]:

@@ -21,7 +21,7 @@ from masthead_server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
     from masthead_server.resources.custom.definition import Definition, DefinitionVersion
-    from masthead_server.resources.webhook_clients import ServiceResolver
+    from masthead_server.resources.webhook_clients import ServiceResolver, VirtualTime
 
 __all__ = ["WebhookConverter"]
 
@@ -36,11 +36,12 @@ class WebhookConverter:
     Args:
         definition: The definition.
         resolve: Returns where a service is, given its namespace, name and port.
+        now: The time of a virtual clock; None for the real time.
     """
 
-    def __init__(self, definition: Definition, resolve: ServiceResolver) -> None:
+    def __init__(self, definition: Definition, resolve: ServiceResolver, now: VirtualTime | None) -> None:
         webhook = part(definition.conversion, "webhook")
-        self._webhook = webhook_of(part(webhook, "clientConfig"), resolve)
+        self._webhook = webhook_of(part(webhook, "clientConfig"), resolve, now)
         self._review_versions: list[str] = webhook.get("conversionReviewVersions") or []
 
     def convert(self, found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> Plain:
