@@ -61,6 +61,10 @@ def test_names_are_the_only_plugins() -> None:
     [
         pytest.param(["Nonsense"], "there is no admission plugin 'Nonsense'", id="unknown"),
         pytest.param({"Nonsense": False}, "there is no admission plugin 'Nonsense'", id="unknown and off"),
+        pytest.param(["podsecurity"], "'podsecurity'; did you mean PodSecurity[?] there are ", id="another case"),
+        pytest.param(["PodSecurityPolicy"], "did you mean PodSecurity[?]", id="a former name"),
+        pytest.param({"LimitRange": False}, "did you mean LimitRanger[?]", id="misspelt and off"),
+        pytest.param(["Nonsense"], "'Nonsense'; there are NamespaceLifecycle", id="nothing similar"),
         pytest.param(["EventRateLimit"], "EventRateLimit of kube-apiserver is not part of this server", id="not there"),
     ],
 )

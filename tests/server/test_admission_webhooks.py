@@ -112,7 +112,7 @@ async def test_writes_that_wait_do_not_lose_the_changes_of_others() -> None:
         assert (await maps.get("a")).data == {"one": "x", "two": "x", "three": "x"}
 
 
-async def test_a_service_leads_to_the_port_that_the_test_names() -> None:
+async def test_a_service_leads_to_the_port_that_the_test_names(caplog: pytest.LogCaptureFixture) -> None:
     async with serving() as (server, client, webhook):
         await configure(client, webhook.configuration(clientConfig=BY_SERVICE))
         maps = client.core_v1.config_maps("default")
@@ -121,6 +121,7 @@ async def test_a_service_leads_to_the_port_that_the_test_names() -> None:
         await client.core_v1.services("default").create(SERVICE)
         with pytest.raises(StatusError, match="connect: connection refused"):
             await maps.create({"metadata": {"name": "a"}})
+        assert "start masthead serve with --service default/hook=PORT" in caplog.text
         server.listen_on_service("hook", webhook.port)
         await maps.create({"metadata": {"name": "a"}})
         assert [review["name"] for review in webhook.reviews] == ["a"]

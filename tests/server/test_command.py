@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -251,3 +252,69 @@ def test_invalid_arguments_are_explained(
 
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_webhook_behind_a_service_is_reached() -> None:
+    review = {
+        "name": "hook.example.com",
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}],
+        "clientConfig": {"service": {"namespace": "default", "name": "hook"}},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    with socket.create_server(("127.0.0.1", 0)) as webhook:
+        webhook.settimeout(PATIENCE)
+        port = webhook.getsockname()[1]
+        with running("--no-auth", "--service", f"default/hook={port}") as (_, url):
+            caller = Caller(url)
+            service = {"metadata": {"name": "hook"}, "spec": {"ports": [{"port": 443}]}}
+            assert caller.call("POST", "/api/v1/namespaces/default/services", service).code == 201
+            configuration = {"metadata": {"name": "hook"}, "webhooks": [review]}
+            assert caller.call("POST", configurations, configuration).code == 201
+            with ThreadPoolExecutor() as pool:
+                refused = pool.submit(caller.call, "POST", MAPS, config_map("a"))
+                webhook.accept()[0].close()  # no TLS: the call fails, but it was made
+                assert refused.result(PATIENCE).code == 500
+            caller.close()
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        pytest.param(
+            "hook=9443", "'hook=9443' is not a Service and a port, such as default/hook=9443", id="no namespace"
+        ),
+        pytest.param("default/hook", "'default/hook' is not a Service and a port", id="no port"),
+        pytest.param("default/hook=x", "'default/hook=x' is not a Service and a port", id="no number"),
+        pytest.param("default/hook=70000", "a port is a number from 1 to 65535, not 70000", id="no such port"),
+        pytest.param(
+            "default/hook:0=9443", "a port is a number from 1 to 65535, not 0", id="no such port of a Service"
+        ),
+    ],
+)
+def test_services_need_a_name_and_ports(value: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code: object = main(["--service", value])
+    except SystemExit as exit_:
+        code = exit_.code
+    assert code == 2
+    assert problem in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "hints"),
+    [
+        pytest.param(["--no-auth", "--no-bootstrap"], [], id="no roles"),
+        pytest.param(["--authorization", "rbac"], [], id="roles"),
+        pytest.param(["--authorization", "rbac", "--no-auth"], ["With --no-auth, everyone"], id="no credentials"),
+        pytest.param(["--authorization", "node,rbac", "--no-bootstrap"], ["With --no-bootstrap, there"], id="empty"),
+    ],
+)
+def test_settings_that_defeat_roles_are_explained(arguments: list[str], hints: list[str]) -> None:
+    with running(*arguments) as (process, _):
+        code, errors = ended_by(process, signal.SIGTERM)
+    assert code == 0
+    assert [line[: len(hint)] for line, hint in zip(errors.splitlines(), hints, strict=True)] == hints

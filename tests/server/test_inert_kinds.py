@@ -9,6 +9,7 @@ import masthead.server
 from masthead.api.batch.v1 import Job, JobSpec
 from masthead.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from masthead.api.networking.v1 import NetworkPolicy
+from masthead.api.policy.v1 import PodDisruptionBudget
 from masthead.api.rbac.v1 import Role
 
 
@@ -30,6 +31,20 @@ def test_every_network_policy_is_warned_of_and_the_first_in_the_log(caplog: pyte
 
     text = "networkpolicies.networking.k8s.io have no effect on this server: no traffic is filtered"
     assert (warnings, messages(caplog)) == ([text, text], [text])
+
+
+def test_who_creates_a_disruption_budget_is_warned_that_evictions_ignore_it() -> None:
+    warnings: list[str] = []
+    with (
+        masthead.server.run() as server,
+        masthead.Client(
+            kubeconfig=server.kubeconfig(), on_warning=lambda warning: warnings.append(warning.text)
+        ) as client,
+    ):
+        client.policy_v1.pod_disruption_budgets("default").create(PodDisruptionBudget.new("web"))
+
+    problem = "their status is not computed, and evictions ignore them without one"
+    assert warnings == [f"poddisruptionbudgets.policy have no effect on this server: {problem}"]
 
 
 def test_a_server_without_controllers_leaves_all_kinds_to_other_programs(caplog: pytest.LogCaptureFixture) -> None:
@@ -70,7 +85,7 @@ def test_who_creates_a_job_is_warned_that_it_does_not_run(caplog: pytest.LogCapt
         client.core_v1.config_maps("default").create(ConfigMap.new("a"))
 
     (said,) = warnings
-    assert said.startswith("jobs.batch have no effect on this server: it gets no pods, and never completes. ")
+    assert said.startswith("jobs.batch have no effect on this server: they get no pods, and never complete. ")
     assert "kube-controller-manager" in said
     assert messages(caplog) == [said]
 
@@ -100,5 +115,5 @@ def test_roles_have_no_effect_unless_they_are_enforced(authorization: str, count
     ):
         client.rbac_v1.roles("default").create(Role.new("reader"))
 
-    text = 'everyone may do everything. To enforce it, start it with authorization="rbac" (--authorization rbac).'
+    text = 'everyone may do everything. To enforce them, start it with authorization="rbac" (--authorization rbac).'
     assert warnings == [f"roles.rbac.authorization.k8s.io have no effect on this server: {text}"] * count

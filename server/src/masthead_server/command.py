@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
+import re
 import shlex
 import signal
 import sys
@@ -16,7 +18,7 @@ from masthead._arguments import ArgumentParser
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from masthead_server.server import Server
     from masthead_server.settings import Token
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _BAD_ARGUMENTS = 2
+_log = logging.getLogger("masthead.server")
+_SERVICE = re.compile(r"(?P<service>[^/:=]+/[^/:=]+)(:(?P<port>[0-9]{1,5}))?=(?P<target>[0-9]{1,5})")
+_WEBHOOK_PORT = 443
+"""The port of a Service that a webhook does not name."""
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masthead.server") -> int:
@@ -103,6 +109,15 @@ def _parser(name: str) -> argparse.ArgumentParser:
         metavar="NAMES",
         help="admission plugins of the defaults to switch off, separated by commas",
     )
+    parser.add_argument(
+        "--service",
+        action="append",
+        default=[],
+        type=_parse_service,
+        metavar="NAMESPACE/NAME=PORT",
+        help="the port of this machine behind the Service of a webhook (can be repeated); NAMESPACE/NAME:N=PORT if "
+        "the Service's port is N and not 443",
+    )
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument("--no-workloads", action="store_true", help="leave Deployments and the like without pods")
     parser.add_argument("--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them")
@@ -151,8 +166,6 @@ def _add_limits(parser: ArgumentParser) -> None:
 def _log_requests(is_verbose: bool) -> None:
     if not is_verbose:
         return
-    import logging
-
     from masthead_server.requestlog import REQUESTS
 
     handler = logging.StreamHandler()
@@ -193,6 +206,9 @@ async def _serve(chosen: argparse.Namespace) -> None:
         bookmark_every=chosen.bookmark_every,
     )
     async with running as server:
+        _listen_on_services(server, chosen.service)
+        for hint in _hints(chosen):
+            _log.warning("%s", hint)
         if chosen.kubeconfig_out is not None:
             server.write_kubeconfig(chosen.kubeconfig_out)
         for line in _greeting(server, chosen.data, chosen.kubeconfig_out):
@@ -230,6 +246,34 @@ def _requires_tls(chosen: argparse.Namespace) -> bool:
     if chosen.tls is not None:
         return bool(chosen.tls)
     return chosen.allow_remote and not chosen.no_auth and can_issue()
+
+
+def _hints(chosen: argparse.Namespace) -> Iterator[str]:
+    """Explain settings that defeat authorization by roles."""
+    from masthead_server.authorization_modes import AuthorizationMode, parse_modes
+
+    if AuthorizationMode.RBAC not in parse_modes(chosen.authorization):
+        return
+    if chosen.no_auth:
+        yield "With --no-auth, everyone without credentials is an administrator, whom roles do not limit."
+    if chosen.no_bootstrap:
+        yield "With --no-bootstrap, there are no roles: until some are created, only the administrator may do anything."
+
+
+def _parse_service(value: str) -> tuple[str, int, int]:
+    """Read a Service, its port, and the port behind it."""
+    match = _SERVICE.fullmatch(value)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{value!r} is not a Service and a port, such as default/hook=9443")
+    return match["service"], int(match["port"] or _WEBHOOK_PORT), int(match["target"])
+
+
+def _listen_on_services(server: Server, services: Iterable[tuple[str, int, int]]) -> None:
+    for service, port, target in services:
+        try:
+            server.listen_on_service(service, target, port=port)
+        except ValueError as error:
+            raise ConfigError(f"--service {service}: {error}") from None
 
 
 def _split_names(value: str) -> tuple[str, ...]:

@@ -21,29 +21,30 @@ __all__ = ["InertKinds"]
 _log: Final = logging.getLogger("masthead.server")
 _INERT: Final[Mapping[tuple[str, str], str]] = {
     ("networking.k8s.io", "networkpolicies"): "no traffic is filtered",
-    ("networking.k8s.io", "ingresses"): "no request is routed to its backends",
-    ("networking.k8s.io", "servicecidrs"): "services get no addresses from it",
+    ("networking.k8s.io", "ingresses"): "no request is routed to their backends",
+    ("networking.k8s.io", "servicecidrs"): "services get no addresses from them",
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): "all requests have the same priority",
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): "all requests have the same priority",
-    ("apiregistration.k8s.io", "apiservices"): "no request is forwarded to its service",
+    ("apiregistration.k8s.io", "apiservices"): "no request is forwarded to their services",
     ("storage.k8s.io", "csidrivers"): "no volume is provisioned or attached",
     ("storage.k8s.io", "volumeattachments"): "no volume is attached",
     ("storagemigration.k8s.io", "storageversionmigrations"): "no object is migrated",
     ("coordination.k8s.io", "leasecandidates"): "no leader is elected",
     ("resource.k8s.io", "resourceclaims"): "no device is allocated",
+    ("policy", "poddisruptionbudgets"): "their status is not computed, and evictions ignore them without one",
 }
 """What the server does not do, by group and resource."""
 _NOT_RUN: Final[Mapping[tuple[str, str], str]] = {
-    ("batch", "jobs"): "it gets no pods, and never completes",
-    ("batch", "cronjobs"): "it creates no Jobs",
-    ("apps", "daemonsets"): "it gets no pods",
+    ("batch", "jobs"): "they get no pods, and never complete",
+    ("batch", "cronjobs"): "they create no Jobs",
+    ("apps", "daemonsets"): "they get no pods",
     ("autoscaling", "horizontalpodautoscalers"): "nothing is scaled",
-    ("", "persistentvolumeclaims"): "it is not bound to a volume",
+    ("", "persistentvolumeclaims"): "they are not bound to volumes",
 }
 """The same of a server that runs other workloads, so that one waits for these in vain."""
 _ROLES: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 _NOT_ENFORCED: Final = (
-    'everyone may do everything. To enforce it, start it with authorization="rbac" (--authorization rbac).'
+    'everyone may do everything. To enforce them, start it with authorization="rbac" (--authorization rbac).'
 )
 _ADVICE: Final = " For that, start it with controllers=False (--no-controllers), and kube-controller-manager beside it."
 

@@ -165,6 +165,7 @@ class Environment:
         self._client: Client | None = None
         self._cluster: ClusterView | None = None
         self._runner: ServerRunner | None = None
+        self._was_entered = False
 
     @property
     def server(self) -> Server:
@@ -249,6 +250,9 @@ class Environment:
         self._log.clear()
 
     async def __aenter__(self) -> Self:
+        if self._was_entered:
+            raise RuntimeError("an environment can be entered once; create another Environment(...)")
+        self._was_entered = True
         try:
             await self._open()
         except BaseException:

@@ -38,6 +38,11 @@ class EnvironmentThread:
         self._error: BaseException | None = None
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
 
+    @property
+    def was_started(self) -> bool:
+        """Whether the thread was started, whether or not it has ended."""
+        return self._thread is not None
+
     def start(self) -> None:
         """Start the thread, and enter the environment.
 
@@ -169,6 +174,11 @@ class EnvironmentFacade(ThreadFacade["Environment"]):
         return self._client
 
     def __enter__(self) -> Self:
+        if self._portal.was_started:
+            raise RuntimeError(
+                "an environment can be entered once; the fixture kube_environment has entered it: write "
+                "env = kube_environment(...), without with"
+            )
         try:
             self._portal.start()
             self._client = masthead.Client(self._async.config, user_agent="masthead-testing")

@@ -595,6 +595,24 @@ def test_a_blocking_environment_raises_what_its_managers_raise() -> None:
         pass
 
 
+def test_an_environment_of_the_fixture_is_entered_already(
+    kube_environment: Callable[..., BlockingEnvironment],
+) -> None:
+    env = kube_environment(blocking_copies())
+    with pytest.raises(RuntimeError, match="kube_environment has entered it"), env:
+        pass
+    env.wait_for_idle()
+
+
+@in_virtual_time
+async def test_an_environment_is_entered_once() -> None:
+    env = Environment(copies())
+    async with env:
+        pass
+    with pytest.raises(RuntimeError, match="can be entered once"):
+        await env.__aenter__()
+
+
 def test_the_fixture_starts_environments(kube_environment: Callable[..., BlockingEnvironment]) -> None:
     env = kube_environment(blocking_copies(), objects=[Secret.new("a", namespace="default")])
     env.wait_for_idle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from masthead_server.cluster import ClusterState
 
 __all__ = ["OFF_BY_DEFAULT", "PLUGINS", "UNAVAILABLE", "choose_plugins", "make_chain"]
+
+_MIN_SIMILARITY: Final = 0.75
+"""The similarity of a misspelt name and the intended one, from 0 to 1."""
 
 
 def _make(module: str, name: str, cluster: ClusterState) -> AdmissionPlugin:
@@ -143,7 +147,14 @@ def choose_plugins(enabled: bool | Collection[str] | Mapping[str, bool]) -> froz
     switches = dict(cast("Mapping[str, bool]", enabled)) if is_relative else dict.fromkeys(enabled, True)
     for name in sorted(switches.keys() - PLUGINS.keys()):
         if name not in UNAVAILABLE:
-            raise ConfigError(f"there is no admission plugin {name!r}; there are {', '.join(PLUGINS)}")
+            raise ConfigError(f"there is no admission plugin {name!r}; {_suggest(name)}there are {', '.join(PLUGINS)}")
         if switches[name]:
             raise ConfigError(f"the admission plugin {name} of kube-apiserver is not part of this server")
     return frozenset(name for name in PLUGINS if switches.get(name, is_relative and name in defaults))
+
+
+def _suggest(name: str) -> str:
+    """Ask whether a similar name was meant, in whatever case; empty if there is none."""
+    known = {plugin.lower(): plugin for plugin in PLUGINS}
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=_MIN_SIMILARITY)
+    return f"did you mean {known[near[0]]}? " if near else ""

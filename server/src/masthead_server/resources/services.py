@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["ServiceAddresses"]
 
 _log: Final = logging.getLogger("masthead.server")
+_DEFAULT_PORT: Final = 443
+"""The port of a Service that a webhook does not name."""
 
 
 class ServiceAddresses:
@@ -56,7 +58,8 @@ class ServiceAddresses:
             return target
         if is_external:
             return text(spec, "externalName"), port
-        advice = "call server.listen_on_service"
+        service = f"{namespace}/{name}" if port == _DEFAULT_PORT else f"{namespace}/{name}:{port}"
+        advice = f"call server.listen_on_service, or start masthead serve with --service {service}=PORT"
         _log.warning("A webhook is behind the Service %s/%s, and nothing listens there: %s.", namespace, name, advice)
         # Nothing has a cluster address here, and in another network someone else may have it.
         raise LookupError(f"dial tcp {text(spec, 'clusterIP')}:{port}: connect: connection refused")
