@@ -47,6 +47,7 @@ def test_a_short_demo_ends_in_sync_after_some_faults() -> None:
     assert objects > 0
     assert events >= objects
     assert faults >= 2
+    assert "no effect" not in done.stdout
     survived = [line.removeprefix("survived: ") for line in done.stdout.splitlines() if "survived: " in line]
     for each in survived:
         logged = rf"^ *\d+\.\d s  x {re.escape(each)}$"
