@@ -256,12 +256,6 @@ def _(api: Api) -> None:
     api.request("GET", api.path("configmaps"), headers={**as_user("ann"), **act(bob(api))})
 
 
-@case("a user, for no verb")
-def _(api: Api) -> None:
-    _constrained(api, "user-info", "users")
-    who_am_i(api, {**as_user("ann"), **act(bob(api))})
-
-
 @case("a user with a group, for one verb")
 def _(api: Api) -> None:
     _constrained(api, "user-info", "users groups", "create")
