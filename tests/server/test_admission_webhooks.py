@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.server.admission_webhook import LoopWebhook, authority, bundle, running_webhook
+from tests.server.admission_webhook import LoopWebhook, authority, bundle, running_webhook, server_context
 
 import masthead.server
 from masthead import Patch, aio
@@ -45,6 +45,7 @@ DEPLOYMENT = {
         "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "main", "image": "nginx"}]}},
     },
 }
+PEM = authority().cert_pem.bytes().decode()
 PODS = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
 
 
@@ -274,3 +275,58 @@ async def test_a_webhook_that_writes_itself_does_not_wait_for_its_own_request() 
             await client.core_v1.secrets("default").create({"metadata": {"name": "by-the-webhook"}})
             webhook.may_answer.set()
         assert (await client.core_v1.config_maps("default").get("a")).metadata.name == "a"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a..b/", f"https://{'a' * 70}/", "https://127.0.0.1:99999/", "https://é℀/"], ids=ascii
+)
+async def test_a_webhook_that_cannot_be_dialled_fails_as_its_policy_says(url: str) -> None:
+    async with serving() as (_, client, webhook):
+        maps = client.core_v1.config_maps("default")
+        unreachable = {"url": url, "caBundle": bundle()}
+        await configure(client, webhook.configuration(clientConfig=unreachable, failurePolicy="Ignore"))
+        await maps.create({"metadata": {"name": "ignored"}})
+    with pytest.raises(WebhookError):
+        await call_webhook(Webhook(url, PEM), b"{}", seconds=10)
+
+
+@pytest.mark.parametrize(
+    "location", ["https://127.0.0.1:99999/", "https://[::1/", "https://a..b/", "https://127.0.0.1:x/"], ids=ascii
+)
+async def test_a_redirect_to_nowhere_is_an_error_of_the_webhook(location: str) -> None:
+    head = f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"
+    async with responding(head.encode()) as url:
+        with pytest.raises(WebhookError, match=r"Location header|no such host"):
+            await call_webhook(Webhook(url, PEM), b"{}", seconds=10)
+
+
+async def test_the_status_of_an_error_may_be_nested_without_end() -> None:
+    body = b"[" * 200_000
+    head = (
+        f"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    async with responding(head.encode() + body) as url:
+        with pytest.raises(WebhookError, match="an error on the server"):
+            await call_webhook(Webhook(url, PEM), b"{}", seconds=10)
+
+
+async def test_a_large_response_is_complete_although_its_sender_hangs_up_at_once() -> None:
+    body = b"x" * 2_000_000
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
+    async with responding(head.encode() + body) as url:
+        for _ in range(5):
+            assert await call_webhook(Webhook(url, PEM), b"{}", seconds=30) == body
+
+
+@asynccontextmanager
+async def responding(response: bytes) -> AsyncIterator[str]:
+    """Serve the same bytes to everyone over TLS, and hang up; yields the URL."""
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(response)
+        writer.close()
+
+    server = await asyncio.start_server(respond, "127.0.0.1", 0, ssl=server_context())
+    async with server:
+        yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"

@@ -21,6 +21,7 @@ from masthead_server.web.client import MalformedResponseError, TruncatedResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from datetime import datetime
+    from urllib.parse import SplitResult
 
     from masthead_server.web.byte_stream import TargetConnection
     from masthead_server.web.client import ClientResponse
@@ -114,7 +115,10 @@ async def call_webhook(
     Raises:
         WebhookError: If there is no response in time, or if it is an error or too long.
     """
-    parts = urlsplit(webhook.url)
+    try:
+        parts = urlsplit(webhook.url)
+    except ValueError:  # characters that no name of a host has
+        raise WebhookError(f"Post {quoted(webhook.url)}: dial tcp: lookup: no such host") from None
     query = "&".join(filter(None, (parts.query, f"timeout={seconds:g}s")))
     call = _Call(webhook, "POST", urlunsplit(parts._replace(query=query)), body, max_bytes)
     try:
@@ -206,12 +210,18 @@ class _Call:
             raise WebhookError(self.explain(f"stopped after {_MAX_REDIRECTS} redirects"))
         keeps_method = code in _KEEPING_REDIRECTS
         method, body = (self._method, self._body) if keeps_method else ("GET", b"")
-        url = urljoin(self._url, location)
+        # Bytes that are no UTF-8 fit into no message.
+        location = location.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        try:
+            url = urljoin(self._url, location)
+            urlsplit(url).port  # noqa: B018 - raises if there is no such port
+        except ValueError as error:
+            raise WebhookError(self.explain(f"failed to parse Location header {quoted(location)}: {error}")) from None
         return _Call(self._webhook, method, url, body, self._max_bytes, redirects=self._redirects - 1)
 
     async def _connect(self) -> TargetConnection:
         webhook, parts = self._webhook, urlsplit(self._url)
-        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        host, port = parts.hostname or "", _port_of(parts)
         tls = _trust(webhook) if parts.scheme == "https" else None
         address = host, port
         try:
@@ -230,7 +240,17 @@ class _Call:
             problem = await _explain_certificate(error, address, webhook, host)
         except OSError as error:
             problem = _explain_dial(error, *address)
+        except UnicodeError:  # a name that no resolver can be asked for
+            problem = f"dial tcp: lookup {host}: no such host"
         raise WebhookError(self.explain(problem))
+
+
+def _port_of(parts: SplitResult) -> int:
+    """Return the port of a URL; 0, which nothing listens on, for one that does not exist."""
+    try:
+        return parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return 0
 
 
 def _read_retry_after(response: ClientResponse) -> int | None:
@@ -322,7 +342,7 @@ def _read_status(body: bytes) -> str | None:
     """Return the message of a Status; None if a body is no failed one."""
     try:
         found = msgspec.json.decode(body, type=_Status)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     is_failure = found.kind == "Status" and found.apiVersion == "v1" and found.status != "Success"
     return found.message if is_failure else None

@@ -84,9 +84,15 @@ class ClientStream:
 
 
 class TargetConnection(asyncio.Protocol):
-    """Bytes in both directions, which end independently; pieces are passed on without a copy."""
+    """Bytes in both directions, which end independently; pieces are passed on without a copy.
 
-    def __init__(self) -> None:
+    Args:
+        max_queued: Bytes that may be queued without holding the other side back; more break the connection. None to
+            hold the other side back as soon as the queue is full.
+    """
+
+    def __init__(self, max_queued: int | None = None) -> None:
+        self._max_queued = max_queued
         self._transport: asyncio.Transport | None = None
         self._received = ByteQueue(self._resume)
         self._is_paused = False
@@ -101,6 +107,10 @@ class TargetConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Queue what arrives; a full queue holds the other side back."""
         self._received.feed(data)
+        if self._max_queued is not None:
+            if self._received.size > self._max_queued:
+                self.fail()
+            return
         if self._received.is_full and not self._is_paused and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -24,6 +25,8 @@ _MAX_HEAD: Final = 64 * 1024
 _MAX_LINE: Final = 1024
 """Bytes of the first line of a malformed response that are kept."""
 _FINAL: Final = 200
+_MAX_QUEUED: Final = 32 * 1024 * 1024
+"""Bytes that may wait for a reader; one that reads at once leaves a few hundred KB."""
 
 
 class MalformedResponseError(Exception):
@@ -215,6 +218,9 @@ async def dial(
 ) -> TargetConnection:
     """Connect to a server: to the first of its addresses that accepts.
 
+    Nothing holds the server back: asyncio loses the last bytes of a TLS connection that ends while its reading is
+    paused. So the caller has to read what comes, and to stop at a limit of its own.
+
     Raises:
         OSError: If there is no such host, or none of its addresses accepts.
     """
@@ -223,7 +229,11 @@ async def dial(
     for *_, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         try:
             _, connection = await loop.create_connection(
-                TargetConnection, str(address[0]), port, ssl=tls, server_hostname=server_name or host if tls else None
+                partial(TargetConnection, _MAX_QUEUED),
+                str(address[0]),
+                port,
+                ssl=tls,
+                server_hostname=server_name or host if tls else None,
             )
         except OSError as failure:
             error = error or failure

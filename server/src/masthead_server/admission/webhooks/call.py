@@ -37,6 +37,8 @@ _LARGE: Final = 256 * 1024
 _MAX_BYTES: Final = 16 * 1024 * 1024
 """The longest response that is read: a patch of the largest object, several times over."""
 _ERRORS: Final = 400
+_MAX_CODE: Final = 999
+"""A status line has three digits."""
 
 
 class CallError(Exception):
@@ -194,11 +196,11 @@ def _deny(webhook: AdmissionWebhook, status: Plain | None) -> StatusFailure:
     details: Plain | None = result.get("details")
     state = text(result, "status")
     return StatusFailure(
-        max(int(result.get("code") or 0), _ERRORS),
+        min(max(int(result.get("code") or 0), _ERRORS), _MAX_CODE),
         reason,
         f"{denied}: {explanation}" if explanation else f"{denied} without explanation",
         details=details,
         metadata=part(result, "metadata"),
-        retry_after=int((details or {}).get("retryAfterSeconds") or 0) or None,
+        retry_after=max(int((details or {}).get("retryAfterSeconds") or 0), 0) or None,
         state="Failure" if state in {"", "Success"} else state,
     )
