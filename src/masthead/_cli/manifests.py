@@ -118,7 +118,10 @@ def _parser(name: str) -> ArgumentParser:
         help="watch only this namespace, with a Role there instead of a ClusterRole (can be repeated)",
     )
     parser.add_argument(
-        "--replicas", type=_count, metavar="N", help="the number of pods (2 if they elect a leader, else 1)"
+        "--replicas",
+        type=_count,
+        metavar="N",
+        help="the number of pods (2 if they elect a leader or only serve webhooks, else 1)",
     )
     parser.add_argument(
         "--cert-manager",

@@ -29,7 +29,7 @@ class Deploy:
         image: The image.
         namespace: The namespace of its pods.
         has_namespace: Whether the namespace exists already.
-        replicas: The number of pods; None for two with leader election or sharding, else one.
+        replicas: The number of pods; None for one if two must not run at the same time, else two.
         uses_cert_manager: Whether cert-manager issues the certificate of webhooks.
 
     Raises:
@@ -66,7 +66,12 @@ class Deploy:
 
     @property
     def is_single(self) -> bool:
-        """Whether two replicas must not run at the same time."""
+        """Whether two replicas must not run at the same time.
+
+        Webhooks need no leader: every replica answers them.
+        """
+        if self.serves_webhooks and not self.manager.controllers and not self.manager.timers:
+            return False
         return not (self.options.leader_election or self.options.sharding)
 
     @property

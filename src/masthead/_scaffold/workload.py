@@ -31,7 +31,9 @@ def namespace_object(deploy: Deploy) -> dict[str, object]:
 
 
 def workload_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
-    """Return the Deployment."""
+    """Yield the disruption budget of replicated webhooks, and the Deployment."""
+    if deploy.serves_webhooks and deploy.count > 1:
+        yield _disruption_budget(deploy)
     yield {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -43,6 +45,16 @@ def workload_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
             "selector": {"matchLabels": deploy.selector},
             "template": {"metadata": {"labels": deploy.selector}, "spec": _pod(deploy)},
         },
+    }
+
+
+def _disruption_budget(deploy: Deploy) -> dict[str, object]:
+    """Return the budget that lets a node drain evict the pods one after the other."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": deploy.metadata(deploy.namespace),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": deploy.selector}},
     }
 
 

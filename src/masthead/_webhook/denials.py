@@ -20,6 +20,25 @@ __all__ = ["DeniedError", "InvalidObjectError", "check_field_errors", "denial_st
 
 _MAX_ERRORS: Final = 100
 """The maximum number of causes in a Status."""
+_ERROR_CODES: Final = range(400, 600)
+_REASONS: Final = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Gone",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+"""The reasons of kube-apiserver's own errors, by code."""
 _MAX_MESSAGE: Final = 64 * 1024
 """The maximum number of characters of a message."""
 
@@ -31,13 +50,18 @@ class DeniedError(MastheadError):
     Args:
         message: The reason for the client.
         code: The HTTP status code of the client's response.
-        reason: The reason of the Status, such as ``Forbidden`` or ``Conflict``.
+        reason: The reason of the Status, such as ``Forbidden`` or ``Conflict``; that of the code by default.
+
+    Raises:
+        ArgumentError: If the code is not one of an error: 400 to 599.
     """
 
-    def __init__(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
+    def __init__(self, message: str, *, code: int = 403, reason: str | None = None) -> None:
         super().__init__(message)
+        if code not in _ERROR_CODES:
+            raise ArgumentError(f"the code of DeniedError must be from 400 to 599, not {code!r}", value=code)
         self.code: int = code
-        self.reason: str = reason
+        self.reason: str = _REASONS.get(code, "") if reason is None else reason
 
 
 @set_module("masthead.webhook")

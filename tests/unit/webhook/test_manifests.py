@@ -106,6 +106,31 @@ def test_cert_manager_issues_and_injects() -> None:
     assert {"name": "MASTHEAD_WEBHOOK_CERT_DIR", "value": "/var/run/masthead/webhook"} in pod["containers"][0]["env"]
 
 
+def test_webhooks_alone_need_no_leader() -> None:
+    budget, deployment = deployed()["operator.yaml"][-2:]
+    assert (budget["kind"], budget["spec"]["maxUnavailable"]) == ("PodDisruptionBudget", 1)
+    assert budget["spec"]["selector"] == deployment["spec"]["selector"]
+    assert deployment["spec"]["replicas"] == 2
+    assert "strategy" not in deployment["spec"]
+    assert deployed(replicas=3)["operator.yaml"][-1]["spec"]["replicas"] == 3
+    kinds = [obj["kind"] for obj in deployed(replicas=1)["operator.yaml"]]
+    assert "PodDisruptionBudget" not in kinds
+
+
+@pytest.mark.parametrize("work", ["controller", "timer"])
+def test_webhooks_beside_other_work_need_a_leader_for_two_replicas(work: str) -> None:
+    app = make_manager()
+    if work == "controller":
+        app.controller(ConfigMap)(lambda _: None)
+    else:
+        app.timer(60)(lambda: None)
+    [*_, deployment] = manifests_of(Deploy(app, app.options, "a:app", "a:1", "shop"))["operator.yaml"]
+    spec: Any = deployment["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    with pytest.raises(ConfigError, match="elect a leader"):
+        Deploy(app, app.options, "a:app", "a:1", "shop", replicas=2)
+
+
 def test_managers_without_webhooks_have_no_service() -> None:
     app = masthead.Manager("plain")
     app.controller(ConfigMap)(lambda _: None)

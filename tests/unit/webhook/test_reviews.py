@@ -13,6 +13,7 @@ from masthead._webhook.conversion_reviews import decode_conversion, encode_conve
 from masthead._webhook.denials import DeniedError, denial_status, invalid_status
 from masthead._webhook.reviews import ReviewError, decode_review, encode_response, typed_request
 from masthead.api.core.v1 import ConfigMap
+from masthead.errors import ArgumentError
 from masthead.meta import GroupVersionKind
 
 REQUEST: dict[str, Any] = {
@@ -126,7 +127,7 @@ def test_many_field_errors_are_summarized() -> None:
 
 
 def test_denials_have_a_code_and_a_reason() -> None:
-    assert denial_status(DeniedError("closed on Sundays", code=409, reason="Conflict")) == {
+    assert denial_status(DeniedError("closed on Sundays", code=409)) == {
         "status": "Failure",
         "message": "closed on Sundays",
         "reason": "Conflict",
@@ -160,3 +161,25 @@ def test_conversion_reviews_name_the_version_and_the_objects() -> None:
 def test_other_conversion_reviews_are_refused(body: bytes) -> None:
     with pytest.raises(ReviewError):
         decode_conversion(body)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (400, "BadRequest"),
+        (403, "Forbidden"),
+        (404, "NotFound"),
+        (409, "Conflict"),
+        (422, "Invalid"),
+        (429, "TooManyRequests"),
+        (418, ""),
+    ],
+)
+def test_the_reason_of_a_denial_is_that_of_its_code(code: int, reason: str) -> None:
+    assert denial_status(DeniedError("no", code=code))["reason"] == reason
+    assert denial_status(DeniedError("no", code=code, reason="Own"))["reason"] == "Own"
+
+
+def test_a_denial_has_the_code_of_an_error() -> None:
+    with pytest.raises(ArgumentError, match="from 400 to 599, not 200"):
+        DeniedError("no", code=200)
