@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from masthead._webhook.reviews import AdmissionReview
 
 __all__ = ["AdmissionHandler"]
+
+_IDENTITY: Final = ("name", "namespace", "uid")
 
 
 class AdmissionHandler:
@@ -130,4 +132,34 @@ def _patch_of(review: AdmissionReview, request: AdmissionRequest[Any], returned:
         )
     assert review.request is not None
     before = msgspec.json.decode(review.request.object)
-    return compute_json_patch(before, msgspec.json.decode(changed.to_json()))
+    after = msgspec.json.decode(changed.to_json())
+    if changed is not request.object:
+        after["metadata"] = _complete_metadata(before["metadata"], after.get("metadata", {}))
+    _check_identity(before["metadata"], after["metadata"])
+    return compute_json_patch(before, after)
+
+
+def _check_identity(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Check that a mutation keeps the identity of an object: the API server would store another one.
+
+    Raises:
+        ArgumentError: If not.
+    """
+    for field in _IDENTITY:
+        # A mutation may name an object that has no name yet.
+        if before.get(field) and before[field] != after.get(field):
+            raise ArgumentError(
+                f"a mutation changed metadata.{field} from {before[field]!r} to {after.get(field)!r}; edit the object "
+                "that the function gets, or return one with its metadata: Kind(metadata=obj.metadata, ...)",
+                value=after.get(field),
+            )
+
+
+def _complete_metadata(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a returned object; a new object gets the metadata that it does not set.
+
+    Metadata with the managed fields or the uid is a copy, and counts as it is, as for conversions. The API server sets
+    the managed fields before it calls webhooks, and the uid of a created object later.
+    """
+    is_copy = bool(after.get("managedFields") or after.get("uid") == before.get("uid", ""))
+    return after if is_copy else {**before, **{key: value for key, value in after.items() if value}}

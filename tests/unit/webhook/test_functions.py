@@ -93,6 +93,55 @@ async def test_a_mutation_may_return_another_object() -> None:
     assert (await created(app)).data == {"filled": "yes"}
 
 
+@in_virtual_time
+async def test_a_new_object_of_a_mutation_gets_the_metadata_that_it_does_not_set() -> None:
+    app = masthead.Manager("mutations")
+
+    @app.mutate(ConfigMap)
+    async def fill(_: Request, _config: ConfigMap) -> ConfigMap:
+        return ConfigMap.new(annotations={"by": "fill"}, data={"filled": "yes"})
+
+    found = await created(app, ConfigMap.new("a", labels={"team": "shop"}, annotations={"from": "user"}))
+    assert (found.metadata.name, found.data) == ("a", {"filled": "yes"})
+    assert (found.metadata.labels, found.metadata.annotations) == ({"team": "shop"}, {"by": "fill"})
+
+
+@in_virtual_time
+async def test_a_copy_of_a_mutation_counts_as_it_is() -> None:
+    app = masthead.Manager("mutations")
+
+    @app.mutate(ConfigMap)
+    async def strip(_: Request, config: ConfigMap) -> ConfigMap:
+        changed = config.copy()
+        changed.metadata.labels = {}
+        return changed
+
+    assert (await created(app, ConfigMap.new("a", labels={"team": "shop"}))).metadata.labels == {}
+
+
+@pytest.mark.parametrize("edits", [True, False], ids=["edited", "returned"])
+@pytest.mark.parametrize("field", ["name", "namespace", "uid"])
+@in_virtual_time
+async def test_a_mutation_cannot_change_the_identity(field: str, edits: bool, caplog: pytest.LogCaptureFixture) -> None:
+    app = masthead.Manager("wrong")
+
+    @app.mutate(ConfigMap)
+    async def rename(_: Request, config: ConfigMap) -> ConfigMap | None:
+        changed = config if edits else ConfigMap.new()
+        setattr(changed.metadata, field, "other")
+        return None if edits else changed
+
+    async with Environment() as env:
+        maps = env.client.resource(ConfigMap, "default")
+        existing = await maps.create(ConfigMap.new("a"))
+        await env.start(app)
+        with pytest.raises(StatusError, match="ArgumentError"):
+            await maps.update(existing)
+        assert len(env.failures) == 1
+    assert f"a mutation changed metadata.{field} from" in caplog.text
+    assert "edit the object that the function gets" in caplog.text
+
+
 @pytest.mark.parametrize("result", [Secret.new("a"), 3, "text"], ids=["kind", "number", "text"])
 @in_virtual_time
 async def test_a_mutation_that_returns_something_else_fails(result: Any) -> None:
