@@ -19,7 +19,8 @@ class ServerLimits:
         max_connections: From here on, the longest idle connection is closed immediately; 503 if none is idle. More
             than the hundred connections that an event loop accepts before it reads from any of them.
         max_body: Bytes of a request body; 0 to refuse bodies.
-        max_buffered: Bytes of all request bodies that are read or handled; 503 beyond.
+        max_buffered: Bytes of all request bodies that are read or handled; beyond, the body that has waited longest for
+            its next bytes is refused with 503.
         body_timeout: Seconds for a body to arrive.
         idle_timeout: Seconds between two requests; by default longer than the minute between two scrapes.
         handler_timeout: Seconds for a handler; scrapes have the same timeout by default.

@@ -9,7 +9,7 @@ It uses asyncio's streams, because a web framework would cost an operator 15 MiB
 | connections | ``max_connections`` | the longest idle connection is closed immediately; 503 if none is idle |
 | head of a request | `MAX_HEAD` bytes, `MAX_HEADERS` lines | 431 |
 | time for a head | `HEAD_TIMEOUT` | closed |
-| body of a request | ``max_body`` bytes; all bodies ``max_buffered`` | 413; 503 |
+| body of a request | ``max_body`` bytes; all bodies ``max_buffered`` | 413; 503 for the slowest body |
 | time for a body | ``body_timeout`` | closed |
 | time between requests | ``idle_timeout`` | closed |
 | time for a handler | ``handler_timeout`` | 503 |
@@ -23,11 +23,11 @@ import asyncio
 import errno
 import logging
 import socket
-from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from masthead._endpoint.body_memory import BODY_STEP, BodyMemory
 from masthead._endpoint.http_limits import ServerLimits
 from masthead._endpoint.http_requests import (
     EndpointResponse,
@@ -41,11 +41,12 @@ from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Awaitable, Callable
     from types import TracebackType
     from typing import Self
 
     from masthead._endpoint.bind_address import BindAddress
+    from masthead._endpoint.body_memory import BodyReservation
     from masthead._endpoint.http_requests import EndpointRequest
 
 __all__ = ["EndpointServer"]
@@ -107,7 +108,7 @@ class EndpointServer:
         self._tls = tls
         self._servers: list[asyncio.Server] = []
         self._tls_listeners: list[TlsListener] = []
-        self._buffered = 0
+        self._memory = BodyMemory(self._limits.max_buffered)
         # Ordered, so that the oldest of several equally idle connections is closed.
         self._connections: dict[_Connection, None] = {}
         self._is_closing = False
@@ -203,8 +204,8 @@ class EndpointServer:
                 if head is None:
                     return
                 request = parse_request(head, peer, methods=limits.methods, max_body=limits.max_body)
-                with self._buffering(request.body_length):
-                    request = await self._read_body(request, reader, writer)
+                with self._memory.open() as body:
+                    request = await self._read_body(request, body, reader, writer)
                     connection.waits_since = None
                     response = await self._respond(request)
             except RequestError as refused:
@@ -242,35 +243,37 @@ class EndpointServer:
         return first + rest.removesuffix(_END_OF_HEAD)
 
     async def _read_body(
-        self, request: EndpointRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        request: EndpointRequest,
+        body: BodyReservation,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> EndpointRequest:
         """Read the body of a request.
 
         Raises:
             TimeoutError: If it does not arrive in time.
+            RequestError: If all bodies together would be too large.
         """
         if not request.body_length:
             return request
         # curl asks before it sends a large body.
         if request.headers.get("expect", "").lower() == "100-continue":
             await _write(writer, b"HTTP/1.1 100 Continue\r\n\r\n")
-        async with asyncio.timeout(self._limits.body_timeout):
-            return replace(request, body=await reader.readexactly(request.body_length))
-
-    @contextmanager
-    def _buffering(self, length: int) -> Generator[None]:
-        """Reserve memory for a body until its request is handled.
-
-        Raises:
-            RequestError: If all bodies together would be too large.
-        """
-        if length and self._buffered + length > self._limits.max_buffered:
-            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many large requests at the same time")
-        self._buffered += length
+        parts: list[bytes] = []
         try:
-            yield
-        finally:
-            self._buffered -= length
+            async with asyncio.timeout(self._limits.body_timeout) as deadline:
+                body.on_evict(lambda: _end_now(deadline))
+                for start in range(0, request.body_length, BODY_STEP):
+                    size = min(BODY_STEP, request.body_length - start)
+                    self._memory.grow(body, size)
+                    parts.append(await reader.readexactly(size))
+                self._memory.complete(body)
+        except TimeoutError:
+            # An eviction ends the wait as well, but the client is told.
+            self._memory.complete(body)
+            raise
+        return replace(request, body=b"".join(parts))
 
     async def _respond(self, request: EndpointRequest) -> EndpointResponse:
         try:
@@ -282,6 +285,12 @@ class EndpointServer:
         except Exception:  # noqa: BLE001 - one request must not cost the connection
             _log.exception("%s: %s %s failed", self._what, request.method, request.path)
             return text_response("internal error; the log says more\n", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _end_now(deadline: asyncio.Timeout) -> None:
+    """Let a deadline expire, unless it just has."""
+    if not deadline.expired():
+        deadline.reschedule(asyncio.get_running_loop().time())
 
 
 def _peer_of(writer: asyncio.StreamWriter) -> str:
