@@ -213,6 +213,8 @@ async def _create_decoded(context: WriteContext, new: Plain, *, is_upsert: bool)
     revision = context.cluster.storage.revision
     try:
         await steps.track_managers(context, new, None)
+        # The first plugin of kube-apiserver's chain; it hides the refusals of all others.
+        steps.check_namespace(context, new)
         attributes = context.attributes(Operation.CREATE, new, None)
         new = await steps.admit(context, attributes, new)
         if context.cluster.escalation is not None:

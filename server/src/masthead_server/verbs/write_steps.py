@@ -193,9 +193,11 @@ def nameless(name: str) -> StatusFailure:
 
 
 def check_namespace(context: WriteContext, found: Plain) -> None:
-    """Check again that the namespace of a new object accepts it: admission may have waited since it did."""
+    """Admit: the namespace of a new object must accept it, if the plugin NamespaceLifecycle is enabled."""
     if context.served.is_namespaced and context.cluster.admission.checks_namespaces:
-        context.cluster.check_namespace(context.served, context.namespace, text(metadata(found), "name"))
+        meta = metadata(found)
+        name = meta.get("name") or text(meta, "generateName") or "Unknown"
+        context.cluster.check_namespace(context.served, context.namespace, name)
 
 
 def dedup_owners(context: WriteContext, found: Plain, *, is_patch: bool = False) -> None:

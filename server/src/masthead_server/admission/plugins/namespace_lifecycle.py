@@ -23,10 +23,16 @@ class NamespaceLifecycle(AdmissionPlugin):
 
     name = "NamespaceLifecycle"
 
-    def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:  # noqa: ARG002
-        """Tell whether the operation creates something in a namespace, or deletes a namespace."""
+    def handles(self, operation: Operation, served: ServedResource, subresource: str) -> bool:
+        """Tell whether the operation creates something in a namespace, or deletes a namespace.
+
+        The write pipeline checks the namespace of a new object itself, as the first step of admission: most creates
+        then need no other.
+        """
         if operation is Operation.DELETE:
             return served.table == "namespaces"
+        if served.is_stored and not subresource:
+            return False
         # Whether a namespace exists is not to be learned from a review.
         return operation is Operation.CREATE and served.is_namespaced and served.table != _REVIEWS
 
