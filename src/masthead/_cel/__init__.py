@@ -6,5 +6,6 @@
 - `unification`, `validators`, `checker`: the types of nodes.
 - `ranges`, `costs`, `call_estimates`, `estimate`: what an evaluation costs, and can cost at most.
 - `frames`, `attributes`, `literals`, `logic`, `dispatch`, `comprehensions`, `compiler`: from nodes to closures.
+- `admission_types`: the variables of admission.
 - `program`: all of it, as `Program`.
 """

@@ -280,10 +280,29 @@ def _check_timeout(seconds: object) -> int:
 def _check_conditions(conditions: Mapping[str, str]) -> dict[str, str]:
     if len(conditions) > _MAX_CONDITIONS:
         raise ArgumentError(f"a webhook has at most {_MAX_CONDITIONS} match conditions")
-    for name in conditions:
+    for name, expression in conditions.items():
         if problem := names.problem_with_qualified_name(name):
             raise ArgumentError(f"match_conditions: {names.quote(name)} {problem}", value=name)
+        if problem := _problem_with_condition(expression):
+            raise ArgumentError(f"match_conditions: {names.quote(name)}: {problem}", value=expression)
     return dict(conditions)
+
+
+def _problem_with_condition(expression: object) -> str:
+    """Return the reason why the API server would refuse a CEL expression; empty if it accepts it."""
+    # Imported here, because few webhooks have conditions.
+    from masthead._cel.admission_types import MATCH_VARIABLES
+    from masthead._cel.errors import CelError
+    from masthead._cel.program import compile_expression
+    from masthead._cel.types import BOOL
+
+    if not isinstance(expression, str) or not expression.strip():
+        return f"{expression!r} is not a CEL expression; write such as \"request.userInfo.username != 'ann'\""
+    try:
+        program = compile_expression(expression.strip(), MATCH_VARIABLES)
+    except CelError as error:
+        return f"the CEL expression does not compile: {error}"
+    return "" if program.type == BOOL else f"the CEL expression must be a bool, not {program.type.name}"
 
 
 def _selector_of(selection: LabelSelection | None) -> dict[str, object] | None:

@@ -53,7 +53,7 @@ class RotationPolicy:
             time before their creation.
 
     Raises:
-        ArgumentError: If the lifetimes are too short for a rotation.
+        ArgumentError: If a value is invalid, or the lifetimes are too short for a rotation.
     """
 
     authority_validity: timedelta = timedelta(days=3650)
@@ -63,8 +63,15 @@ class RotationPolicy:
     backdate: timedelta = timedelta(hours=1)
 
     def __post_init__(self) -> None:
-        if not 0 < self.renew_before < 1:
-            raise ArgumentError(f"renew_before must be between 0 and 1, not {self.renew_before}")
+        for name in ("authority_validity", "certificate_validity", "propagation", "backdate"):
+            value: object = getattr(self, name)
+            if not isinstance(value, timedelta) or value < timedelta():
+                raise ArgumentError(f"{name} must be such as timedelta(days=30), not {value!r}", value=value)
+        share: object = self.renew_before
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+            raise ArgumentError(
+                f"renew_before must be a part of the lifetime between 0 and 1, such as 1/3, not {share!r}", value=share
+            )
         for name in ("authority_validity", "certificate_validity"):
             if getattr(self, name) < _MIN_PROPAGATIONS * self.propagation:
                 raise ArgumentError(f"{name} must be {_MIN_PROPAGATIONS} times the propagation at least")

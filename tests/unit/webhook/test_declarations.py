@@ -9,7 +9,7 @@ import pytest
 import masthead
 from masthead.api.core.v1 import ConfigMap, Namespace, Pod
 from masthead.errors import ArgumentError
-from masthead.webhook import AdmissionRequest, DeniedError
+from masthead.webhook import AdmissionRequest, AdmissionWebhook, DeniedError
 
 
 def check(_: AdmissionRequest[Any], _obj: object) -> None:
@@ -124,3 +124,29 @@ def test_names_are_unique() -> None:
 
 def test_denials_are_errors_of_the_package() -> None:
     assert isinstance(DeniedError("no"), masthead.MastheadError)
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("request.userInfo.name == 'ann'", "undefined field 'name'"),
+        ("request.name ==", "does not compile"),
+        ("request.name", "must be a bool, not string"),
+        (" ", "is not a CEL expression"),
+        ("params.limit > 3", "undeclared reference to 'params'"),
+    ],
+    ids=["field", "syntax", "type", "blank", "variable"],
+)
+def test_match_conditions_are_compiled_when_declared(expression: str, problem: str) -> None:
+    with pytest.raises(ArgumentError, match=problem) as caught:
+        AdmissionWebhook("validate", lambda _request, _obj: None, ConfigMap, match_conditions={"mine": expression})
+    assert "match_conditions: 'mine'" in str(caught.value)
+
+
+def test_match_conditions_may_use_all_variables_of_a_webhook() -> None:
+    expression = (
+        "(oldObject == null || object.data.size() > 1) && request.namespace != 'kube-system' && "
+        "authorizer.requestResource.check('breakglass').allowed()"
+    )
+    made = AdmissionWebhook("validate", lambda _request, _obj: None, ConfigMap, match_conditions={"mine": expression})
+    assert made.match_conditions == {"mine": expression}

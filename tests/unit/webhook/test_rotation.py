@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -101,6 +101,24 @@ def test_policies_leave_time_for_a_rotation() -> None:
         RotationPolicy(certificate_validity=timedelta(minutes=30))
     with pytest.raises(ArgumentError, match="renew_before"):
         RotationPolicy(renew_before=1.5)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("renew_before", timedelta(days=30)),
+        ("renew_before", "1/3"),
+        ("renew_before", True),
+        ("authority_validity", 3650),
+        ("certificate_validity", "365d"),
+        ("propagation", 600),
+        ("backdate", timedelta(hours=-1)),
+    ],
+    ids=lambda given: str(given),
+)
+def test_values_of_a_policy_are_checked_with_their_names(field: str, value: Any) -> None:
+    with pytest.raises(ArgumentError, match=f"{field} must be"):
+        RotationPolicy(**{field: value})
 
 
 def test_unusable_authorities_and_certificates_are_named() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from masthead._cel.admission_types import NAMESPACE, REQUEST
 from masthead._cel.compiler import ProgramError
 from masthead._cel.environment import patch_environment, standard_environment
 from masthead._cel.errors import CompileError
@@ -17,10 +18,8 @@ from masthead._cel.program import Program
 from masthead._cel.types import (
     BOOL,
     DYN,
-    INT,
     NULL,
     STRING,
-    TIMESTAMP,
     Type,
     list_of,
     map_of,
@@ -58,60 +57,6 @@ APPLY_CONFIGURATION: Final = (OBJECT,)
 JSON_PATCHES: Final = (list_of(JSON_PATCH),)
 """The result of a JSONPatch mutation."""
 
-_TEXTS: Final = list_of(STRING)
-_KIND: Final = object_type("kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), STRING))
-_RESOURCE: Final = object_type(
-    "kubernetes.GroupVersionResource", dict.fromkeys(("group", "version", "resource"), STRING)
-)
-_USER: Final = object_type(
-    "kubernetes.UserInfo", {"username": STRING, "uid": STRING, "groups": _TEXTS, "extra": map_of(STRING, _TEXTS)}
-)
-_REQUEST: Final = object_type(
-    "kubernetes.AdmissionRequest",
-    {
-        "kind": _KIND,
-        "resource": _RESOURCE,
-        "subResource": STRING,
-        "requestKind": _KIND,
-        "requestResource": _RESOURCE,
-        "requestSubResource": STRING,
-        "name": STRING,
-        "namespace": STRING,
-        "operation": STRING,
-        "userInfo": _USER,
-        "dryRun": BOOL,
-        "options": DYN,
-    },
-)
-_LABELS: Final = map_of(STRING, STRING)
-_CONDITION: Final = object_type(
-    "kubernetes.NamespaceCondition",
-    {"status": STRING, "type": STRING, "lastTransitionTime": TIMESTAMP, "message": STRING, "reason": STRING},
-)
-_NAMESPACE: Final = object_type(
-    "kubernetes.Namespace",
-    {
-        "metadata": object_type(
-            "kubernetes.NamespaceMetadata",
-            {
-                "name": STRING,
-                "generateName": STRING,
-                "namespace": STRING,
-                "labels": _LABELS,
-                "annotations": _LABELS,
-                "UID": STRING,
-                "creationTimestamp": TIMESTAMP,
-                "deletionGracePeriodSeconds": INT,
-                "deletionTimestamp": TIMESTAMP,
-                "generation": INT,
-                "resourceVersion": STRING,
-                "finalizers": _TEXTS,
-            },
-        ),
-        "spec": object_type("kubernetes.NamespaceSpec", {"finalizers": _TEXTS}),
-        "status": object_type("kubernetes.NamespaceStatus", {"conditions": list_of(_CONDITION), "phase": STRING}),
-    },
-)
 _SCALARS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"})
 
 
@@ -156,8 +101,8 @@ class Declarations(NamedTuple):
         types = {
             "object": self.object,
             "oldObject": self.object,
-            "request": _REQUEST,
-            "namespaceObject": _NAMESPACE,
+            "request": REQUEST,
+            "namespaceObject": NAMESPACE,
         }
         if self.variables is not None:
             types["variables"] = self.variables
