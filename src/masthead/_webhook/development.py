@@ -42,7 +42,7 @@ _MISSING: Final = {"service": None, "url": None, "caBundle": None}
 
 def renewal_of(plain: Mapping[str, Any]) -> str | None:
     """Return the last renewal of a development run's registration; None if there is no such registration."""
-    annotations = plain["metadata"].get("annotations", {})
+    annotations: dict[str, str] = plain["metadata"].get("annotations", {})
     return annotations.get(_RENEWED_ANNOTATION, "") if REPLACED_ANNOTATION in annotations else None
 
 

@@ -163,11 +163,11 @@ class _Target:
         self._service = service
         self.next_at = math.inf
         self._written = ""
-        self._base_version = ""
+        self._base_version: str = ""
         self._allowed_at = 0.0
         self._backoff = Backoff(first=1.0, cap=300.0)
         self._has_warned = False
-        self._renewal = ""
+        self._renewal: str = ""
         self._renewal_seen = 0.0
 
     async def update(self, bundle: bytes) -> str:
@@ -195,7 +195,7 @@ class _Target:
         return ""
 
     async def _inject(self, plain: Mapping[str, Any], configs: Mapping[str, Any], encoded: str) -> None:
-        version = plain["metadata"]["resourceVersion"]
+        version: str = plain["metadata"]["resourceVersion"]
         if encoded == self._written:
             if version == self._base_version:
                 return  # the informer has not seen our own write yet

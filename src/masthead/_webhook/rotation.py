@@ -68,7 +68,8 @@ class RotationPolicy:
             if not isinstance(value, timedelta) or value < timedelta():
                 raise ArgumentError(f"{name} must be such as timedelta(days=30), not {value!r}", value=value)
         share: object = self.renew_before
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        # 0 and 1 are excluded, so that no whole number fits.
+        if not isinstance(share, float) or not 0 < share < 1:
             raise ArgumentError(
                 f"renew_before must be a part of the lifetime between 0 and 1, such as 1/3, not {share!r}", value=share
             )

@@ -16,14 +16,17 @@ from masthead._webhook.configurations import configuration_objects
 from masthead._webhook.development import REPLACED_ANNOTATION, DevelopmentRegistration
 from masthead._webhook.locations import service_location
 from masthead.api.admissionregistration.v1 import ValidatingWebhookConfiguration
+from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import NotFoundError
+from masthead.meta import Struct
 from masthead.testing import Environment, in_virtual_time
 
 if TYPE_CHECKING:
     from masthead.webhook import AdmissionRequest
 
 URL = "https://127.0.0.1:1"
+CA = certificates().bundle
 
 
 def make_manager() -> masthead.Manager:
@@ -120,3 +123,38 @@ async def test_the_next_development_run_deletes_the_configuration_that_a_killed_
         await following.close()
         with pytest.raises(NotFoundError):
             await read(env)
+
+
+class PageSpec(Struct):
+    title: str
+
+
+class OldPage(masthead.CustomResource, group="injection.example.com", version="v1beta1", kind="Page", storage=False):
+    spec: PageSpec
+
+
+class Page(masthead.CustomResource, group="injection.example.com", version="v1"):
+    spec: PageSpec
+
+
+def make_converter() -> masthead.Manager:
+    app = masthead.Manager("pages")
+    app.convert(OldPage, Page)(lambda old: Page.new(spec=old.spec))
+    app.convert(Page, OldPage)(lambda page: OldPage.new(spec=page.spec))
+    return app
+
+
+@in_virtual_time
+async def test_the_conversion_of_a_definition_is_restored_after_a_killed_development_run() -> None:
+    async with Environment(make_converter) as env:
+        definitions = env.client.resource(CustomResourceDefinition)
+        before = await definitions.get("pages.injection.example.com")
+        clock = lambda: datetime.now(UTC)  # noqa: E731 - a clock
+        await DevelopmentRegistration(env.client, make_converter().webhooks, "pages", URL, clock).update(CA)
+        during = (await definitions.get("pages.injection.example.com")).spec.conversion
+        assert during is not None
+        assert during.webhook is not None
+        assert during.webhook.client_config is not None
+        assert during.webhook.client_config.url == f"{URL}/convert"
+        await env.advance(61)
+        assert (await definitions.get("pages.injection.example.com")).spec.conversion == before.spec.conversion
