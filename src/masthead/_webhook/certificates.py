@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 __all__ = [
     "Issued",
     "TrustedAuthority",
     "check_installed",
+    "has_issued",
+    "is_key_of",
+    "is_signing_key_of",
+    "is_well_formed",
     "issue_certificate",
     "make_authority",
     "parse_bundle",
@@ -33,6 +38,7 @@ __all__ = [
 ]
 
 _AUTHORITY_NAME: Final = "masthead webhooks"
+_END_OF_CERTIFICATE: Final = b"-----END CERTIFICATE-----"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +164,23 @@ def issue_certificate(
 
 
 def parse_bundle(pem: bytes, backdate: timedelta) -> list[TrustedAuthority]:
-    """Return the authorities of a bundle; empty if it is malformed.
+    """Return the authorities of a bundle, without malformed certificates and those that may not issue others.
 
     Args:
         pem: The certificates.
         backdate: The time between the beginning of their validity and their creation.
     """
+    blocks = pem.split(_END_OF_CERTIFICATE)[:-1]
+    certificates = [certificate for block in blocks for certificate in _load_all(block + _END_OF_CERTIFICATE)]
     return [
         TrustedAuthority(
             _to_pem(certificate),
             certificate.not_valid_before_utc + backdate,
             certificate.not_valid_after_utc,
-            _key_id(certificate),
+            key_id,
         )
-        for certificate in _load_all(pem)
+        for certificate in certificates
+        if (key_id := _authority_key_id(certificate)) is not None
     ]
 
 
@@ -191,12 +200,61 @@ def parse_certificate(pem: bytes, backdate: timedelta) -> Issued | None:
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         issuer = certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
-    except x509.ExtensionNotFound:
+    except (ValueError, x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
         return None
     texts = [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))]
     return Issued(
         certificate.not_valid_before_utc + backdate, certificate.not_valid_after_utc, frozenset(texts), issuer or b""
     )
+
+
+def is_well_formed(bundle: bytes) -> bool:
+    """Whether all certificates of a bundle can be read; an API server refuses the whole bundle otherwise."""
+    return bool(_load_all(bundle))
+
+
+def is_key_of(key: bytes, certificate: bytes) -> bool:
+    """Whether a private key belongs to a certificate; False if one of them is malformed.
+
+    Args:
+        key: The private key, in PEM.
+        certificate: The certificate, in PEM.
+    """
+    found, private = _load_all(certificate), _load_key(key)
+    # TLS contexts take text.
+    is_text = key.isascii() and certificate.isascii()
+    return is_text and bool(found) and private is not None and _is_pair(private, found[0])
+
+
+def is_signing_key_of(key: bytes, certificate: bytes) -> bool:
+    """Whether a private key can issue certificates in the name of an authority; False if one of them is malformed.
+
+    Args:
+        key: The private key, in PEM.
+        certificate: The certificate of the authority, in PEM.
+    """
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return isinstance(_load_key(key), ec.EllipticCurvePrivateKey) and is_key_of(key, certificate)
+
+
+def has_issued(authority: bytes, certificate: bytes) -> bool:
+    """Whether an authority has signed a certificate; False if one of them is malformed.
+
+    Args:
+        authority: The certificate of the authority, in PEM.
+        certificate: The certificate, in PEM.
+    """
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+
+    issuers, found = _load_all(authority), _load_all(certificate)
+    if not issuers or not found:
+        return False
+    try:
+        found[0].verify_directly_issued_by(issuers[0])
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
 
 
 def tls_context(certificate: bytes, key: bytes) -> ssl.SSLContext:
@@ -285,13 +343,37 @@ def _load_all(pem: bytes) -> Sequence[x509.Certificate]:
         return []
 
 
-def _key_id(certificate: x509.Certificate) -> bytes:
+def _load_key(pem: bytes) -> PrivateKeyTypes | None:
+    """Parse a private key; None if it is malformed, encrypted, or of an unknown type."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        return load_pem_private_key(pem, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+
+
+def _is_pair(key: PrivateKeyTypes, certificate: x509.Certificate) -> bool:
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    try:
+        return key.public_key() == certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+
+
+def _authority_key_id(certificate: x509.Certificate) -> bytes | None:
+    """Return the identifier of an authority's key; None for a certificate that may not issue others."""
     from cryptography import x509
 
     try:
-        return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
-    except x509.ExtensionNotFound:
-        return b""
+        extensions = certificate.extensions
+        if not extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+            return None
+        return extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
+    except (ValueError, x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
+        return None
 
 
 def _to_pem(certificate: x509.Certificate) -> bytes:

@@ -7,6 +7,10 @@ A rotation must not fail a single call, although API servers and replicas learn 
 3. After another `propagation`, when all replicas present it, the old authority leaves the bundle.
 
 The times are those of the certificates themselves, so that replicas need no further state to agree.
+
+A damaged set is repaired at the lowest cost for its callers: while the certificate still works, a new authority joins
+as in a rotation; while the key of an authority works, that authority issues a new certificate. Only if neither works
+do API servers have to learn a new authority first. The old authorities stay in the bundle during the switch.
 """
 
 from __future__ import annotations
@@ -17,6 +21,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
 from masthead._webhook.certificates import (
+    has_issued,
+    is_key_of,
+    is_signing_key_of,
+    is_well_formed,
     issue_certificate,
     make_authority,
     parse_bundle,
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from masthead._webhook.certificates import TrustedAuthority
+    from masthead._webhook.certificates import Issued, TrustedAuthority
 
 __all__ = ["CertificateSet", "RotationPolicy", "next_change", "rotate"]
 
@@ -37,6 +45,8 @@ _AUTHORITY_KEY: Final = "ca.key"
 _CERTIFICATE: Final = "tls.crt"
 _KEY: Final = "tls.key"
 _MIN_PROPAGATIONS: Final = 6
+_MAX_AUTHORITIES: Final = 8
+"""Authorities in a bundle: a Secret that is damaged again and again must not grow for ever."""
 
 
 @set_module("masthead.webhook")
@@ -111,69 +121,116 @@ class CertificateSet:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """The usable parts of a set.
+
+    Attributes:
+        authorities: The authorities that have not expired.
+        signer: The newest authority whose private key is in the set; None if there is none.
+        issued: The server certificate; None if it cannot be used.
+        issuer: The authority that has signed it.
+    """
+
+    authorities: list[TrustedAuthority]
+    signer: TrustedAuthority | None
+    issued: Issued | None
+    issuer: TrustedAuthority | None
+
+
 def rotate(current: CertificateSet, names: frozenset[str], now: datetime, policy: RotationPolicy) -> CertificateSet:
     """Return the set for this moment: the current one, if nothing has to change.
 
     Args:
-        current: The set in the Secret; an empty or damaged one is replaced.
+        current: The set in the Secret; an empty or damaged one is repaired.
         names: The names and addresses of the server.
         now: The time.
         policy: The lifetimes.
     """
-    authorities = [authority for authority in parse_bundle(current.bundle, policy.backdate) if authority.expires > now]
-    issued = parse_certificate(current.certificate, policy.backdate)
-    signed = {authority.key_id for authority in authorities}
-    # Nothing usable: a bundle without its key, or a certificate without a trusted issuer, cannot fail more calls.
-    if not authorities or not current.authority_key or issued is None or issued.issuer_id not in signed:
-        return _start_over(names, now, policy)
-    newest = authorities[-1]
-    if newest.expires - now <= _lead(policy.authority_validity, policy):
-        return _add_authority(current, authorities, now, policy)
-    is_trusted = len(authorities) == 1 or now - newest.created >= policy.propagation
+    findings = _examine(current, now, policy)
+    authorities, signer, issued = findings.authorities, findings.signer, findings.issued
+    if not is_well_formed(current.bundle):
+        current = replace(current, bundle=_join(authorities))
+    if issued is None:
+        return _replace_certificate(current, findings, names, now, policy)
+    if signer is None or signer.expires - now <= _lead(policy.authority_validity, policy):
+        return _add_authority(current, findings, now, policy)
+    is_trusted = len(authorities) == 1 or now - signer.created >= policy.propagation
     is_old = issued.expires - now <= _lead(policy.certificate_validity, policy)
-    is_foreign = issued.issuer_id != newest.key_id
+    is_foreign = not has_issued(signer.pem, current.certificate)
     if is_trusted and (is_old or is_foreign or not names <= issued.names):
-        certificate, key = issue_certificate(
-            newest.pem, current.authority_key, names, now, policy.certificate_validity, policy.backdate
-        )
-        return replace(current, certificate=certificate, key=key)
+        return _issue(current, signer, names, now, policy)
     if len(authorities) > 1 and not is_foreign and now - issued.created >= policy.propagation:
-        return replace(current, bundle=newest.pem)
+        return replace(current, bundle=signer.pem)
     return current
 
 
 def next_change(current: CertificateSet, now: datetime, policy: RotationPolicy) -> datetime:
     """Return the time of the next decision about a set."""
-    authorities = parse_bundle(current.bundle, policy.backdate)
-    issued = parse_certificate(current.certificate, policy.backdate)
-    if not authorities or issued is None:
+    findings = _examine(current, now, policy)
+    signer, issued = findings.signer, findings.issued
+    if signer is None or issued is None:
         return now
-    newest = authorities[-1]
     moments = [
-        newest.expires - _lead(policy.authority_validity, policy),
+        signer.expires - _lead(policy.authority_validity, policy),
         issued.expires - _lead(policy.certificate_validity, policy),
     ]
-    if len(authorities) > 1:
-        moments += [newest.created + policy.propagation, issued.created + policy.propagation]
+    if len(findings.authorities) > 1:
+        moments += [signer.created + policy.propagation, issued.created + policy.propagation]
     # A decision of the past has been made, or waits for another one.
     return min((moment for moment in moments if moment > now), default=now + policy.propagation)
 
 
-def _start_over(names: frozenset[str], now: datetime, policy: RotationPolicy) -> CertificateSet:
-    authority, authority_key = make_authority(now, policy.authority_validity, policy.backdate)
-    certificate, key = issue_certificate(
-        authority, authority_key, names, now, policy.certificate_validity, policy.backdate
+def _examine(current: CertificateSet, now: datetime, policy: RotationPolicy) -> _Findings:
+    authorities = [authority for authority in parse_bundle(current.bundle, policy.backdate) if authority.expires > now]
+    # A replica whose clock is ahead by more than `backdate` makes authorities and certificates that nobody accepts yet.
+    latest = now + policy.backdate
+    valid = [authority for authority in reversed(authorities) if authority.created <= latest]
+    signers = (
+        authority
+        for authority in valid
+        if authority.expires - now > policy.propagation and is_signing_key_of(current.authority_key, authority.pem)
     )
-    return CertificateSet(authority, authority_key, certificate, key)
+    issued, issuer = parse_certificate(current.certificate, policy.backdate), None
+    is_current = issued is not None and issued.created <= latest and issued.expires > now
+    if is_current and is_key_of(current.key, current.certificate):
+        issuer = next((authority for authority in valid if has_issued(authority.pem, current.certificate)), None)
+    return _Findings(authorities, next(signers, None), issued if issuer else None, issuer)
+
+
+def _replace_certificate(
+    current: CertificateSet, findings: _Findings, names: frozenset[str], now: datetime, policy: RotationPolicy
+) -> CertificateSet:
+    """Replace a certificate that fails all calls, by an authority that API servers know if possible."""
+    signer = findings.signer
+    if signer is None:
+        current = _add_authority(current, findings, now, policy)
+        signer = parse_bundle(current.bundle, policy.backdate)[-1]
+    return _issue(current, signer, names, now, policy)
 
 
 def _add_authority(
-    current: CertificateSet, authorities: list[TrustedAuthority], now: datetime, policy: RotationPolicy
+    current: CertificateSet, findings: _Findings, now: datetime, policy: RotationPolicy
 ) -> CertificateSet:
     authority, authority_key = make_authority(now, policy.authority_validity, policy.backdate)
-    bundle = b"".join(trusted.pem for trusted in authorities) + authority
+    kept = findings.authorities[1 - _MAX_AUTHORITIES :]
+    if findings.issuer is not None and findings.issuer not in kept:
+        kept[0] = findings.issuer
     # The key of the old authority is dropped: it issues nothing any more.
-    return replace(current, bundle=bundle, authority_key=authority_key)
+    return replace(current, bundle=_join(kept) + authority, authority_key=authority_key)
+
+
+def _issue(
+    current: CertificateSet, signer: TrustedAuthority, names: frozenset[str], now: datetime, policy: RotationPolicy
+) -> CertificateSet:
+    certificate, key = issue_certificate(
+        signer.pem, current.authority_key, names, now, policy.certificate_validity, policy.backdate
+    )
+    return replace(current, certificate=certificate, key=key)
+
+
+def _join(authorities: list[TrustedAuthority]) -> bytes:
+    return b"".join(authority.pem for authority in authorities)
 
 
 def _lead(validity: timedelta, policy: RotationPolicy) -> timedelta:

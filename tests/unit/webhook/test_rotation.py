@@ -88,14 +88,6 @@ def test_new_names_need_a_new_certificate() -> None:
     assert issued.names == NAMES | {"10.0.0.1"}
 
 
-@pytest.mark.parametrize("part", ["bundle", "authority_key", "certificate"])
-def test_damaged_secrets_are_replaced(part: str) -> None:
-    first = rotate(CertificateSet(), NAMES, START, POLICY)
-    damaged = CertificateSet(**{**{name: getattr(first, name) for name in first.__slots__}, part: b""})
-    repaired = rotate(damaged, NAMES, START, POLICY)
-    assert is_trusted(repaired, repaired.bundle, START)
-
-
 def test_policies_leave_time_for_a_rotation() -> None:
     with pytest.raises(ArgumentError, match="certificate_validity"):
         RotationPolicy(certificate_validity=timedelta(minutes=30))
