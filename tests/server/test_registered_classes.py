@@ -102,7 +102,9 @@ with masthead.server.run(seed=7, clock=clock, token=None) as server:
 def transcript(when: str) -> str:
     command = [sys.executable, "-c", PROGRAM, when]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    # The server logs once that nothing computes the status of a disruption budget.
+    unexpected = [line for line in done.stderr.splitlines() if "have no effect on this server" not in line]
+    assert (done.returncode, unexpected) == (0, [])
     return done.stdout
 
 
