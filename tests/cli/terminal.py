@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 COMMAND = [sys.executable, "-m", "masthead"]
 PATIENCE = 60.0
+INTERRUPT = "\x03"
+PRESS_AGAIN_AFTER = 5.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -43,6 +45,7 @@ class Terminal:
         self._master, self._slave = pty.openpty()
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, self._size)
         self._before = termios.tcgetattr(self._slave)
+        self._last_keys = ""
         self._process = subprocess.Popen(
             # A session of its own, whose terminal this is: then Ctrl-C is a key, and not a call of kill().
             [sys.executable, "-c", _AT_TERMINAL, *COMMAND, *self._arguments],
@@ -75,14 +78,20 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         """Type something."""
+        self._last_keys = keys
         os.write(self._master, keys.encode())
 
     def finish(self) -> int:
         """Read until the command has ended; returns its exit code."""
         deadline = time.monotonic() + PATIENCE
+        pressed = time.monotonic()
         while self._process.poll() is None:
             assert time.monotonic() < deadline, plain(self.output)
             self._read(0.1)
+            # Python drops an interrupt that arrives in a destructor or a callback of the garbage collector.
+            if self._last_keys == INTERRUPT and time.monotonic() - pressed > PRESS_AGAIN_AFTER:
+                self.press(INTERRUPT)
+                pressed = time.monotonic()
         while self._read(0.0):
             pass
         return self._process.returncode

@@ -70,12 +70,13 @@ def custom_resources(manager: Manager) -> list[type[CustomResource]]:
     kinds: list[object] = [spec.kind for controller in manager.controllers for spec in controller.specs]
     kinds += [webhook.kind for webhook in manager.webhooks.admission]
     kinds += [spec.source for spec in manager.webhooks.conversions]
-    found = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, CustomResource)]
-    return list(dict.fromkeys(version for kind in found for version in _versions_of(kind)))
+    own = {kind.GVK: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, CustomResource)}
+    # Another module may have registered a class of the same name and version: the manager's own count.
+    others = {version.GVK: version for kind in own.values() for version in _other_versions(kind)}
+    return [*own.values(), *(version for gvk, version in others.items() if gvk not in own)]
 
 
-def _versions_of(cls: type[CustomResource]) -> Iterator[type[CustomResource]]:
-    yield cls
+def _other_versions(cls: type[CustomResource]) -> Iterator[type[CustomResource]]:
     for gvk in sorted(registry.kinds()):
         if gvk.group_kind == cls.GVK.group_kind and gvk != cls.GVK:
             found = registry.class_of(gvk)

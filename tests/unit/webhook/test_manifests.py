@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import masthead
+from masthead._scaffold.definitions import custom_resources
 from masthead._scaffold.manifests import manifests_of
 from masthead._scaffold.settings import Deploy
 from masthead.api.core.v1 import ConfigMap
@@ -163,3 +164,21 @@ async def test_the_server_accepts_the_manifests() -> None:
         await env.client.apply_manifests([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
         objects = [obj for name, file in deployed().items() if name != "crds.yaml" for obj in file]
         await env.client.apply_manifests(objects)
+
+
+def test_the_classes_of_the_manager_count_and_not_others_of_their_name() -> None:
+    app = make_manager()
+
+    class Page(masthead.CustomResource, group="manifests.example.com", version="v1"):
+        """A module that is imported a second time registers its classes again."""
+
+        spec: PageSpec
+
+    assert Page in custom_resources(manager_of(Page))
+    assert Page not in custom_resources(app)
+
+
+def manager_of(kind: type[masthead.CustomResource]) -> masthead.Manager:
+    app = masthead.Manager("others")
+    app.validate(kind)(lambda _request, _obj: None)
+    return app
