@@ -462,7 +462,8 @@ async def test_a_seeded_informer_dispatches_only_changes_since_the_snapshot(
         await informer.wait_for_cache_sync(PATIENCE)
         await agree(informer, recorder, configs.list)
 
-    assert verbs(source) == ["prove", "watch"]
+    # A busy server may refuse the first proof, which is then repeated; a list would mean that the snapshot was dropped.
+    assert set(verbs(source)) == {"prove", "watch"}
     assert recorder.recorded == [
         ("add", f"{configs.namespace}/c-new"),
         ("update", f"{configs.namespace}/c-0"),
