@@ -13,7 +13,7 @@ from masthead._module import set_module
 from masthead.errors import MutationError
 from masthead.testing._failures import FailedCall
 from masthead.testing._permissions import PermissionCheck
-from masthead.testing._writes import RecordingTransport
+from masthead.testing._recording_transport import RecordingTransport
 from masthead.testing.virtual_time import VirtualLoop, process
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from masthead._controller.options import RunOverrides
     from masthead._controller.requests import Request
     from masthead._controller.runtime import ManagerRuntime
+    from masthead.testing._exchanges import RequestHook
     from masthead.testing._writes import WriteLog
 
 __all__ = ["Replica"]
@@ -58,7 +59,7 @@ class Replica:
         options = manager.options.overridden(**overrides)
         self.client: Client = manager.make_client(config, options)
         self._permissions = PermissionCheck(grants_of(manager, options, self.client.namespace))
-        self._transport = RecordingTransport(log, name, self._permissions)
+        self._transport = RecordingTransport(log, self, self._permissions)
         self.client.rest.wrap_transport(self._transport.around)
         self._overrides = overrides
         self._detects_mutations = detects_mutations
@@ -136,6 +137,12 @@ class Replica:
 
     async def crash(self) -> None:
         """Kill the replica: it sends nothing from now on, and finishes and releases nothing."""
+        self.kill()
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def kill(self) -> None:
+        """Kill the replica as `crash` does, without waiting for the end of its tasks: one of them may be the caller."""
         # Before the abort, whose cleanup would send requests.
         self._note_end()
         self._transport.sever()
@@ -145,8 +152,11 @@ class Replica:
             self._runtime.abort()
         self._leave.set()
         self.on_end()
-        if self._task is not None:
-            await asyncio.wait({self._task})
+
+    @property
+    def hooks(self) -> list[RequestHook]:
+        """The hooks that control the requests of this replica."""
+        return self._transport.hooks
 
     def pause(self) -> None:
         """Suspend the replica until `resume`, like a suspended machine; in virtual time only.

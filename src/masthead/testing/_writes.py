@@ -1,4 +1,4 @@
-"""The write requests of managers, recorded in the transport of their clients."""
+"""The write requests of managers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from masthead._meta.secret import SecretValue
 from masthead._module import set_module
 from masthead._webhook.locations import FIELD_MANAGER
-from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
-    from masthead._transport.contract import Transport, TransportRequest, TransportResponse
-    from masthead.testing._permissions import PermissionCheck
+    from masthead._controller.logs import ReconcileFields
+    from masthead._transport.contract import TransportRequest
 
-__all__ = ["RecordingTransport", "Write", "WriteLog"]
+__all__ = ["Write", "WriteLog", "read_write"]
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _APPLY: Final = "application/apply-patch"
@@ -42,6 +41,7 @@ class Write(str):  # noqa: SLOT000 - it has attributes
         field_manager: The owner of the written fields; empty if the request does not name one.
         replica: The name of the sending replica.
         is_dry_run: Whether the request is a dry run.
+        reconcile: The reconcile that sent the request: its controller, object and id; None for other code.
         body: The body; None if it is not JSON.
     """
 
@@ -52,6 +52,7 @@ class Write(str):  # noqa: SLOT000 - it has attributes
     field_manager: str
     replica: str
     is_dry_run: bool
+    reconcile: ReconcileFields | None
     _content: bytes
 
     @property
@@ -68,7 +69,7 @@ class Write(str):  # noqa: SLOT000 - it has attributes
         return self.code in _OK
 
 
-def read_write(request: TransportRequest, code: int, replica: str) -> Write:
+def read_write(request: TransportRequest, code: int, replica: str, reconcile: ReconcileFields | None = None) -> Write:
     """Describe a write by its request and response code; 0 without a response."""
     address = urlsplit(request.target)
     query = parse_qs(address.query)
@@ -82,7 +83,7 @@ def read_write(request: TransportRequest, code: int, replica: str) -> Write:
     )
     write.verb, write.resource, write.key, write.code = verb, place.resource, place.key, code
     write.field_manager = query.get("fieldManager", [""])[0]
-    write.replica, write.is_dry_run = replica, is_dry_run
+    write.replica, write.is_dry_run, write.reconcile = replica, is_dry_run, reconcile
     write._content = content  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return write
 
@@ -185,56 +186,3 @@ def _format_event(body: dict[str, Any]) -> str:
     about: dict[str, Any] = body.get("regarding") or body.get("involvedObject") or {}
     key = "/".join(filter(None, (about.get("namespace"), about.get("name"))))
     return f"{body.get('type')} {body.get('reason')} {key}: {body.get('note') or body.get('message') or ''}"
-
-
-class RecordingTransport:
-    """Forwards requests, and records the writes among them.
-
-    Args:
-        log: Receives the writes.
-        replica: The name of the replica.
-        permissions: Checks the requests.
-    """
-
-    _transport: Transport
-
-    def __init__(self, log: WriteLog, replica: str, permissions: PermissionCheck) -> None:
-        self._log = log
-        self._replica = replica
-        self._permissions = permissions
-        self._is_severed = False
-
-    def around(self, transport: Transport) -> RecordingTransport:
-        """Forward requests to a transport."""
-        self._transport = transport
-        return self
-
-    def sever(self) -> None:
-        """Refuse all further requests: the process is dead."""
-        self._is_severed = True
-
-    async def send(self, request: TransportRequest) -> TransportResponse:
-        """Send a request and wait for the head of its response.
-
-        Raises:
-            ClosedError: After `sever`.
-            TransportError: As the transport.
-        """
-        if self._is_severed:
-            raise ClosedError(f"replica {self._replica} has crashed")
-        if request.method in {"GET", "HEAD"}:
-            # Before the response: a watch has none for a long time.
-            self._permissions.observe(request, 0)
-            return await self._transport.send(request)
-        code = 0
-        try:
-            response = await self._transport.send(request)
-            code = response.status
-        finally:  # also without a response: the server may have performed the write
-            self._log.add(read_write(request, code, self._replica))
-            self._permissions.observe(request, code)
-        return response
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._transport.close()
