@@ -8,7 +8,8 @@ and results | | `manager`, `options` | the manager and the options of its runs |
 `reconcile_loop` | a running controller, composed of the following | | `event_registrations`, `event_source`,
 `mapping_retries` | from events to requests: owners, mappers and their retries | | `request_processor`,
 `reconcile_queue`, `flights`, `flight` | from requests to reconciles: reasons, retries, reruns, held changes | |
-`worker_tasks`, `reconcile_runner`, `invocation`, `reconcile_logs` | workers, single reconciles and their outcomes | |
+`worker_tasks`, `reconcile_runner`, `invocation`, `reconcile_logs`,
+`reconcile_observer` | workers, single reconciles and their outcomes | |
 `write_detection`, `unseen_writes`, `catch_up` | own writes, and caches that do not show them yet | | `shard_filter`,
 `sharded_run`, `shard_member`, `shard_group` | replicas that divide the objects | | `context`, `cache_reader`,
 `owner_index` | the context of a reconcile, reads from caches, the owner index | | `server_side_apply`,

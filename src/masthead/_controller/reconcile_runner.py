@@ -8,6 +8,7 @@ from masthead._controller.context import ReconcileContext
 from masthead._controller.invocation import SUCCESS, Invocation
 from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.reconcile_logs import describe_mutation, log_outcome
+from masthead._controller.reconcile_observer import reconcile_observer
 from masthead._rest.write_observer import write_observer
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ class ReconcileRunner:
             return SUCCESS
         with reconcile_fields(controller=controller.name, object=request.key, reconcile_id=flight.id) as fields:
             observing = write_observer.set(flight.observe)
+            observer = reconcile_observer.get()
             try:
+                if observer is not None:
+                    observer.begin(controller.name, flight, obj)
                 context: ReconcileContext[Any] = ReconcileContext(
                     self._services,
                     self._reader,
@@ -85,6 +89,8 @@ class ReconcileRunner:
                     cleaned=self._cleaned,
                 )
                 outcome = await self._invocation.call(context, obj)
+                if observer is not None:
+                    observer.end(controller.name, flight, outcome)
                 log_outcome(self._log, flight, outcome)
                 if obj is not None and self._services.detects_mutations and obj.is_modified():
                     # Recorded for good: a later reconcile without a mutation does not undo this one.
